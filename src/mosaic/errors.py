@@ -1,0 +1,137 @@
+"""Every error MOSAIC raises on purpose: what happened, to which id, and what to do next.
+
+MosaicError
+├── ConfigError               a config, flag or form value breaks its rules; lists all problems at once
+├── UnknownName
+│   ├── UnknownEnvironment
+│   ├── UnknownAlgorithm
+│   └── RunNotFound
+├── IncompatibleSpaces        the algorithm cannot act in, or observe, this environment
+├── MissingExtra              an optional dependency is not installed
+├── RenderUnavailable         no headless backend could render a frame
+├── EnvironmentFailed         the environment could not be made, reset or stepped
+├── HomeUnusable              the home folder cannot be created or written, or its disk is full
+├── UnsafePath                an id or path that would leave the run directory
+├── InvalidTransition         a run cannot go from this state to that one
+├── SpoolCorrupt              events.jsonl has a gap or a line that is no event
+├── PolicyError               a policy file is unreadable, foreign or does not fit
+├── CheckpointError           a train state is unreadable, foreign or incomplete
+└── TrainingFailed            the learner met a value it cannot go on from (NaN loss)
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class MosaicError(Exception):
+    """Root of the tree; `exit_code` is what a command line returns for it."""
+
+    exit_code: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One broken rule: where (`extras.algo_params.gamma`) and what."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class ConfigError(MosaicError):
+    """A config breaks its rules; `problems` holds every broken one, not just the first."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Iterable[Problem], *, what: str = "config") -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.what = what
+        count = len(self.problems)
+        head = f"{what}: {count} problem{'s' if count != 1 else ''}"
+        super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
+
+
+class UnknownName(MosaicError):
+    """A name that nothing answers to; says what is near it."""
+
+    exit_code = 2
+    kind: ClassVar[str] = "name"
+    listing: ClassVar[str] = ""
+
+    def __init__(self, name: str, near: Sequence[str] = (), *, hint: str = "") -> None:
+        self.name = name
+        self.near = tuple(near)
+        parts = [f"{self.kind} '{name}' is not known"]
+        if near:
+            parts.append(f"did you mean {' or '.join(near)}?")
+        if hint or self.listing:
+            parts.append(hint or self.listing)
+        super().__init__("; ".join(parts))
+
+
+class UnknownEnvironment(UnknownName):
+    kind = "environment"
+    listing = "'mosaic envs' lists what is installed; any other Gymnasium id works as module:Env-v0"
+
+
+class UnknownAlgorithm(UnknownName):
+    kind = "algorithm"
+    listing = "'mosaic algos' lists what there is"
+
+
+class RunNotFound(UnknownName):
+    kind = "run"
+    listing = "'mosaic runs' lists what is in this home"
+
+
+class IncompatibleSpaces(MosaicError):
+    exit_code = 2
+
+
+class MissingExtra(MosaicError):
+    """An optional dependency is not installed; the message is the command that installs it."""
+
+    exit_code = 3
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs the extra '{extra}': pip install \"mosaic-rl[{extra}]\"")
+
+
+class RenderUnavailable(MosaicError):
+    exit_code = 3
+
+
+class EnvironmentFailed(MosaicError):
+    exit_code = 4
+
+
+class HomeUnusable(MosaicError):
+    exit_code = 4
+
+
+class UnsafePath(MosaicError):
+    exit_code = 2
+
+
+class InvalidTransition(MosaicError):
+    pass
+
+
+class SpoolCorrupt(MosaicError):
+    pass
+
+
+class PolicyError(MosaicError):
+    exit_code = 2
+
+
+class CheckpointError(MosaicError):
+    exit_code = 2
+
+
+class TrainingFailed(MosaicError):
+    exit_code = 5

@@ -1,0 +1,42 @@
+"""Structured logs: JSON lines to files, key=value on terminals; events have literal names, never prose."""
+
+import logging
+import sys
+from pathlib import Path
+
+import structlog
+
+from mosaic.errors import HomeUnusable
+
+
+def configure(*, level: str = "INFO", file: Path | None = None) -> None:
+    """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    if file is None:
+        processors = [*shared, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        # Looked up at each line rather than bound now: a test or a daemon may replace sys.stderr later.
+        factory = structlog.PrintLoggerFactory(sys.stderr)
+    else:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            stream = file.open("a", encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
+        processors = [*shared, structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        factory = structlog.WriteLoggerFactory(stream)
+    structlog.configure(
+        processors=processors,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=factory,
+        cache_logger_on_first_use=False,
+    )
+
+
+def get_logger(**context: object) -> structlog.typing.FilteringBoundLogger:
+    """A logger with `context` on each of its lines: `log.info("run.started", run_id=…)`."""
+    return structlog.get_logger(**context)

@@ -1,0 +1,1 @@
+"""What crosses a process border: run configs, states, events, the run directory and its manifest."""

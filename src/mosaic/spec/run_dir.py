@@ -1,0 +1,186 @@
+"""Every path of a home and of a run; an id that is no ULID and a path that leaves its run are refused."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+from ulid import ULID
+
+from mosaic.errors import HomeUnusable, UnsafePath
+
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_LABEL_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
+
+
+def new_run_id() -> str:
+    """A ULID: unique, and sorted by the time it was made."""
+    return str(ULID())
+
+
+def checked_run_id(text: str) -> str:
+    if not _ULID.fullmatch(text):
+        raise UnsafePath(
+            f"'{text}' is not a run id; a run id is a ULID of 26 characters such as 01K9CG05J5Y0FFQMT1T920EZK2"
+        )
+    return text
+
+
+def run_label(env_id: str, algo: str, seed: int, unix_s: int) -> str:
+    """CleanRL's run name; `/` and `:` (ALE/Breakout-v5, module:Env-v0) become `-`, so that it is one folder."""
+    return f"{_LABEL_UNSAFE.sub('-', env_id)}__{algo}__{seed}__{unix_s}"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder that holds the trainer's index, configs and runs."""
+
+    root: Path
+
+    @classmethod
+    def resolve(cls) -> "Home":
+        """`$MOSAIC_HOME`, else the platform's user-data folder."""
+        chosen = os.environ.get("MOSAIC_HOME")
+        return cls(Path(chosen).expanduser().absolute() if chosen else platformdirs.user_data_path("mosaic"))
+
+    @property
+    def trainer(self) -> Path:
+        return self.root / "trainer"
+
+    @property
+    def index(self) -> Path:
+        return self.trainer / "index.sqlite"
+
+    @property
+    def lock(self) -> Path:
+        return self.trainer / "daemon.lock"
+
+    @property
+    def socket(self) -> Path:
+        return self.trainer / "daemon.sock"
+
+    @property
+    def token(self) -> Path:
+        return self.trainer / "daemon.token"
+
+    @property
+    def configs(self) -> Path:
+        return self.trainer / "configs"
+
+    @property
+    def runs(self) -> Path:
+        return self.trainer / "runs"
+
+    def config(self, run_id: str, *, policy: bool = False) -> Path:
+        return self.configs / f"config-{checked_run_id(run_id)}{'-policy' if policy else ''}.json"
+
+    def worker_config(self, run_id: str, slot: int) -> Path:
+        return self.configs / f"worker-{checked_run_id(run_id)}-{slot}.json"
+
+    def run(self, run_id: str) -> "RunDir":
+        return RunDir(self.runs / checked_run_id(run_id))
+
+    def create(self) -> None:
+        """Make the folders, readable by their owner only."""
+        for folder in (self.trainer, self.configs, self.runs):
+            _make_folder(folder)
+
+
+@dataclass(frozen=True)
+class RunDir:
+    """Every path of one run. The folder alone is enough to rebuild everything that is known of the run."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        checked_run_id(self.root.name)
+
+    @property
+    def run_id(self) -> str:
+        return self.root.name
+
+    @property
+    def events(self) -> Path:
+        return self.root / "events.jsonl"
+
+    @property
+    def worker(self) -> Path:
+        return self.root / "worker.json"
+
+    @property
+    def manifest(self) -> Path:
+        return self.root / "analytics.json"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def stdout(self) -> Path:
+        return self.logs / "cleanrl.stdout.log"
+
+    @property
+    def stderr(self) -> Path:
+        return self.logs / "cleanrl.stderr.log"
+
+    @property
+    def tensorboard(self) -> Path:
+        return self.root / "tensorboard"
+
+    @property
+    def tensorboard_eval(self) -> Path:
+        return self.root / "tensorboard_eval"
+
+    @property
+    def eval_summary(self) -> Path:
+        return self.root / "eval_summary.json"
+
+    @property
+    def wandb(self) -> Path:
+        return self.root / "wandb"
+
+    @property
+    def videos(self) -> Path:
+        return self.root / "videos" / self.run_id
+
+    @property
+    def eval_videos(self) -> Path:
+        return self.root / "videos" / f"{self.run_id}-eval"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.root / "checkpoints"
+
+    def checkpoint(self, global_step: int) -> Path:
+        return self.checkpoints / f"step-{global_step}"
+
+    def policy(self, label: str, algo: str) -> Path:
+        return self.inside(f"runs/{label}/{algo}.cleanrl_model")
+
+    def inside(self, relative: str | Path) -> Path:
+        """A path of this run, after symlinks; one that would lie outside is refused."""
+        root = self.root.resolve()
+        path = (root / relative).resolve()
+        if not path.is_relative_to(root):
+            raise UnsafePath(f"'{relative}' lies outside run {self.run_id}")
+        return path
+
+    def relative(self, path: Path) -> str:
+        """The name under which the manifest and the events mention a file of this run."""
+        return self.inside(path).relative_to(self.root.resolve()).as_posix()
+
+    def create(self) -> None:
+        _make_folder(self.root)
+        _make_folder(self.logs)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise HomeUnusable(
+            f"{folder} cannot be created: {error.strerror}; set MOSAIC_HOME to a folder that you can write to"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise HomeUnusable(f"{folder} cannot be written to; set MOSAIC_HOME to a folder that you can write to")
