@@ -3,24 +3,36 @@
 The only module that imports tyro or pydantic. A setting is a dataclass field: the string under it is the help text
 and the schema's description, `Annotated[float, Gt(0)]` its bounds, `Literal` its choices. tyro ignores bounds, so
 flags are validated a second time through the same adapter as JSON.
+
+In the flag of a `str | None` the word None is null, so the text "None" is written with a backslash before it, and a
+text of backslashes and "None" with one more.
 """
 
 import dataclasses
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias, TypeVar, get_args, get_type_hints
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_args, get_type_hints
 
 import pydantic
 import tyro
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 from pydantic_core import from_json as parse_json
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from mosaic.errors import ConfigError, Problem
 
 T = TypeVar("T")
+U = TypeVar("U")
 JsonValue: TypeAlias = pydantic.JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
 
+_SHOWN_CHARACTERS = 200
+_ESCAPED_NONE = re.compile(r"\\*None")
 _RULES = pydantic.ConfigDict(use_attribute_docstrings=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
@@ -32,11 +44,8 @@ def tagged_by(field: str) -> Any:
 def from_json(cls: type[T], data: object, *, what: str = "config") -> T:
     """Build `cls` from parsed JSON, or raise ConfigError with every broken rule and its path."""
     try:
-        # Through JSON text, because strict mode accepts a list for a tuple there and only there.
-        return _adapter(cls).validate_json(json.dumps(data))
-    except pydantic.ValidationError as error:
-        raise ConfigError(_problems(error), what=what) from None
-    except (TypeError, ValueError) as error:
+        return _validate(cls, data, what=what)
+    except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError([Problem("", f"not JSON: {error}")], what=what) from error
 
 
@@ -48,12 +57,12 @@ def from_json_text(cls: type[T], text: str | bytes, *, what: str = "config") -> 
 def loads(text: str | bytes, *, what: str = "config") -> JsonObject:
     """Parse a JSON object; anything else is a ConfigError that says where the text breaks."""
     try:
-        data = parse_json(text, allow_inf_nan=False)
+        data: Any = parse_json(text, allow_inf_nan=False)
     except ValueError as error:
         raise ConfigError([Problem("", f"not JSON: {error}")], what=what) from None
     if not isinstance(data, dict):
         raise ConfigError([Problem("", f"must be a JSON object, not {type(data).__name__}")], what=what)
-    return data
+    return cast(JsonObject, data)
 
 
 def to_json(value: object) -> JsonObject:
@@ -63,7 +72,7 @@ def to_json(value: object) -> JsonObject:
 
 def json_schema(cls: type[Any]) -> JsonObject:
     """JSON Schema with descriptions, defaults, bounds and choices: all that a form needs to know."""
-    return _adapter(cls).json_schema()
+    return _adapter(cls).json_schema(schema_generator=_Schema)
 
 
 def from_flags(
@@ -75,24 +84,59 @@ def from_flags(
     ConfigError whose paths are the flags.
     """
     _prepare(cls)
-    parsed = tyro.cli(cls, args=list(argv), prog=prog, description=description, default=default)
+    parsed = tyro.cli(
+        cls, args=list(argv), prog=prog, description=description, default=cast(Any, default), registry=_registry
+    )
     return validated(parsed, what=prog, as_flags=True)
+
+
+def from_joined_flags(
+    first: T, second: U, argv: Sequence[str], *, prog: str, description: str | None = None
+) -> tuple[T, U]:
+    """Two configs on one command line, without prefixes; the given objects are the defaults."""
+    for part in (type(first), type(second)):
+        _prepare(part)
+    joined: Any = dataclasses.make_dataclass(
+        "Joined",
+        [
+            ("first", Annotated[type(first), tyro.conf.arg(name="")]),
+            ("second", Annotated[type(second), tyro.conf.arg(name="")]),
+        ],
+    )
+    parsed: Any = tyro.cli(
+        joined,
+        args=list(argv),
+        prog=prog,
+        description=description or "",
+        default=joined(first=first, second=second),
+        registry=_registry,
+    )
+    # Checked together, so that the problems of both come at once.
+    problems: list[Problem] = []
+    for part in (parsed.first, parsed.second):
+        try:
+            validated(part, as_flags=True)
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems, what=prog)
+    return parsed.first, parsed.second
 
 
 def validated(value: T, *, what: str = "config", as_flags: bool = False) -> T:
     """Check an already built config by the rules of its JSON face."""
     try:
-        return _adapter(type(value)).validate_json(json.dumps(_unchecked_json(value)))
-    except pydantic.ValidationError as error:
-        problems = _problems(error)
-        if as_flags:
-            problems = [Problem(flag_name(problem.path), problem.message) for problem in problems]
+        return _validate(type(value), _unchecked_json(value), what=what)
+    except ConfigError as error:
+        if not as_flags:
+            raise
+        problems = [Problem(flag_name(problem.path), problem.message) for problem in error.problems]
         raise ConfigError(problems, what=what) from None
 
 
 def to_flags(value: object, *, changed_only: bool = False) -> list[str]:
     """The flags that make this value: `from_flags(type(value), to_flags(value)) == value`."""
-    return list(_flags(value, prefix="", changed_only=changed_only))
+    return list(_flags(value, prefix="", defaults=_defaults(type(value)) if changed_only else {}))
 
 
 def flag_name(path: str) -> str:
@@ -100,28 +144,79 @@ def flag_name(path: str) -> str:
     return "--" + path.replace("_", "-")
 
 
-def _flags(value: Any, *, prefix: str, changed_only: bool) -> Iterator[str]:
+def _flags(value: Any, *, prefix: str, defaults: Mapping[str, object]) -> Iterator[str]:
+    """A flag for each field that differs from `defaults`."""
+    hints = get_type_hints(cast(Any, type(value)))
+    has_default = _defaults(type(value)).keys()
     for field in dataclasses.fields(value):
-        item = getattr(value, field.name)
+        item, before = getattr(value, field.name), defaults.get(field.name, dataclasses.MISSING)
         path = prefix + field.name
         if dataclasses.is_dataclass(item):
-            yield from _flags(item, prefix=f"{path}.", changed_only=changed_only)
-        elif changed_only and item == _default_of(field):
+            yield from _flags(item, prefix=f"{path}.", defaults=vars(before) if type(before) is type(item) else {})
+        elif item == before:
             continue
-        elif isinstance(item, bool):
+        elif hints[field.name] is bool and field.name in has_default:
             yield flag_name(path) if item else flag_name(f"{prefix}no_{field.name}")
         elif isinstance(item, (list, tuple)):
             yield flag_name(path)
-            yield from (str(element) for element in item)
+            yield from (_listed(path, element) for element in cast(Sequence[object], item))
+        elif isinstance(item, dict):
+            raise ConfigError([Problem(path, "is an object, which has no flag; use a config file")])
         else:
+            word = _text_to_word(item) if _is_optional_text(hints[field.name]) else item
             # One word with "=", so that a value that begins with "-" is not read as a flag.
-            yield f"{flag_name(path)}={item}"
+            yield f"{flag_name(path)}={word}"
 
 
-def _default_of(field: "dataclasses.Field[Any]") -> object:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
+def _listed(path: str, element: object) -> str:
+    if isinstance(element, str) and element.startswith("-"):
+        raise ConfigError([Problem(path, f"{element!r} begins with '-', which a flag cannot list; use a config file")])
+    return str(element)
+
+
+def _defaults(cls: Any) -> dict[str, object]:
+    """The fields that have a default, and it."""
+    defaults: dict[str, object] = {}
+    for field in dataclasses.fields(cls):
+        if field.default_factory is not dataclasses.MISSING:
+            defaults[field.name] = field.default_factory()
+        elif field.default is not dataclasses.MISSING:
+            defaults[field.name] = field.default
+    return defaults
+
+
+_registry = ConstructorRegistry()
+
+
+@_registry.primitive_rule
+def _optional_text_rule(info: PrimitiveTypeInfo) -> "PrimitiveConstructorSpec[str | None] | None":
+    # tyro's own rule reads None as null and so has no word for the text "None".
+    if not _is_optional_text(info.type):
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="{None}|STR",
+        instance_from_str=lambda words: _word_to_text(words[0]),
+        is_instance=lambda value: value is None or isinstance(value, str),
+        str_from_instance=lambda value: [_text_to_word(value)],
+    )
+
+
+def _is_optional_text(hint: Any) -> bool:
+    # An Annotated member has its bare type as __origin__.
+    return {getattr(member, "__origin__", member) for member in get_args(hint)} == {str, NoneType}
+
+
+def _text_to_word(text: str | None) -> str:
+    if text is None:
+        return "None"
+    return "\\" + text if _ESCAPED_NONE.fullmatch(text) else text
+
+
+def _word_to_text(word: str) -> str | None:
+    if word == "None":
+        return None
+    return word[1:] if _ESCAPED_NONE.fullmatch(word) else word
 
 
 def _unchecked_json(value: object) -> object:
@@ -135,29 +230,86 @@ def _adapter(cls: type[T]) -> "pydantic.TypeAdapter[T]":
     return pydantic.TypeAdapter(cls)
 
 
+def _validate(cls: type[T], data: object, *, what: str) -> T:
+    try:
+        # Through JSON text, because strict mode accepts a list for a tuple there and only there.
+        value, problems = _adapter(cls).validate_json(json.dumps(data)), list[Problem]()
+    except pydantic.ValidationError as error:
+        value, problems = None, _problems(error, data)
+    # pydantic's JsonValue lets NaN through, which is no JSON.
+    known = {problem.path for problem in problems}
+    problems += [Problem(path, "must be a finite number") for path in _not_finite(data) if path not in known]
+    if problems:
+        raise ConfigError(problems, what=what)
+    return cast(T, value)
+
+
+def _not_finite(data: Any, path: str = "") -> Iterator[str]:
+    if isinstance(data, float) and not math.isfinite(data):
+        yield path
+    elif isinstance(data, (dict, list, tuple)):
+        items: Any = cast(Any, data).items() if isinstance(data, dict) else enumerate(cast(Any, data))
+        for key, item in items:
+            yield from _not_finite(item, f"{path}.{key}" if path else str(key))
+
+
+class _Schema(GenerateJsonSchema):
+    """With the defaults that a factory makes."""
+
+    def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
+        factory: Any = schema.get("default_factory")
+        return factory() if factory else super().get_default_value(schema)
+
+
 def _prepare(cls: Any) -> None:
     """Give a dataclass, and every dataclass in its fields, our rules; pydantic reads them from the class."""
     for member in get_args(cls):
         _prepare(member)
     if not isinstance(cls, type) or not dataclasses.is_dataclass(cls) or "__pydantic_config__" in vars(cls):
         return
-    setattr(cls, "__pydantic_config__", _RULES)
+    cast(Any, cls).__pydantic_config__ = _RULES
+    for base in cls.__mro__[1:]:
+        if dataclasses.is_dataclass(base):
+            _describe_fields(base)
     for hint in get_type_hints(cls, include_extras=True).values():
         _prepare(hint)
 
 
-def _problems(error: pydantic.ValidationError) -> list[Problem]:
+def _describe_fields(base: type[Any]) -> None:
+    """Write the docstrings of a base's fields into the fields: pydantic reads those of the class itself only."""
+    properties: Any = json_schema(base)["properties"]
+    for field in dataclasses.fields(base):
+        if description := properties[field.name].get("description"):
+            field.metadata = MappingProxyType({"description": description, **field.metadata})
+
+
+def _problems(error: pydantic.ValidationError, data: object) -> list[Problem]:
     return [
-        Problem(".".join(str(part) for part in item["loc"]), _sentence(item))
+        Problem(_path(item["loc"], data, absent=item["type"].startswith("missing")), _sentence(item))
         for item in error.errors(include_url=False)
     ]
+
+
+def _path(parts: tuple[int | str, ...], data: Any, *, absent: bool) -> str:
+    """Where in `data`; pydantic also names the member of a union that it tried, which no writer of JSON knows."""
+    path: list[str] = []
+    for part in parts:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            continue
+        path.append(str(part))
+    return ".".join([*path, str(parts[-1])] if absent else path)
 
 
 def _sentence(item: Mapping[str, Any]) -> str:
     if item["type"] == "unexpected_keyword_argument":
         return "is not a known key"
-    if item["type"] in ("missing", "missing_argument", "missing_keyword_only_argument"):
+    if item["type"].startswith("missing"):
         return "is missing"
     message = str(item["msg"]).replace("Input should be", "must be")
     given = item["input"]
-    return f"{message} (got {given!r})" if isinstance(given, (bool, int, float, str)) else message
+    if not isinstance(given, (bool, int, float, str)):
+        return message
+    shown = repr(given)
+    return f"{message} (got {shown if len(shown) <= _SHOWN_CHARACTERS else shown[:_SHOWN_CHARACTERS] + '…'})"

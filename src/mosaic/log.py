@@ -20,7 +20,7 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
     if file is None:
         processors = [*shared, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
         # Looked up at each line rather than bound now: a test or a daemon may replace sys.stderr later.
-        factory = structlog.PrintLoggerFactory(sys.stderr)
+        factory = _to_stderr
     else:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -35,6 +35,10 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=False,
     )
+
+
+def _to_stderr(*_: object) -> structlog.PrintLogger:
+    return structlog.PrintLogger(sys.stderr)
 
 
 def get_logger(**context: object) -> structlog.typing.FilteringBoundLogger:

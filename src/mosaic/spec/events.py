@@ -20,6 +20,7 @@ from mosaic import config
 from mosaic.errors import ConfigError, SpoolCorrupt
 
 VERSION = 1
+_LATEST_TIME = 1e12
 
 Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
 Step: TypeAlias = Annotated[int, Ge(0)]
@@ -216,7 +217,9 @@ def encode(event: Event) -> str:
     """One line, without its line feed."""
     head = {"v": VERSION, "seq": event.seq, "time": round(event.time, 3), "kind": event.body.kind}
     # vars() instead of dataclasses.asdict(): the latter deep-copies and costs more than the JSON.
-    return json.dumps(head | vars(event.body), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    line = json.dumps(head | vars(event.body), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # A lone surrogate (a file name that is no UTF-8, in a message) has no UTF-8 form: it becomes "?".
+    return line if line.isascii() else line.encode(errors="replace").decode()
 
 
 def decode(line: str | bytes) -> Event:
@@ -228,13 +231,13 @@ def decode(line: str | bytes) -> Event:
         raise SpoolCorrupt(str(error)) from error
     except KeyError as error:
         raise SpoolCorrupt(f"event without {error}: {line!r:.200}") from error
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise SpoolCorrupt(f"event version {version} is not {VERSION}; read it with the MOSAIC that wrote it")
-    if kind not in KINDS:
-        raise SpoolCorrupt(f"event {seq}: unknown kind '{kind}'")
-    if type(seq) is not int or seq < 1 or not isinstance(time, (int, float)):
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SpoolCorrupt(f"event {seq}: unknown kind {kind!r:.200}")
+    if type(seq) is not int or seq < 1 or type(time) not in (int, float) or not abs(time) < _LATEST_TIME:
         raise SpoolCorrupt(
-            f"event with seq {seq!r} and time {time!r}: a whole number from 1 on and a number are needed"
+            f"event with seq {seq!r} and time {time!r}: a whole number from 1 on and seconds since 1970 are needed"
         )
     try:
         return Event(seq, float(time), config.from_json(KINDS[kind], data, what=f"event {seq} ({kind})"))

@@ -1,13 +1,14 @@
 """Writing a file so that a reader or a crash sees the old content or the new, never a part."""
 
 import os
+import threading
 from pathlib import Path
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Temporary name, fsync, rename, fsync of the folder; on any error the old file stays and nothing is left over."""
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with temporary.open("wb") as file:
             file.write(data)
@@ -22,7 +23,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable: a rename is not on disk before its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    sync_file(folder)
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file that was written elsewhere is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -4,8 +4,10 @@
 `wandb_api_key` is accepted from a form and taken out by `take_secrets` before anything is written.
 """
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from annotated_types import Ge, Le, MinLen
 
@@ -18,6 +20,7 @@ SECRETS = {"wandb_api_key": "WANDB_API_KEY"}
 """Keys of `extras` that are secret, and the variable of the worker's environment that carries each."""
 
 VideoMode: TypeAlias = Literal["single", "grid", "off"]
+EnvBackend: TypeAlias = Literal["auto", "bare", "sync", "async", "native", "envpool"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +42,9 @@ class LiveView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainExtras(LiveView):
-    """Train an algorithm."""
+class TrainOptions(LiveView):
+    """What a training run is told beside the settings of its algorithm; none of it changes the learning curve."""
 
-    mode: Literal["train"] = "train"
-    """Kind of the run."""
-    algo_params: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Settings of the algorithm, as its own schema defines them; env_id, total_timesteps and seed stand outside."""
     tensorboard_dir: str = "tensorboard"
     """Folder of the TensorBoard files, relative to the run directory."""
     track_wandb: bool = False
@@ -68,6 +67,24 @@ class TrainExtras(LiveView):
     """Record videos of environment 0 while training."""
     save_model: bool = True
     """Write the policy file at the end."""
+    checkpoint_interval_s: Annotated[float, Ge(0)] = 60.0
+    """Seconds between checkpoints; 0 is none but the last."""
+    checkpoint_interval_steps: Annotated[int, Ge(0)] = 0
+    """Environment steps between checkpoints, beside the interval in seconds; 0 is none."""
+    checkpoints_kept: Annotated[int, Ge(1)] = 3
+    """Newest checkpoints that stay; the best one stays too."""
+    env_backend: EnvBackend = "auto"
+    """How environments are stepped; bare, sync and async give the same curve, auto takes the fastest of these."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainExtras(TrainOptions):
+    """Train an algorithm."""
+
+    mode: Literal["train"] = "train"
+    """Kind of the run."""
+    algo_params: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Settings of the algorithm, as its own schema defines them; env_id, total_timesteps and seed stand outside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,55 +229,69 @@ def parse(data: JsonObject) -> TrainRunConfig:
 
 def parse_worker(data: JsonObject) -> WorkerConfig:
     """A bare worker config."""
-    return config.from_json(WorkerConfig, _with_mode(data, ()), what="worker config")
+    worker = config.from_json(WorkerConfig, _with_mode(data, ()), what="worker config")
+    problems = list(_worker_contradictions(worker, ""))
+    if problems:
+        raise ConfigError(problems, what="worker config")
+    return worker
 
 
 def take_secrets(data: JsonObject) -> tuple[JsonObject, dict[str, str]]:
     """The document without its secrets, and the environment variables that carry them to the worker."""
-    clean, secrets = _copy(data), dict[str, str]()
-    extras = _descend(clean, ("metadata", "worker", "config", "extras")) or _descend(clean, ("extras",))
-    for key, variable in SECRETS.items():
-        value = extras.pop(key, None) if extras else None
+    clean, secrets = deepcopy(data), dict[str, str]()
+    problems: list[Problem] = []
+    for path, key, value in _pop_secrets(clean):
         if isinstance(value, str) and value:
-            secrets[variable] = value
+            secrets[SECRETS[key]] = value
+        elif value is not None and value != "":
+            problems.append(Problem(path, "must be a valid string"))
+    if problems:
+        raise ConfigError(problems, what="run config")
     return clean, secrets
 
 
+def _pop_secrets(data: Any, prefix: str = "") -> Iterator[tuple[str, str, JsonValue]]:
+    """Take secrets out wherever they are: a form may also keep its values in `metadata.ui`."""
+    if isinstance(data, dict):
+        node = cast(JsonObject, data)
+        for key in SECRETS.keys() & node.keys():
+            yield prefix + key, key, node.pop(key)
+        for key, item in node.items():
+            yield from _pop_secrets(item, f"{prefix}{key}.")
+    elif isinstance(data, list):
+        for index, item in enumerate(cast(list[JsonValue], data)):
+            yield from _pop_secrets(item, f"{prefix}{index}.")
+
+
 def _with_mode(data: JsonObject, path: tuple[str, ...]) -> JsonObject:
-    """`extras` and its `mode` may be left out: the run then trains."""
-    completed = _copy(data)
+    """`extras` and its `mode` may be left out: the run then trains. `eval_batch_size` alone sets `eval_episodes`."""
+    completed = deepcopy(data)
     worker = _descend(completed, path)
     if worker is not None:
         extras = worker.setdefault("extras", {})
         if isinstance(extras, dict):
             extras.setdefault("mode", "train")
+            if extras.get("eval_batch_size") is not None and extras["mode"] == "policy_eval":
+                extras.setdefault("eval_episodes", extras["eval_batch_size"])
     return completed
 
 
-def _contradictions(parsed: TrainRunConfig) -> list[Problem]:
+def _contradictions(parsed: TrainRunConfig) -> Iterator[Problem]:
     worker = parsed.metadata.worker.config
-    base = "metadata.worker.config"
-    problems: list[Problem] = []
+    base = "metadata.worker.config."
     if parsed.environment.env_id != worker.env_id:
-        problems.append(
-            Problem("environment.env_id", f"'{parsed.environment.env_id}' is not the worker's '{worker.env_id}'")
-        )
-    if isinstance(worker.extras, TrainExtras):
-        if not worker.algo:
-            problems.append(Problem(f"{base}.algo", "is missing"))
-        if worker.extras.track_wandb and not parsed.artifacts.wandb.enabled:
-            problems.append(Problem(f"{base}.extras.track_wandb", "is true but artifacts.wandb.enabled is false"))
-    if isinstance(worker.extras, PolicyEvalExtras):
-        batch = worker.extras.eval_batch_size
-        if batch is not None and batch != worker.extras.eval_episodes:
-            problems.append(Problem(f"{base}.extras.eval_batch_size", f"{batch} is not eval_episodes"))
-    return problems
+        yield Problem("environment.env_id", f"'{parsed.environment.env_id}' is not the worker's '{worker.env_id}'")
+    if isinstance(worker.extras, TrainExtras) and worker.extras.track_wandb and not parsed.artifacts.wandb.enabled:
+        yield Problem(f"{base}extras.track_wandb", "is true but artifacts.wandb.enabled is false")
+    yield from _worker_contradictions(worker, base)
 
 
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
+def _worker_contradictions(worker: WorkerConfig, base: str) -> Iterator[Problem]:
+    extras = worker.extras
+    if isinstance(extras, TrainExtras) and not worker.algo:
+        yield Problem(f"{base}algo", "is missing")
+    if isinstance(extras, PolicyEvalExtras) and extras.eval_batch_size not in (None, extras.eval_episodes):
+        yield Problem(f"{base}extras.eval_batch_size", f"{extras.eval_batch_size} is not eval_episodes")
 
 
 def _descend(data: JsonObject, path: tuple[str, ...]) -> JsonObject | None:

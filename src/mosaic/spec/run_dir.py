@@ -29,7 +29,7 @@ def checked_run_id(text: str) -> str:
 
 def run_label(env_id: str, algo: str, seed: int, unix_s: int) -> str:
     """CleanRL's run name; `/` and `:` (ALE/Breakout-v5, module:Env-v0) become `-`, so that it is one folder."""
-    return f"{_LABEL_UNSAFE.sub('-', env_id)}__{algo}__{seed}__{unix_s}"
+    return f"{_LABEL_UNSAFE.sub('-', env_id)}__{_LABEL_UNSAFE.sub('-', algo)}__{seed}__{unix_s}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,12 @@ class Home:
     def resolve(cls) -> "Home":
         """`$MOSAIC_HOME`, else the platform's user-data folder."""
         chosen = os.environ.get("MOSAIC_HOME")
-        return cls(Path(chosen).expanduser().absolute() if chosen else platformdirs.user_data_path("mosaic"))
+        if not chosen:
+            return cls(platformdirs.user_data_path("mosaic"))
+        try:
+            return cls(Path(chosen).expanduser().absolute())
+        except RuntimeError as error:
+            raise HomeUnusable(f"MOSAIC_HOME is '{chosen}': {error}; set it to a folder that exists") from error
 
     @property
     def trainer(self) -> Path:
@@ -109,6 +114,11 @@ class RunDir:
         return self.root / "worker.json"
 
     @property
+    def config(self) -> Path:
+        """The run config without its secrets, so that this folder alone tells the whole story."""
+        return self.root / "config.json"
+
+    @property
     def manifest(self) -> Path:
         return self.root / "analytics.json"
 
@@ -161,7 +171,10 @@ class RunDir:
     def inside(self, relative: str | Path) -> Path:
         """A path of this run, after symlinks; one that would lie outside is refused."""
         root = self.root.resolve()
-        path = (root / relative).resolve()
+        try:
+            path = (root / relative).resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of symlinks, a NUL
+            raise UnsafePath(f"{str(relative)!r} is no path of run {self.run_id}: {error}") from error
         if not path.is_relative_to(root):
             raise UnsafePath(f"'{relative}' lies outside run {self.run_id}")
         return path

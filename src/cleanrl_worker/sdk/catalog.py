@@ -1,0 +1,55 @@
+"""Which algorithms there are: the files in `algorithms/`, found by name and read without importing them."""
+
+import ast
+import difflib
+import importlib
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import cleanrl_worker
+from cleanrl_worker.sdk.policy import Policy, PolicyFile
+from cleanrl_worker.sdk.run import Run
+from mosaic.errors import UnknownAlgorithm
+
+PACKAGE = "cleanrl_worker.algorithms"
+
+
+class Algorithm(Protocol):
+    """What an algorithm's file defines."""
+
+    Args: type[Any]
+    ACTIONS: str
+    """"discrete" or "continuous"."""
+
+    def train(self, run: Run, args: Any, /) -> None: ...
+
+    def load(self, file: PolicyFile, /) -> Policy: ...
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in _folder().glob("*.py") if not path.stem.startswith("_"))
+
+
+def load(name: str) -> Algorithm:
+    if name not in names():
+        raise UnknownAlgorithm(
+            name, difflib.get_close_matches(name, names(), n=3), hint=f"there are {', '.join(names())}"
+        )
+    return cast(Algorithm, importlib.import_module(f"{PACKAGE}.{name}"))
+
+
+def fitting(actions: str) -> list[str]:
+    """Algorithms for this kind of action space."""
+    return [name for name in names() if _constant(name, "ACTIONS") == actions]
+
+
+def _constant(name: str, variable: str) -> object:
+    source = (_folder() / f"{name}.py").read_text()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == variable for t in node.targets):
+            return ast.literal_eval(node.value)
+    return None
+
+
+def _folder() -> Path:
+    return Path(cast(str, cleanrl_worker.__file__)).parent / "algorithms"

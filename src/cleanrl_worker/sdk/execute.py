@@ -1,0 +1,167 @@
+"""Carrying out a plan: a dry run and a training run take the same path up to the first step."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import torch
+
+from cleanrl_worker.sdk import catalog, command
+from cleanrl_worker.sdk.command import Plan
+from cleanrl_worker.sdk.run import Run, RunSpec
+from cleanrl_worker.sdk.tee import logged_to
+from mosaic import config, envs
+from mosaic.errors import HomeUnusable, IncompatibleSpaces, MosaicError
+from mosaic.spec import identity
+from mosaic.spec.files import write_atomically
+
+MINIMUM_FREE_BYTES = 200 * 2**20
+
+
+def main(algo: str | None = None, argv: Sequence[str] | None = None) -> int:
+    """The whole command; `algo` is given when an algorithm's own file is run."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if algo is not None:
+        words = ["--algo", algo, *words]
+    try:
+        if command.print_schema(words):
+            return 0
+        plan = command.resolve(words)
+        rehearsal = rehearse(plan, render=plan.flags.dry_run)
+        if plan.flags.dry_run:
+            rehearsal.show(emit_summary=plan.flags.emit_summary)
+            return 0
+        return carry_out(plan)
+    except MosaicError as error:
+        return command.reported(error)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a dry run found."""
+
+    summary: dict[str, Any]
+
+    def show(self, *, emit_summary: bool) -> None:
+        for key, value in self.summary.items():
+            sys.stdout.write(f"{key}: {value if isinstance(value, str) else json.dumps(value)}\n")
+        if emit_summary:
+            sys.stdout.write(json.dumps(self.summary) + "\n")
+
+
+def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
+    """Try everything that could fail: the environment made, reset and stepped, its spaces, the disk; nothing is written."""
+    getattr(envs, "headless_defaults", lambda: None)()
+    env_id = plan.args.env_id
+    choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
+    env = envs.make(env_id)
+    try:
+        check_spaces(plan, env)
+        env.reset(seed=plan.args.seed)
+        env.step(env.action_space.sample())
+    finally:
+        env.close()
+    free_bytes = _free_bytes(plan)
+    summary: dict[str, Any] = {
+        "algo": plan.algo,
+        "module": f"{catalog.PACKAGE}.{plan.algo}",
+        "args": config.to_json(plan.args),
+        "run_dir": str(plan.run_dir.root),
+        "resume_from": None if plan.resume_from is None else str(plan.resume_from),
+        "env_id": env_id,
+        "env_backend": choice.backend,
+        "env_backend_reason": choice.reason,
+        "observation_space": str(env.observation_space),
+        "action_space": str(env.action_space),
+        "device": "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu",
+        "disk_free_bytes": free_bytes,
+        "tensorboard": plan.flags.tensorboard,
+        "wandb": "off",
+    }
+    if render:
+        report = envs.preflight(env_id)
+        summary["render"] = report.message
+    return Rehearsal(summary=summary | {"ok": True})
+
+
+def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
+    """The algorithm can act here, or the error names those that can."""
+    actions = "discrete" if isinstance(env.action_space, gym.spaces.Discrete) else "continuous"
+    if not isinstance(env.action_space, (gym.spaces.Discrete, gym.spaces.Box)):
+        actions = type(env.action_space).__name__
+    if actions != plan.algorithm.ACTIONS:
+        fits = catalog.fitting(actions)
+        advice = f"algorithms that fit: {', '.join(fits)}" if fits else "no algorithm here fits it"
+        raise IncompatibleSpaces(
+            f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, but {plan.args.env_id} has {env.action_space}; {advice}"
+        )
+
+
+def carry_out(plan: Plan) -> int:
+    """Train; the exit code."""
+    run_dir = plan.run_dir
+    run_dir.create()
+    if plan.resume_from is None and run_dir.events.exists():
+        raise HomeUnusable(f"{run_dir.root} already holds a run; go on with --resume {run_dir.root}")
+    write_atomically(run_dir.config, json.dumps(config.to_json(plan.run_config), indent=1) + "\n")
+    spec = RunSpec(
+        run_dir=run_dir,
+        algo=plan.algo,
+        args=config.to_json(plan.args),
+        options=plan.options,
+        tensorboard=plan.flags.tensorboard,
+        quiet=plan.flags.quiet,
+        cpus=plan.flags.cpus,
+        resume_from=plan.resume_from,
+    )
+    with logged_to(run_dir):
+        sys.stdout.write(f"run directory: {run_dir.root}\n")
+        sys.stdout.flush()
+        try:
+            with Run(spec) as run, _stop_signals(run):
+                identity.write_self(run_dir.worker, attempt=run.attempt)
+                plan.algorithm.train(run, plan.args)
+        except MosaicError as error:
+            return command.reported(error)
+        except Exception:  # A border: the traceback belongs into the run's own log, whatever raised.
+            sys.stderr.write(traceback.format_exc())
+            return 1
+    return 0
+
+
+@contextmanager
+def _stop_signals(run: Run) -> Iterator[None]:
+    """SIGTERM or Ctrl-C asks the learner to save and end at its next step boundary; a second one ends it at once."""
+
+    def stop(number: int, _: object) -> None:
+        run.stopping = True
+        signal.signal(number, signal.SIG_DFL)
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _free_bytes(plan: Plan) -> int:
+    folder = plan.run_dir.root
+    while not folder.exists():
+        folder = folder.parent
+    if not os.access(folder, os.W_OK):
+        raise HomeUnusable(f"{folder} cannot be written to; set MOSAIC_HOME to a folder that you can write to")
+    free = shutil.disk_usage(folder).free
+    if free < MINIMUM_FREE_BYTES:
+        raise HomeUnusable(
+            f"{folder} has {free / 2**20:.0f} MiB left, too little for a run; free some disk or set MOSAIC_HOME"
+        )
+    return free

@@ -1,0 +1,94 @@
+"""The policy file, `*.cleanrl_model`: safetensors with everything needed to act in its metadata; no pickle.
+
+Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`.
+Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_normaliser.<name>` where there are any.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import gymnasium as gym
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from cleanrl_worker.sdk import spaces
+from mosaic.errors import PolicyError
+from mosaic.spec.files import write_atomically
+
+FORMAT = "mosaic-policy-1"
+Array = np.ndarray[Any, Any]
+
+
+class Policy(Protocol):
+    """Something that acts: what every algorithm's `load` returns."""
+
+    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
+        """Actions for a batch of observations, one row each, as the environments take them."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyFile:
+    """What a policy file holds."""
+
+    algo: str
+    env_id: str
+    args: dict[str, Any]
+    observation_space: gym.Space[Any]
+    action_space: gym.Space[Any]
+    global_step: int
+    arrays: Mapping[str, Array]
+
+    def group(self, prefix: str) -> dict[str, Array]:
+        """The arrays below a prefix, without it."""
+        cut = f"{prefix}."
+        return {name.removeprefix(cut): array for name, array in self.arrays.items() if name.startswith(cut)}
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """The agent's state dict."""
+        return {name: torch.from_numpy(array.copy()) for name, array in self.group("agent").items()}
+
+
+def write(path: Path, file: PolicyFile) -> None:
+    metadata = {
+        "format": FORMAT,
+        "algo": file.algo,
+        "env_id": file.env_id,
+        "args": json.dumps(file.args),
+        "observation_space": json.dumps(spaces.to_json(file.observation_space)),
+        "action_space": json.dumps(spaces.to_json(file.action_space)),
+        "global_step": str(file.global_step),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in file.arrays.items()}
+    write_atomically(path, save(arrays, metadata=metadata))
+
+
+def read(path: str | os.PathLike[str]) -> PolicyFile:
+    """A policy file of ours; anything else raises PolicyError with the reason."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise PolicyError(f"{path} cannot be read as a policy: {error}") from error
+    if metadata.get("format") != FORMAT:
+        raise PolicyError(f"{path} is a safetensors file, but not a MOSAIC policy ({FORMAT})")
+    try:
+        return PolicyFile(
+            algo=metadata["algo"],
+            env_id=metadata["env_id"],
+            args=json.loads(metadata["args"]),
+            observation_space=spaces.from_json(json.loads(metadata["observation_space"])),
+            action_space=spaces.from_json(json.loads(metadata["action_space"])),
+            global_step=int(metadata["global_step"]),
+            arrays=arrays,
+        )
+    except (KeyError, ValueError) as error:
+        raise PolicyError(f"{path} is a damaged MOSAIC policy: {error}") from error

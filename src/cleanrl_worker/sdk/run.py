@@ -1,0 +1,329 @@
+"""A run as an algorithm sees it: environments, scalars, checkpoints, stop. It knows nothing else of the studio."""
+
+import math
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from cleanrl_worker.sdk import checkpoint, policy, seeding
+from cleanrl_worker.sdk.console import Console
+from cleanrl_worker.sdk.recorder import Recorder, Sink
+from cleanrl_worker.sdk.spool import Spool
+from cleanrl_worker.sdk.tensorboard import TensorBoard, markdown_table
+from cleanrl_worker.sdk.vector import Envs
+from mosaic import envs as families
+from mosaic.errors import TrainingFailed
+from mosaic.log import get_logger
+from mosaic.spec import manifest
+from mosaic.spec.events import (
+    CheckpointSaved,
+    Episode,
+    EventBody,
+    Heartbeat,
+    PolicySaved,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    Scalars,
+    Warned,
+    number,
+)
+from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.run_config import TrainOptions
+from mosaic.spec.run_dir import RunDir, run_label
+
+HEARTBEAT_S = 1.0
+MAY_BE_NAN = frozenset({"losses/explained_variance"})
+"""Undefined while all returns are equal; every other loss that is not a number ends the run."""
+
+log = get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """What a run is made from."""
+
+    run_dir: RunDir
+    algo: str
+    args: dict[str, Any]
+    """JSON face of the algorithm's Args."""
+    options: TrainOptions
+    tensorboard: bool = True
+    quiet: bool = False
+    cpus: int = 1
+    resume_from: Path | None = None
+    """A checkpoint folder of this run."""
+    extra_sinks: tuple[Sink, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return run_label(self.args["env_id"], self.algo, self.args["seed"], int(time.time()))
+
+
+class Run:
+    """Opened by the command line, handed to `train(run, args)`."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self.spec = spec
+        self.run_dir = spec.run_dir
+        self.stopping = False
+        """A stop was asked for (SIGTERM, cancel): save a checkpoint and return."""
+        self.generator = np.random.default_rng(spec.args["seed"])
+        """The algorithm's own source of randomness; saved with each checkpoint."""
+        self.envs: Envs | None = None
+        self._resumed = None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo)
+        self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
+        self._recent_returns: deque[float] = deque(maxlen=100)
+        self._exact = True
+        self._started = self._last_beat = self._last_save = time.monotonic()
+        self._last_beat_step = self._last_save_step = self._first_step
+        torch.set_num_threads(spec.cpus)
+        seeding.seed_all(spec.args["seed"], torch_deterministic=spec.args.get("torch_deterministic", True))
+        self.device = self._choose_device()
+        spool = Spool(self.run_dir.events)
+        self._manifest = self._open_manifest()
+        self._writer = checkpoint.BackgroundWriter(self.run_dir)
+        self._recorder = Recorder(self._sinks(spool), last_seq=spool.last_seq, beat=self._beat)
+        self.attempt = 1 + _attempts(self.run_dir)
+
+    # What an algorithm uses.
+
+    @property
+    def global_step(self) -> int:
+        """Environment steps so far, over all environments."""
+        return self.envs.global_step if self.envs is not None else self._first_step
+
+    def make_envs(self, env_id: str, num_envs: int) -> Envs:
+        backend = families.make_vec(env_id, num_envs, backend=self.spec.options.env_backend)
+        self.envs = Envs(backend, self._episode)
+        return self.envs
+
+    def resume(self) -> dict[str, Any] | None:
+        """The algorithm's own part of the last checkpoint, or None at a fresh start.
+
+        Call it once everything is built and before the first random number is drawn: it puts the generators and the
+        environments back where they were.
+        """
+        assert self.envs is not None, "make_envs comes first"
+        state = None
+        if self._resumed is not None:
+            state = self._resumed[1]
+            self._resumed = None
+            self._exact = self.envs.restore(state["envs"])
+            seeding.restore(state["rng"], self.generator)
+            self._recent_returns.extend(state["recent_returns"])
+            if not self._exact:
+                self.emit(Warned(message="the environments could not be restored exactly; new episodes were begun"))
+        self.emit(self._start_event())
+        return None if state is None else state["algorithm"]
+
+    def steps_per_second(self) -> int:
+        """CleanRL's SPS: steps of this attempt over its whole time."""
+        return int((self.global_step - self._first_step) / max(time.monotonic() - self._started, 1e-9))
+
+    def scalars(self, values: Mapping[str, float]) -> None:
+        """Log metrics at the current step; a loss that is not a number ends the run."""
+        for tag, value in values.items():
+            if not math.isfinite(value) and tag.startswith("losses/") and tag not in MAY_BE_NAN:
+                raise TrainingFailed(
+                    f"{tag} became {value} at step {self.global_step}; the last good checkpoint is kept:"
+                    " resume it with a smaller learning rate"
+                )
+        self.emit(Scalars(global_step=self.global_step, values={tag: number(value) for tag, value in values.items()}))
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Ask at a step boundary from which the algorithm can go on exactly."""
+        self._raise_background_errors()
+        options = self.spec.options
+        if self._writer.busy:
+            return False
+        steps_due = 0 < options.checkpoint_interval_steps <= self.global_step - self._last_save_step
+        elapsed_s = time.monotonic() - self._last_save
+        return steps_due or 0 < options.checkpoint_interval_s <= elapsed_s
+
+    def checkpoint(
+        self, algorithm: Mapping[str, Any], *, reason: Literal["interval", "stop", "end"] = "interval"
+    ) -> None:
+        """Save the train state; in the background, except for the last one."""
+        assert self.envs is not None
+        for name, value in algorithm.items():
+            _refuse_nan(name, value, self.global_step)
+        recent = list(self._recent_returns)
+        header = checkpoint.Header(
+            algo=self.spec.algo,
+            args=self.spec.args,
+            global_step=self.global_step,
+            mean_return=float(np.mean(recent)) if recent else None,
+        )
+        state = {
+            "algorithm": dict(algorithm),
+            "envs": self.envs.state(),
+            "rng": seeding.capture(self.generator),
+            "recent_returns": recent,
+        }
+        self._last_save, self._last_save_step = time.monotonic(), self.global_step
+        self._writer.wait()
+        self._writer.start(header, state, lambda folder: self._checkpoint_saved(folder, header.global_step, reason))
+        if reason != "interval":
+            self._writer.wait()
+            self._raise_background_errors()
+
+    def save_policy(self, agent: torch.nn.Module, **normalisers: Mapping[str, Any]) -> None:
+        """Write the policy file: weights, normalisers, spaces and settings, enough to act anywhere."""
+        assert self.envs is not None
+        if not self.spec.options.save_model:
+            return
+        arrays = {f"agent.{name}": tensor.detach().cpu().numpy() for name, tensor in agent.state_dict().items()}
+        for name, values in normalisers.items():
+            arrays |= {f"{name}.{key}": np.asarray(value) for key, value in values.items()}
+        path = self.run_dir.policy(self._manifest.label, self.spec.algo)
+        content = policy.PolicyFile(
+            algo=self.spec.algo,
+            env_id=self.spec.args["env_id"],
+            args=self.spec.args,
+            observation_space=self.envs.single_observation_space,
+            action_space=self.envs.single_action_space,
+            global_step=self.global_step,
+            arrays=arrays,
+        )
+        policy.write(path, content)
+        relative = self.run_dir.relative(path)
+        self._add_artifact(Artifact(kind="policy", path=relative, global_step=self.global_step))
+        self.emit(PolicySaved(global_step=self.global_step, path=relative))
+
+    def emit(self, body: EventBody) -> None:
+        self._recorder.emit(body)
+
+    # What the command line uses.
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is None:
+            self.emit(RunCompleted(global_step=self.global_step, stopped=self.stopping))
+        else:
+            name = kind.__name__ if kind else "unknown"
+            self.emit(RunFailed(global_step=self.global_step, error=name, message=str(error)))
+        self._writer.wait()
+        self._recorder.close()
+        if self.envs is not None:
+            self.envs.close()
+        if error is None:
+            self._raise_background_errors()
+
+    # Inner workings.
+
+    def _sinks(self, spool: Spool) -> list[Sink]:
+        sinks: list[Sink] = [spool]
+        if self.spec.tensorboard and not self.spec.options.fastlane_only:
+            override = os.environ.get("CLEANRL_TENSORBOARD_DIR")
+            folder = Path(override) if override else self.run_dir.inside(self.spec.options.tensorboard_dir)
+            purge = None if self._resumed is None else self._first_step
+            sinks.append(TensorBoard(folder, hyperparameters=markdown_table(self.spec.args), purge_step=purge))
+            path = str(folder) if override else self.run_dir.relative(folder)
+            self._add_artifact(Artifact(kind="tensorboard", path=path))
+        if not self.spec.quiet:
+            sinks.append(Console())
+        return [*sinks, *self.spec.extra_sinks]
+
+    def _open_manifest(self) -> Manifest:
+        if self.run_dir.manifest.exists():
+            return manifest.read(self.run_dir)
+        args = self.spec.args
+        opened = Manifest(
+            run_id=self.run_dir.run_id,
+            algo=self.spec.algo,
+            env_id=args["env_id"],
+            seed=args["seed"],
+            label=self.spec.label,
+            artifacts=(
+                Artifact(kind="events", path="events.jsonl"),
+                Artifact(kind="log", path=self.run_dir.relative(self.run_dir.stdout)),
+                Artifact(kind="log", path=self.run_dir.relative(self.run_dir.stderr)),
+            ),
+        )
+        manifest.write(self.run_dir, opened)
+        return opened
+
+    def _add_artifact(self, artifact: Artifact) -> None:
+        self._manifest = self._manifest.adding(artifact)
+        manifest.write(self.run_dir, self._manifest)
+
+    def _choose_device(self) -> torch.device:
+        wanted = bool(self.spec.args.get("cuda", False))
+        if wanted and torch.cuda.is_available():
+            return torch.device("cuda")
+        if wanted:
+            log.info("device.cpu", reason="no CUDA device found; training on the CPU")
+        return torch.device("cpu")
+
+    def _start_event(self) -> RunStarted:
+        args = self.spec.args
+        return RunStarted(
+            algo=self.spec.algo,
+            env_id=args["env_id"],
+            seed=args["seed"],
+            total_timesteps=args["total_timesteps"],
+            attempt=self.attempt,
+            resumed_from_step=None if self.spec.resume_from is None else self._first_step,
+            exact=self._exact,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+        )
+
+    def _episode(self, episode: Episode) -> None:
+        self._recent_returns.append(float(episode.episodic_return))
+        self.emit(episode)
+
+    def _beat(self) -> Heartbeat | None:
+        """Called by the recorder's thread: the learner does nothing for its own heartbeat."""
+        now, step = time.monotonic(), self.global_step
+        elapsed_s = now - self._last_beat
+        if elapsed_s < HEARTBEAT_S or self.envs is None:
+            return None
+        rate = (step - self._last_beat_step) / elapsed_s
+        self._last_beat, self._last_beat_step = now, step
+        return Heartbeat(global_step=step, steps_per_s=round(rate, 1))
+
+    def _checkpoint_saved(self, folder: Path, global_step: int, reason: Literal["interval", "stop", "end"]) -> None:
+        removed = checkpoint.prune(self.run_dir, keep=self.spec.options.checkpoints_kept)
+        for name in removed:
+            self._manifest = self._manifest.removing(f"checkpoints/{name}")
+        relative = self.run_dir.relative(folder)
+        self._add_artifact(Artifact(kind="checkpoint", path=relative, global_step=global_step))
+        self.emit(CheckpointSaved(global_step=global_step, path=relative, reason=reason))
+
+    def _raise_background_errors(self) -> None:
+        for error in (self._writer.error, self._recorder.error):
+            if error is not None:
+                raise error
+
+
+def _attempts(run_dir: RunDir) -> int:
+    with run_dir.events.open("rb") as file:
+        return sum(b'"kind":"run.started"' in line for line in file)
+
+
+def _refuse_nan(name: str, value: Any, step: int) -> None:
+    """A checkpoint with a NaN in it would replace the last good one."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _refuse_nan(f"{name}.{key}", item, step)
+        return
+    array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+    if isinstance(array, np.ndarray) and array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise TrainingFailed(
+            f"{name} is not finite at step {step}; the last good checkpoint is kept:"
+            " resume it with a smaller learning rate"
+        )

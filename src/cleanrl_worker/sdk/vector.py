@@ -1,0 +1,68 @@
+"""The environments of a run: steps counted, episodes reported, state saved and restored with the run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mosaic.envs import VecEnv
+from mosaic.errors import EnvironmentFailed
+from mosaic.spec.events import Episode, number
+
+Array = np.ndarray[Any, Any]
+
+
+class Envs:
+    """A vector of environments under one convention (`AutoresetMode.SAME_STEP`), whatever backend steps them.
+
+    An observation returned by `step` is already the first one of the next episode where one ended; the true successor of
+    every slot is `infos.get("final_obs", observations)`. `infos` is empty unless an episode ended.
+    """
+
+    def __init__(self, backend: VecEnv, report: Callable[[Episode], None]) -> None:
+        self.backend = backend
+        self.num_envs = backend.num_envs
+        self.single_observation_space = backend.single_observation_space
+        self.single_action_space = backend.single_action_space
+        self.global_step = 0
+        self._report = report
+
+    def reset(self, seed: int) -> Array:
+        observations, _ = self.backend.reset(seed=seed)
+        return observations
+
+    @property
+    def current_obs(self) -> Array:
+        """What the next actions answer to; after a resume this is where to go on."""
+        return self.backend.current_obs
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        try:
+            observations, rewards, terminations, truncations, infos = self.backend.step(actions)
+        except Exception as error:  # A border: whatever somebody else's environment raises.
+            raise EnvironmentFailed(f"the environment raised at step {self.global_step}: {error!r}") from error
+        self.global_step += self.num_envs
+        if infos:
+            self._report_episodes(infos)
+        return observations, rewards, terminations, truncations, infos
+
+    def _report_episodes(self, infos: dict[str, Any]) -> None:
+        for slot in np.flatnonzero(infos["_final_obs"]).tolist():
+            episode = Episode(
+                global_step=self.global_step,
+                slot=slot,
+                episodic_return=number(float(infos["episode_return"][slot])),
+                episodic_length=int(infos["episode_length"][slot]),
+            )
+            self._report(episode)
+
+    def state(self) -> dict[str, Any]:
+        return {"global_step": self.global_step, "backend": self.backend.snapshot()}
+
+    def restore(self, state: dict[str, Any]) -> bool:
+        """Put the environments back; False if some could only begin a new episode."""
+        self.global_step = int(state["global_step"])
+        return self.backend.restore(state["backend"])
+
+    def close(self) -> None:
+        self.backend.close()

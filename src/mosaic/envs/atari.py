@@ -1,0 +1,41 @@
+"""Atari 2600 games of the Arcade Learning Environment; the ROMs come with ale-py."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mosaic.envs.family import Family, generator_state, set_generator_state
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+
+
+def _random_state(env: "Env[Any, Any]") -> dict[str, Any]:
+    # Sticky actions are drawn by ALE's own generator, which only its serialised state exposes.
+    import numpy as np
+
+    emulator: Any = env.unwrapped
+    saved = emulator.ale.cloneState(include_rng=True).serialize()
+    return generator_state(env) | {"ale": np.frombuffer(saved, dtype=np.uint8)}
+
+
+def _set_random_state(env: "Env[Any, Any]", state: Mapping[str, Any]) -> None:
+    import ale_py
+
+    emulator: Any = env.unwrapped
+    set_generator_state(env, state)
+    emulator.ale.restoreState(ale_py.ALEState(state["ale"].tobytes()))
+
+
+FAMILY = Family(
+    name="atari",
+    title="Atari",
+    observation_rule="the uint8 picture as it is (210×160×3 unless wrappers change it); RAM stays uint8 too",
+    distribution="ale-py",
+    extra="atari",
+    modules=("ale_py",),
+    entry_points=("ale_py.",),
+    id_pattern=r"^ALE/|NoFrameskip-v\d+$",
+    costly=("",),
+    random_state=_random_state,
+    set_random_state=_set_random_state,
+)

@@ -1,0 +1,15 @@
+"""Gymnasium's Box2D games: LunarLander, BipedalWalker, CarRacing."""
+
+from mosaic.envs.family import Family
+
+FAMILY = Family(
+    name="box2d",
+    title="Box2D",
+    observation_rule="the float32 vector as it is; CarRacing's 96×96×3 picture stays uint8",
+    distribution="Box2D",
+    extra="box2d",
+    modules=("Box2D", "pygame"),
+    entry_points=("gymnasium.envs.box2d",),
+    costly=("CarRacing",),
+    graphics=({"SDL_VIDEODRIVER": "dummy"},),
+)

@@ -1,0 +1,119 @@
+"""The table of environment families, and which of them an id belongs to."""
+
+import difflib
+import importlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from mosaic.envs import atari, box2d, classic_control, minigrid, mujoco, other, toy_text
+from mosaic.envs.family import Family
+from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+FAMILIES: tuple[Family, ...] = (
+    classic_control.FAMILY,
+    toy_text.FAMILY,
+    box2d.FAMILY,
+    mujoco.FAMILY,
+    atari.FAMILY,
+    minigrid.FAMILY,
+    other.FAMILY,  # last: it owns whatever nobody above does
+)
+
+
+def family_of(env_id: str) -> Family:
+    """The family that owns `env_id`, whether or not its extra is installed; UnknownEnvironment if nobody does."""
+    module, name = split_id(env_id)
+    for family in FAMILIES:
+        if family.matches(name):
+            return family
+    import gymnasium
+
+    if module:
+        _import_registering(module, env_id)
+    if name not in gymnasium.registry:
+        raise unknown(env_id)
+    return next(family for family in FAMILIES if family.owns(gymnasium.registry[name]) or family is other.FAMILY)
+
+
+def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
+    """The family and the Gymnasium spec of `env_id`, everything imported that it needs."""
+    import gymnasium
+
+    family = family_of(env_id)
+    family.prepare()
+    _, name = split_id(env_id)
+    spec = gymnasium.registry.get(name)
+    # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
+    dead = spec is not None and getattr(spec.entry_point, "__name__", "").startswith("_raise")
+    if spec is None or dead:
+        raise unknown(env_id)
+    return family, spec
+
+
+def split_id(env_id: str) -> tuple[str, str]:
+    """`module:Env-v0` as ("module", "Env-v0"); a plain id has no module."""
+    module, colon, name = env_id.rpartition(":")
+    return (module, name) if colon else ("", env_id)
+
+
+def list_ids(family: str | None = None) -> tuple[str, ...]:
+    """All ids of one family (MissingExtra if it is not installed), or of every installed one."""
+    if family is not None:
+        return family_named(family).ids()
+    ids: list[str] = []
+    for each in FAMILIES:
+        try:
+            ids += each.ids()
+        except MissingExtra:
+            continue  # the catalogue lists what is installed; `list_ids(name)` says what is missing
+    return tuple(ids)
+
+
+def family_named(name: str) -> Family:
+    for family in FAMILIES:
+        if family.name == name:
+            return family
+    known = [family.name for family in FAMILIES]
+    raise UnknownEnvironment(name, difflib.get_close_matches(name, known), hint=f"families are {', '.join(known)}")
+
+
+def current_version(env_id: str) -> str | None:
+    """The newest registered version of this environment if `env_id` is an older one, else None."""
+    import gymnasium
+    from gymnasium.envs.registration import parse_env_id
+
+    try:
+        namespace, name, version = parse_env_id(split_id(env_id)[1])
+    except gymnasium.error.Error:
+        return None
+    if version is None:
+        return None
+    siblings = [
+        spec for spec in gymnasium.registry.values() if (spec.namespace, spec.name) == (namespace, name) and spec.version
+    ]
+    newest = max(siblings, key=lambda spec: spec.version or 0, default=None)
+    return newest.id if newest is not None and (newest.version or 0) > version else None
+
+
+def unknown(env_id: str) -> UnknownEnvironment:
+    """The error for an id that nothing answers to: its current version if it is outdated, else what is spelt alike."""
+    ids = list_ids()
+    current = current_version(env_id)
+    if current is not None:
+        return UnknownEnvironment(env_id, [current])
+    lower = {each.lower(): each for each in reversed(ids)}
+    alike = difflib.get_close_matches(split_id(env_id)[1].lower(), lower, n=3, cutoff=0.6)
+    return UnknownEnvironment(env_id, [lower[each] for each in alike])
+
+
+@cache
+def _import_registering(module: str, env_id: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise EnvironmentFailed(
+            f"'{env_id}' names the module '{module}', which cannot be imported ({error}); install it or correct the id"
+        ) from error

@@ -1,0 +1,113 @@
+"""What an environment family is: which ids it owns, what it needs installed, and how its environments are observed."""
+
+import importlib
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mosaic.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from gymnasium import Env, Space
+    from gymnasium.envs.registration import EnvSpec
+
+    from mosaic.envs.observations import Encoder
+
+Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
+
+
+def flat_encoder(space: "Space[Any]") -> "Encoder":
+    """The observation rule of every family that has no rule of its own."""
+    from mosaic.envs.observations import flat_encoder
+
+    return flat_encoder(space)
+
+
+def no_quick_step(env: "Env[Any, Any]") -> Step | None:
+    """Families without a faster, bit-for-bit equal step use the environment's own."""
+    return None
+
+
+def generator_state(env: "Env[Any, Any]") -> dict[str, Any]:
+    """Everything random about `env` as plain values; for nearly all families that is one numpy generator."""
+    return {"generator": env.unwrapped.np_random.bit_generator.state}
+
+
+def set_generator_state(env: "Env[Any, Any]", state: Mapping[str, Any]) -> None:
+    """Undo `generator_state`: the next reset draws what it drew when the state was taken."""
+    env.unwrapped.np_random.bit_generator.state = state["generator"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One family of environments. A new family is a file with a `FAMILY` and a line in `families.py`."""
+
+    name: str
+    """Short name, as in `mosaic envs --family mujoco`."""
+    title: str
+    """What people call it."""
+    observation_rule: str
+    """One sentence: what an algorithm sees with `observations="vector"`."""
+    distribution: str
+    """The distribution on PyPI that provides the simulator."""
+    extra: str | None = None
+    """The extra of mosaic-rl that installs it; None when it is always there."""
+    modules: tuple[str, ...] = ()
+    """What must be importable; importing the last one also registers the ids."""
+    entry_points: tuple[str, ...] = ()
+    """Prefixes of the Gymnasium entry points that belong to this family."""
+    id_pattern: str | None = None
+    """Ids that belong to this family even while its distribution is not installed."""
+    costly: tuple[str, ...] = ()
+    """Id prefixes whose step takes about half a millisecond or more, so that a process of its own pays."""
+    graphics: tuple[Mapping[str, str], ...] = field(default=({},))
+    """Environment variables to try, in this order, to render without a display."""
+    debian_packages: tuple[str, ...] = ()
+    """What rendering needs from a bare Debian 12."""
+    encoder: "Callable[[Space[Any]], Encoder]" = flat_encoder
+    quick_step: "Callable[[Env[Any, Any]], Step | None]" = no_quick_step
+    random_state: "Callable[[Env[Any, Any]], dict[str, Any]]" = generator_state
+    set_random_state: "Callable[[Env[Any, Any], Mapping[str, Any]], None]" = set_generator_state
+
+    def prepare(self) -> None:
+        """Import what registers and runs these environments; MissingExtra says what to install."""
+        for module in self.modules:
+            import_quietly(module, self)
+
+    def matches(self, env_id: str) -> bool:
+        """Whether the id alone, without anything imported, says that it is ours."""
+        return self.id_pattern is not None and re.search(self.id_pattern, env_id) is not None
+
+    def owns(self, spec: "EnvSpec") -> bool:
+        """Whether this registered environment is implemented by this family."""
+        return isinstance(spec.entry_point, str) and spec.entry_point.startswith(self.entry_points)
+
+    def ids(self) -> tuple[str, ...]:
+        """Every id of this family, current versions first, then outdated ones; each alphabetically."""
+        import gymnasium
+
+        self.prepare()
+        ours = [spec for spec in gymnasium.registry.values() if self.owns(spec)]
+        newest: dict[tuple[str | None, str], int] = {}
+        for spec in ours:
+            key = (spec.namespace, spec.name)
+            newest[key] = max(newest.get(key, 0), spec.version or 0)
+        ours.sort(key=lambda spec: ((spec.version or 0) < newest[spec.namespace, spec.name], spec.id))
+        return tuple(spec.id for spec in ours)
+
+
+def import_quietly(module: str, family: Family) -> None:
+    """Import a simulator without the deprecation warnings that its own import raises.
+
+    Box2D's SWIG types warn while the extension is initialised; where warnings are errors that is a segmentation fault.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if family.extra is None:
+                raise
+            raise MissingExtra(f"the {family.title} family", family.extra) from error

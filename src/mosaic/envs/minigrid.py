@@ -1,0 +1,71 @@
+"""MiniGrid and BabyAI: small grid worlds with a symbolic view."""
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from mosaic.envs.family import Family, flat_encoder
+
+if TYPE_CHECKING:
+    from gymnasium import Space
+
+    from mosaic.envs.observations import Encoder
+
+_LARGEST = (10, 5, 3)
+"""Largest value of each channel of a cell: object type, colour, state (or the agent's direction)."""
+
+
+def _encoder(space: "Space[Any]") -> "Encoder":
+    """The cells scaled to [0, 1], the direction as a one-hot, and the mission where it varies, in one flat vector.
+
+    A mission made of placeholders (colour, object) adds one one-hot per placeholder. Where the text is fixed it says
+    nothing and is dropped; BabyAI's missions are sentences without end and are dropped too: use `observations="raw"`.
+    """
+    import numpy as np
+    from gymnasium import spaces
+
+    from mosaic.envs.observations import Encoder
+
+    if not isinstance(space, spaces.Dict) or "image" not in space.spaces or "direction" not in space.spaces:
+        return flat_encoder(space)
+    missions = _mission_table(space.spaces.get("mission"))
+    scale = np.divide(1, _LARGEST, dtype=np.float32)
+    cells = int(np.prod(space["image"].shape or ()))
+    length = cells + 4 + (len(next(iter(missions.values()))) if missions else 0)
+
+    def encode(obs: dict[str, Any]) -> Any:
+        row = np.zeros(length, dtype=np.float32)
+        row[:cells] = (obs["image"] * scale).reshape(-1)
+        row[cells + int(obs["direction"])] = 1.0
+        if missions:
+            row[cells + 4 :] = missions[obs["mission"]]
+        return row
+
+    return Encoder(space=spaces.Box(0.0, 1.0, (length,), np.float32), encode=encode)
+
+
+def _mission_table(space: Any) -> dict[str, list[float]]:
+    """Each possible mission text with its one-hots; empty where the text cannot vary or cannot be enumerated."""
+    placeholders: list[list[str]] = getattr(space, "ordered_placeholders", None) or []
+    if not placeholders:
+        return {}
+    table: dict[str, list[float]] = {}
+    for words in product(*placeholders):
+        hot = [float(word == chosen) for options, chosen in zip(placeholders, words, strict=True) for word in options]
+        table[space.mission_func(*words)] = hot
+    return table if len(table) > 1 else {}
+
+
+FAMILY = Family(
+    name="minigrid",
+    title="MiniGrid",
+    observation_rule=(
+        "the 7×7×3 symbolic view scaled to [0, 1], then the direction as a one-hot of 4, then (only where the mission "
+        "has variable words) one one-hot per variable word; BabyAI's free-form missions are dropped"
+    ),
+    distribution="minigrid",
+    extra="minigrid",
+    modules=("minigrid",),
+    entry_points=("minigrid.",),
+    id_pattern=r"^(MiniGrid|BabyAI)-",
+    encoder=_encoder,
+)

@@ -1,0 +1,59 @@
+"""Making one environment, wrapped as Gymnasium wraps it, or bare for our own vector environment."""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mosaic.envs.families import current_version, find_spec
+from mosaic.envs.family import Family
+from mosaic.errors import EnvironmentFailed, MissingExtra
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+    from gymnasium.envs.registration import EnvSpec
+
+Wrap = Callable[[Any], Any]
+"""Takes an environment and returns it wrapped: `gymnasium.wrappers.ClipAction`, or a function of one's own."""
+
+
+def make(
+    env_id: str, *, render_mode: str | None = "rgb_array", wrappers: Sequence[Wrap] = (), **kwargs: Any
+) -> "Env[Any, Any]":
+    """One environment with Gymnasium's own wrappers (checker, order, time limit) and then `wrappers`."""
+    family, spec = find_spec(env_id)
+    return make_from(family, spec, render_mode=render_mode, wrappers=wrappers, **kwargs)
+
+
+def make_from(
+    family: Family, spec: "EnvSpec", *, render_mode: str | None, wrappers: Sequence[Wrap] = (), **kwargs: Any
+) -> "Env[Any, Any]":
+    import gymnasium
+
+    newer = current_version(spec.id)
+    if newer is not None:
+        from mosaic.log import get_logger
+
+        get_logger().warning("env.outdated", env_id=spec.id, current=newer)
+    try:
+        # The spec instead of the id: Gymnasium's own warning about outdated versions is our log line above.
+        env = gymnasium.make(spec, render_mode=render_mode, **kwargs)
+    except gymnasium.error.DependencyNotInstalled as error:
+        if family.extra is None:
+            raise EnvironmentFailed(f"'{spec.id}' could not be made: {error}") from error
+        raise MissingExtra(f"'{spec.id}'", family.extra) from error
+    except (ImportError, TypeError, ValueError, gymnasium.error.Error) as error:
+        hint = f"; try {newer}" if newer else ""
+        raise EnvironmentFailed(f"'{spec.id}' could not be made: {error}{hint}") from error
+    for wrap in wrappers:
+        env = wrap(env)
+    return env
+
+
+def bare_spec(spec: "EnvSpec", *, keep_time_limit: bool) -> "EnvSpec":
+    """The spec without checker and order wrapper and, unless kept, without its time limit."""
+    bare = copy.copy(spec)
+    bare.disable_env_checker = True
+    bare.order_enforce = False
+    if not keep_time_limit:
+        bare.max_episode_steps = None
+    return bare

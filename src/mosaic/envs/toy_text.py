@@ -1,0 +1,12 @@
+"""Gymnasium's toy text: FrozenLake, Taxi, CliffWalking, Blackjack."""
+
+from mosaic.envs.family import Family
+
+FAMILY = Family(
+    name="toy_text",
+    title="Toy text",
+    observation_rule="the state number as a one-hot float32 vector; Blackjack's three numbers as three one-hots in a row",
+    distribution="gymnasium",
+    entry_points=("gymnasium.envs.toy_text",),
+    graphics=({"SDL_VIDEODRIVER": "dummy"},),
+)

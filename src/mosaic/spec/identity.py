@@ -1,0 +1,64 @@
+"""Who a process is: pid, start time and boot id together; a pid alone may have been given to somebody else."""
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from mosaic import config
+from mosaic.spec.files import write_atomically
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessIdentity:
+    """The content of `worker.json`."""
+
+    pid: int
+    """Process id."""
+    start_time: float
+    """When the kernel started it, unix seconds."""
+    boot_id: str
+    """Which boot of the machine."""
+    host: str
+    """Which machine."""
+    attempt: int = 1
+    """Which attempt of the run."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether this very process still runs; a zombie does not, nor does another process with its pid."""
+        if self.boot_id != boot_id() or self.host != socket.gethostname():
+            return False
+        try:
+            process = psutil.Process(self.pid)
+            return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.start_time) < 0.02
+        except psutil.NoSuchProcess:
+            return False
+
+
+def identify(pid: int, *, attempt: int = 1) -> ProcessIdentity:
+    return ProcessIdentity(
+        pid=pid,
+        start_time=psutil.Process(pid).create_time(),
+        boot_id=boot_id(),
+        host=socket.gethostname(),
+        attempt=attempt,
+    )
+
+
+def boot_id() -> str:
+    """Linux says it itself; elsewhere the boot time has to do."""
+    source = Path("/proc/sys/kernel/random/boot_id")
+    return source.read_text().strip() if source.exists() else str(int(psutil.boot_time()))
+
+
+def write_self(path: Path, *, attempt: int) -> None:
+    identity = identify(os.getpid(), attempt=attempt)
+    write_atomically(path, json.dumps(config.to_json(identity), indent=1) + "\n")
+
+
+def read(path: Path) -> ProcessIdentity:
+    return config.from_json_text(ProcessIdentity, path.read_bytes(), what=str(path))
