@@ -10,6 +10,7 @@ text of backslashes and "None" with one more.
 
 import dataclasses
 import json
+import os
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ def loads(text: str | bytes, *, what: str = "config") -> JsonObject:
     """Parse a JSON object; anything else is a ConfigError that says where the text breaks."""
     try:
         data: Any = parse_json(text, allow_inf_nan=False)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # TypeError: a str with a lone surrogate
         raise ConfigError([Problem("", f"not JSON: {error}")], what=what) from None
     if not isinstance(data, dict):
         raise ConfigError([Problem("", f"must be a JSON object, not {type(data).__name__}")], what=what)
@@ -233,7 +234,7 @@ def _adapter(cls: type[T]) -> "pydantic.TypeAdapter[T]":
 def _validate(cls: type[T], data: object, *, what: str) -> T:
     try:
         # Through JSON text, because strict mode accepts a list for a tuple there and only there.
-        value, problems = _adapter(cls).validate_json(json.dumps(data)), list[Problem]()
+        value, problems = _adapter(cls).validate_json(json.dumps(data, default=os.fspath)), list[Problem]()
     except pydantic.ValidationError as error:
         value, problems = None, _problems(error, data)
     # pydantic's JsonValue lets NaN through, which is no JSON.

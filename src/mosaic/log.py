@@ -5,12 +5,16 @@ import sys
 from pathlib import Path
 
 import structlog
+from structlog.tracebacks import ExceptionDictTransformer
 
 from mosaic.errors import HomeUnusable
 
 
 def configure(*, level: str = "INFO", file: Path | None = None) -> None:
-    """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines."""
+    """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines.
+
+    Tracebacks are without local variables, which structlog shows by default: one of them may hold an API key.
+    """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -18,7 +22,10 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
         structlog.processors.StackInfoRenderer(),
     ]
     if file is None:
-        processors = [*shared, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        console = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
+        processors = [*shared, console]
         # Looked up at each line rather than bound now: a test or a daemon may replace sys.stderr later.
         factory = _to_stderr
     else:
@@ -27,7 +34,8 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
             stream = file.open("a", encoding="utf-8", buffering=1)
         except OSError as error:
             raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
-        processors = [*shared, structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        tracebacks = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
+        processors = [*shared, tracebacks, structlog.processors.JSONRenderer()]
         factory = structlog.WriteLoggerFactory(stream)
     structlog.configure(
         processors=processors,

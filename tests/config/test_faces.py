@@ -1,6 +1,7 @@
 """One dataclass gives flags, JSON and schema, and all three obey the same rules."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -341,6 +342,18 @@ def test_what_flags_cannot_say_is_refused_rather_than_written_wrong() -> None:
         config.to_flags(Args(table={"b": 2.0}), changed_only=True)
     with pytest.raises(ConfigError, match="words"):
         config.to_flags(Listed(words=("a", "-b")))
+
+
+def test_a_path_is_a_text_in_json_and_a_word_in_flags() -> None:
+    @dataclass(frozen=True)
+    class Places:
+        file: Path
+        folder: Path | None = None
+
+    value = Places(file=Path("-odd name/é"), folder=None)
+    assert config.from_flags(Places, config.to_flags(value), prog="sample") == value
+    assert config.to_json(value) == {"file": "-odd name/é", "folder": None}
+    assert config.from_json(Places, {"file": "-odd name/é"}) == value
 
 
 def test_problems_in_a_tagged_union_have_the_path_that_the_writer_knows() -> None:

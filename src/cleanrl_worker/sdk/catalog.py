@@ -52,4 +52,4 @@ def _constant(name: str, variable: str) -> object:
 
 
 def _folder() -> Path:
-    return Path(cast(str, cleanrl_worker.__file__)).parent / "algorithms"
+    return Path(cleanrl_worker.__file__).parent / "algorithms"

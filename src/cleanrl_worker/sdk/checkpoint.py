@@ -10,6 +10,7 @@ stay, older ones are removed after the new one is complete.
 import json
 import shutil
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def _write(run_dir: RunDir, header: Header, document: Any, arrays: dict[str, Any
     except (OSError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise CheckpointError(
-            f"checkpoint of step {header.global_step} could not be written: {error}; older ones are intact, free some disk"
+            f"the checkpoint of step {header.global_step} could not be written: {error};"
+            " older ones are intact; free some disk"
         ) from error
     sync_folder(run_dir.checkpoints)
     return target
@@ -128,7 +130,7 @@ class BackgroundWriter:
     def busy(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def start(self, header: Header, state: tree.Tree, done: Any) -> None:
+    def start(self, header: Header, state: tree.Tree, done: Callable[[Path], None]) -> None:
         """Copy now, write later, then call `done(path)` in the writer's thread."""
         document, arrays = tree.split(state)
 

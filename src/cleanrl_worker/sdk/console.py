@@ -25,6 +25,8 @@ def _line(event: Event) -> str | None:
             return f"global_step={step}, episodic_return={value}"
         case Scalars(values=values) if "charts/SPS" in values:
             return f"SPS: {int(float(values['charts/SPS']))}"
+        case Scalars(global_step=index, values={"eval/episodic_return": value}):
+            return f"eval_episode={index}, episodic_return={value}"
         case PolicySaved(path=path):
             return f"model saved to {path}"
         case CheckpointSaved(path=path):

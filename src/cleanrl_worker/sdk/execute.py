@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,8 +58,8 @@ class Rehearsal:
 
 
 def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
-    """Try everything that could fail: the environment made, reset and stepped, its spaces, the disk; nothing is written."""
-    getattr(envs, "headless_defaults", lambda: None)()
+    """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
+    envs.headless_defaults()
     env_id = plan.args.env_id
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
     env = envs.make(env_id)
@@ -101,7 +101,7 @@ def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
         fits = catalog.fitting(actions)
         advice = f"algorithms that fit: {', '.join(fits)}" if fits else "no algorithm here fits it"
         raise IncompatibleSpaces(
-            f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, but {plan.args.env_id} has {env.action_space}; {advice}"
+            f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, {plan.args.env_id} has {env.action_space}; {advice}"
         )
 
 
@@ -138,7 +138,7 @@ def carry_out(plan: Plan) -> int:
 
 
 @contextmanager
-def _stop_signals(run: Run) -> Iterator[None]:
+def _stop_signals(run: Run) -> Generator[None]:
     """SIGTERM or Ctrl-C asks the learner to save and end at its next step boundary; a second one ends it at once."""
 
     def stop(number: int, _: object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -318,11 +318,11 @@ def _attempts(run_dir: RunDir) -> int:
 def _refuse_nan(name: str, value: Any, step: int) -> None:
     """A checkpoint with a NaN in it would replace the last good one."""
     if isinstance(value, Mapping):
-        for key, item in value.items():
+        for key, item in cast("Mapping[str, Any]", value).items():
             _refuse_nan(f"{name}.{key}", item, step)
         return
-    array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
-    if isinstance(array, np.ndarray) and array.dtype.kind == "f" and not np.isfinite(array).all():
+    array: Any = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+    if isinstance(array, np.ndarray) and array.dtype.kind == "f" and not np.isfinite(cast(Any, array)).all():
         raise TrainingFailed(
             f"{name} is not finite at step {step}; the last good checkpoint is kept:"
             " resume it with a smaller learning rate"

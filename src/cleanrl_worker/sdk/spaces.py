@@ -1,6 +1,6 @@
 """Gymnasium spaces as JSON, for policy files and error messages."""
 
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -12,12 +12,13 @@ def to_json(space: gym.Space[Any]) -> dict[str, Any]:
     if isinstance(space, gym.spaces.Discrete):
         return {"type": "Discrete", "n": int(space.n), "start": int(space.start)}
     if isinstance(space, gym.spaces.Box):
+        box = cast(Any, space)
         return {
             "type": "Box",
-            "shape": list(space.shape),
-            "dtype": str(space.dtype),
-            "low": _bounds(space.low),
-            "high": _bounds(space.high),
+            "shape": list(box.shape),
+            "dtype": str(box.dtype),
+            "low": _bounds(box.low),
+            "high": _bounds(box.high),
         }
     raise PolicyError(f"space {space} cannot be stored in a policy file; only Box and Discrete can")
 
@@ -43,7 +44,7 @@ def _bounds(values: np.ndarray[Any, Any]) -> Any:
 
 
 def _nested(value: Any) -> Any:
-    return [_nested(item) for item in value] if isinstance(value, list) else _json_float(value)
+    return [_nested(item) for item in cast("list[Any]", value)] if isinstance(value, list) else _json_float(value)
 
 
 def _json_float(value: float) -> float | str:

@@ -4,8 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.spec import events
-from mosaic.spec.events import Event
+from mosaic.spec.events import Event, decode_spool, encode
 
 
 class Spool:
@@ -15,8 +14,8 @@ class Spool:
         self.last_seq = _repair(path)
         self._file = path.open("ab", buffering=0)
 
-    def write(self, batch: Sequence[Event]) -> None:
-        data = "".join([events.encode(event) + "\n" for event in batch]).encode()
+    def write(self, events: Sequence[Event]) -> None:
+        data = "".join([encode(event) + "\n" for event in events]).encode()
         # An unbuffered write may be short when the disk fills up; the rest then raises.
         while data:
             data = data[self._file.write(data) :]
@@ -35,6 +34,6 @@ def _repair(path: Path) -> int:
         file.truncate(whole)
     last = 0
     with path.open("rb") as file:
-        for event in events.decode_spool(file):
+        for event in decode_spool(file):
             last = event.seq
     return last

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -30,7 +30,7 @@ class _Tee:
 
 
 @contextmanager
-def logged_to(run_dir: RunDir) -> Iterator[None]:
+def logged_to(run_dir: RunDir) -> Generator[None]:
     with ExitStack() as stack:
         for name, path in (("stdout", run_dir.stdout), ("stderr", run_dir.stderr)):
             stream: TextIO = getattr(sys, name)

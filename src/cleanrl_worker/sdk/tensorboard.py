@@ -70,7 +70,7 @@ def _record(data: bytes) -> bytes:
 
 
 def _masked_crc(data: bytes) -> int:
-    crc = google_crc32c.value(data)
+    crc: int = google_crc32c.value(data)  # type: ignore[reportUnknownVariableType]
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 

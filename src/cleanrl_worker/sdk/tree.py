@@ -42,11 +42,10 @@ def _split(node: Tree, path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> An
         arrays[path] = node.detach().cpu().numpy().copy()
         return {"$tensor": path}
     if isinstance(node, np.ndarray):
-        # Object arrays would need pickle; ascontiguousarray copies only where it must, hence the copy.
-        arrays[path] = np.ascontiguousarray(node).reshape(node.shape).copy()
+        arrays[path] = np.array(cast("np.ndarray[Any, Any]", node), order="C", copy=True)
         return {"$array": path}
     if isinstance(node, np.generic):
-        return node.item()
+        return cast("np.generic[Any]", node).item()
     if isinstance(node, Mapping):
         mapping = cast("Mapping[Any, Any]", node)
         items = [(key, _split(value, f"{path}/{key}" if path else str(key), arrays)) for key, value in mapping.items()]

@@ -15,8 +15,8 @@ Array = np.ndarray[Any, Any]
 class Envs:
     """A vector of environments under one convention (`AutoresetMode.SAME_STEP`), whatever backend steps them.
 
-    An observation returned by `step` is already the first one of the next episode where one ended; the true successor of
-    every slot is `infos.get("final_obs", observations)`. `infos` is empty unless an episode ended.
+    An observation returned by `step` is already the first one of the next episode where one ended; the true successor
+    of every slot is `infos.get("final_obs", observations)`. `infos` is empty unless an episode ended.
     """
 
     def __init__(self, backend: VecEnv, report: Callable[[Episode], None]) -> None:

@@ -1,7 +1,9 @@
 """Environments: families and their ids, making one or many, rendering without a display."""
 
+from mosaic.envs.description import Description, describe, describe_observation_rule
 from mosaic.envs.families import FAMILIES, current_version, family_of, list_ids
 from mosaic.envs.family import Family
+from mosaic.envs.render import RenderReport, headless_defaults, preflight
 from mosaic.envs.single import make
 from mosaic.envs.vector import Backend, Choice, Observations, VecEnv, choose_backend, make_vec
 
@@ -9,13 +11,19 @@ __all__ = [
     "FAMILIES",
     "Backend",
     "Choice",
+    "Description",
     "Family",
     "Observations",
+    "RenderReport",
     "VecEnv",
     "choose_backend",
     "current_version",
+    "describe",
+    "describe_observation_rule",
     "family_of",
+    "headless_defaults",
     "list_ids",
     "make",
     "make_vec",
+    "preflight",
 ]

@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     from gymnasium import Env
 
 
+def _configure() -> None:
+    from importlib import import_module
+
+    ale_py: Any = import_module("ale_py")  # its stubs leave LoggerMode's members unknown
+    # Otherwise each environment prints a banner.
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+
+
 def _random_state(env: "Env[Any, Any]") -> dict[str, Any]:
     # Sticky actions are drawn by ALE's own generator, which only its serialised state exposes.
     import numpy as np
@@ -36,6 +44,7 @@ FAMILY = Family(
     entry_points=("ale_py.",),
     id_pattern=r"^ALE/|NoFrameskip-v\d+$",
     costly=("",),
+    configure=_configure,
     random_state=_random_state,
     set_random_state=_set_random_state,
 )

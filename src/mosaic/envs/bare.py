@@ -28,13 +28,19 @@ class BareVec:
     backend = "bare"
 
     def __init__(
-        self, envs: "Sequence[gymnasium.Env[Any, Any]]", family: Family, batch: Batch, time_limit: int | None
+        self,
+        env_id: str,
+        envs: "Sequence[gymnasium.Env[Any, Any]]",
+        family: Family,
+        batch: Batch,
+        time_limit: int | None,
     ) -> None:
         self.envs = list(envs)
         self.num_envs = len(self.envs)
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
+        self._replays_exactly = family.replays_exactly(env_id)
         self._time_limit = time_limit or _NEVER
         self._begins = [Beginning(env, family) for env in self.envs]
         quick = [None if isinstance(env, gymnasium.Wrapper) else family.quick_step(env) for env in self.envs]
@@ -73,12 +79,12 @@ class BareVec:
         encode = self._batch.encode
         totals = self._totals
         rows: list[Any] = []
+        reward: Any  # Gymnasium says SupportsFloat, which cannot be added
         rewards: list[Any] = []
         terminations: list[bool] = []
         truncations: list[bool] = []
         ended: dict[int, tuple[Any, dict[str, Any]]] | None = None
-        slot = 0
-        for step, move in zip(self._steps, moves, strict=True):
+        for slot, (step, move) in enumerate(zip(self._steps, moves, strict=True)):
             obs, reward, terminated, truncated, info = step(move)
             if due and tick >= self._deadlines[slot]:
                 truncated = True
@@ -94,7 +100,6 @@ class BareVec:
             totals[slot] += reward
             terminations.append(terminated)
             truncations.append(truncated)
-            slot += 1
         self._rows = rows
         infos = {} if ended is None else self._end(ended, rows)
         if len(self._log) > LONGEST:
@@ -170,7 +175,7 @@ class BareVec:
         self._log = []
         self._tick = 0
         deadlines: list[int] = []
-        all_exact = True
+        all_exact = self._replays_exactly
         for slot, saved in enumerate(slots_of(snapshot, self.num_envs)):
             row, exact = self._begins[slot].restore(saved, self._steps[slot], self._batch)
             all_exact = all_exact and exact

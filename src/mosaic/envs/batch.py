@@ -2,8 +2,8 @@
 
 The convention of every backend (Gymnasium's AutoresetMode.SAME_STEP, with one representation):
 `infos` is empty unless an episode ended in this step; then it holds
-    final_obs       the observation that each slot's action led to, shaped like `obs`. In slots that did not end it equals
-                    `obs`, so `infos.get("final_obs", obs)` is the true successor everywhere
+    final_obs       the observation that each slot's action led to, shaped like `obs`. In slots that did not end it
+                    equals `obs`, so `infos.get("final_obs", obs)` is the true successor everywhere
     _final_obs      (num_envs,) bool: the slots whose episode ended
     final_info      one dict per slot: the info of the last step where the episode ended, else empty
     episode_return  (num_envs,) float64 and
@@ -34,11 +34,16 @@ class Batch:
         self.encode: Callable[[Any], Any] | None = encoder.encode if encoder else None
         self.plain = isinstance(self.space, spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary)
         self.dtype = self.space.dtype if self.plain else None
-        self.first_action = int(action_space.start) if isinstance(action_space, spaces.Discrete) else 0
-        self.action_space = spaces.Discrete(int(action_space.n)) if isinstance(action_space, spaces.Discrete) else action_space
+        self.action_space: Space[Any] = action_space
+        self.first_action = 0
         self.discrete = isinstance(action_space, spaces.Discrete)
-        if not isinstance(action_space, spaces.Discrete | spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-            raise IncompatibleSpaces(f"actions of {action_space} are not one array; wrap the environment so that they are")
+        if isinstance(action_space, spaces.Discrete):
+            self.first_action = int(action_space.start)
+            self.action_space = spaces.Discrete(int(action_space.n))
+        elif not isinstance(action_space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+            raise IncompatibleSpaces(
+                f"actions of {action_space} are not one array; wrap the environment to make them one"
+            )
 
     def row(self, obs: Any) -> Any:
         """One observation as the algorithm sees it, but for the cast that `gather` makes."""
@@ -54,7 +59,6 @@ class Batch:
             return np.array(rows, dtype=self.dtype)
         return concatenate(self.space, rows, create_empty_array(self.space, len(rows)))
 
-
     def moves(self, actions: Any) -> Any:
         """The actions as the environments take them: Python ints counted from the space's start, or rows of a copy."""
         if not self.discrete:
@@ -69,9 +73,7 @@ class Batch:
             return np.empty((0, *shape), dtype=dtype)
         return np.array([moves[slot] for moves in log])
 
-    def final_infos(
-        self, rows: Sequence[Any], ended: Ended, totals: ArrayLike, lengths: ArrayLike
-    ) -> dict[str, Any]:
+    def final_infos(self, rows: Sequence[Any], ended: Ended, totals: ArrayLike, lengths: ArrayLike) -> dict[str, Any]:
         """The infos of a step in which the episodes of `ended` were over; see the module's docstring."""
         finals = list(rows)
         mask = np.zeros(len(finals), dtype=np.bool_)

@@ -22,10 +22,13 @@ def quick_cartpole(cart: Any) -> Step:
     import numpy as np
 
     cos, sin = np.cos, np.sin
+    state: tuple[float, ...] = ()
 
     def step(action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        state = cart.state
-        x, x_dot, theta, theta_dot = state if type(state) is tuple else state.tolist()
+        nonlocal state
+        if cart.state is not state:  # reset, or somebody set it
+            state = tuple(np.asarray(cart.state, dtype=np.float64).tolist())
+        x, x_dot, theta, theta_dot = state
         force = cart.force_mag if action == 1 else -cart.force_mag
         costheta = float(cos(theta))
         sintheta = float(sin(theta))

@@ -1,7 +1,7 @@
 """The table of environment families, and which of them an id belongs to."""
 
-import difflib
 import importlib
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,11 @@ def family_of(env_id: str) -> Family:
         _import_registering(module, env_id)
     if name not in gymnasium.registry:
         raise unknown(env_id)
-    return next(family for family in FAMILIES if family.owns(gymnasium.registry[name]) or family is other.FAMILY)
+    return _owner(gymnasium.registry[name])
+
+
+def _owner(spec: "EnvSpec") -> Family:
+    return next((family for family in FAMILIES if family.owns(spec)), other.FAMILY)
 
 
 def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
@@ -47,8 +51,7 @@ def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
     _, name = split_id(env_id)
     spec = gymnasium.registry.get(name)
     # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
-    dead = spec is not None and getattr(spec.entry_point, "__name__", "").startswith("_raise")
-    if spec is None or dead:
+    if spec is None or getattr(spec.entry_point, "__name__", "").startswith("_raise"):
         raise unknown(env_id)
     return family, spec
 
@@ -60,24 +63,46 @@ def split_id(env_id: str) -> tuple[str, str]:
 
 
 def list_ids(family: str | None = None) -> tuple[str, ...]:
-    """All ids of one family (MissingExtra if it is not installed), or of every installed one."""
+    """The ids of one family (MissingExtra if it is not installed), or of every installed one.
+
+    Current versions first, then outdated ones, each alphabetically.
+    """
     if family is not None:
-        return family_named(family).ids()
+        return _ids(family_named(family))
     ids: list[str] = []
     for each in FAMILIES:
         try:
-            ids += each.ids()
+            ids += _ids(each)
         except MissingExtra:
-            continue  # the catalogue lists what is installed; `list_ids(name)` says what is missing
+            continue  # this lists what is installed; `list_ids(name)` says what is missing
     return tuple(ids)
+
+
+def _ids(family: Family) -> tuple[str, ...]:
+    import gymnasium
+
+    family.prepare()
+    ours = [
+        spec
+        for spec in gymnasium.registry.values()
+        if isinstance(spec.entry_point, str)
+        and _owner(spec) is family
+        and not (family.unlisted and spec.entry_point.startswith(family.unlisted))
+    ]
+    newest: dict[tuple[str | None, str], int] = {}
+    for spec in ours:
+        key = (spec.namespace, spec.name)
+        newest[key] = max(newest.get(key, 0), spec.version or 0)
+    ours.sort(key=lambda spec: ((spec.version or 0) < newest[spec.namespace, spec.name], spec.id))
+    return tuple(spec.id for spec in ours)
 
 
 def family_named(name: str) -> Family:
     for family in FAMILIES:
         if family.name == name:
             return family
-    known = [family.name for family in FAMILIES]
-    raise UnknownEnvironment(name, difflib.get_close_matches(name, known), hint=f"families are {', '.join(known)}")
+    known = ", ".join(family.name for family in FAMILIES)
+    raise UnknownEnvironment(name, hint=f"families are {known}")
 
 
 def current_version(env_id: str) -> str | None:
@@ -91,9 +116,7 @@ def current_version(env_id: str) -> str | None:
         return None
     if version is None:
         return None
-    siblings = [
-        spec for spec in gymnasium.registry.values() if (spec.namespace, spec.name) == (namespace, name) and spec.version
-    ]
+    siblings = [spec for spec in gymnasium.registry.values() if (spec.namespace, spec.name) == (namespace, name)]
     newest = max(siblings, key=lambda spec: spec.version or 0, default=None)
     return newest.id if newest is not None and (newest.version or 0) > version else None
 
@@ -104,9 +127,17 @@ def unknown(env_id: str) -> UnknownEnvironment:
     current = current_version(env_id)
     if current is not None:
         return UnknownEnvironment(env_id, [current])
-    lower = {each.lower(): each for each in reversed(ids)}
-    alike = difflib.get_close_matches(split_id(env_id)[1].lower(), lower, n=3, cutoff=0.6)
-    return UnknownEnvironment(env_id, [lower[each] for each in alike])
+    import difflib
+
+    # By name without version, so that CartPole-v9 means CartPole; reversed, so that current versions win.
+    names = {_unversioned(each): each for each in reversed(ids)}
+    wanted = _unversioned(split_id(env_id)[1])
+    alike = [wanted] if wanted in names else difflib.get_close_matches(wanted, names, n=3, cutoff=0.75)
+    return UnknownEnvironment(env_id, [names[each] for each in alike])
+
+
+def _unversioned(env_id: str) -> str:
+    return re.sub(r"-v\d+$", "", env_id).lower()
 
 
 @cache

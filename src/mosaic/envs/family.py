@@ -25,7 +25,7 @@ def flat_encoder(space: "Space[Any]") -> "Encoder":
     return flat_encoder(space)
 
 
-def no_quick_step(env: "Env[Any, Any]") -> Step | None:
+def no_quick_step(_env: "Env[Any, Any]") -> Step | None:
     """Families without a faster, bit-for-bit equal step use the environment's own."""
     return None
 
@@ -58,6 +58,8 @@ class Family:
     """What must be importable; importing the last one also registers the ids."""
     entry_points: tuple[str, ...] = ()
     """Prefixes of the Gymnasium entry points that belong to this family."""
+    unlisted: tuple[str, ...] = ()
+    """Prefixes of entry points that are ours but not worth listing."""
     id_pattern: str | None = None
     """Ids that belong to this family even while its distribution is not installed."""
     costly: tuple[str, ...] = ()
@@ -66,6 +68,10 @@ class Family:
     """Environment variables to try, in this order, to render without a display."""
     debian_packages: tuple[str, ...] = ()
     """What rendering needs from a bare Debian 12."""
+    not_replayable: tuple[str, ...] = ()
+    """Id prefixes whose simulator carries something over a reset, so that a replay may drift in the last bits."""
+    configure: Callable[[], None] = lambda: None
+    """Settings of the simulator, made once it is imported."""
     encoder: "Callable[[Space[Any]], Encoder]" = flat_encoder
     quick_step: "Callable[[Env[Any, Any]], Step | None]" = no_quick_step
     random_state: "Callable[[Env[Any, Any]], dict[str, Any]]" = generator_state
@@ -75,6 +81,11 @@ class Family:
         """Import what registers and runs these environments; MissingExtra says what to install."""
         for module in self.modules:
             import_quietly(module, self)
+        self.configure()
+
+    def replays_exactly(self, env_id: str) -> bool:
+        """Whether replaying an episode leads to the very same simulator."""
+        return not (self.not_replayable and env_id.startswith(self.not_replayable))
 
     def matches(self, env_id: str) -> bool:
         """Whether the id alone, without anything imported, says that it is ours."""
@@ -83,19 +94,6 @@ class Family:
     def owns(self, spec: "EnvSpec") -> bool:
         """Whether this registered environment is implemented by this family."""
         return isinstance(spec.entry_point, str) and spec.entry_point.startswith(self.entry_points)
-
-    def ids(self) -> tuple[str, ...]:
-        """Every id of this family, current versions first, then outdated ones; each alphabetically."""
-        import gymnasium
-
-        self.prepare()
-        ours = [spec for spec in gymnasium.registry.values() if self.owns(spec)]
-        newest: dict[tuple[str | None, str], int] = {}
-        for spec in ours:
-            key = (spec.namespace, spec.name)
-            newest[key] = max(newest.get(key, 0), spec.version or 0)
-        ours.sort(key=lambda spec: ((spec.version or 0) < newest[spec.namespace, spec.name], spec.id))
-        return tuple(spec.id for spec in ours)
 
 
 def import_quietly(module: str, family: Family) -> None:

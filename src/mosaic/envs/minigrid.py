@@ -25,11 +25,12 @@ def _encoder(space: "Space[Any]") -> "Encoder":
 
     from mosaic.envs.observations import Encoder
 
-    if not isinstance(space, spaces.Dict) or "image" not in space.spaces or "direction" not in space.spaces:
+    parts: dict[str, Any] = getattr(space, "spaces", {})
+    if not {"image", "direction"} <= parts.keys():
         return flat_encoder(space)
-    missions = _mission_table(space.spaces.get("mission"))
-    scale = np.divide(1, _LARGEST, dtype=np.float32)
-    cells = int(np.prod(space["image"].shape or ()))
+    missions = _mission_table(parts.get("mission"))
+    scale = 1 / np.array(_LARGEST, dtype=np.float32)
+    cells: int = parts["image"].low.size
     length = cells + 4 + (len(next(iter(missions.values()))) if missions else 0)
 
     def encode(obs: dict[str, Any]) -> Any:

@@ -1,10 +1,11 @@
 """The native backend: Gymnasium's `vector_entry_point`, one object that computes all slots with array operations."""
 
 import inspect
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
+from gymnasium import Space
 from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -39,8 +40,9 @@ def make_native(
     else:
         envs.close()
         raise EnvironmentFailed(f"'{spec.id}' resets ended slots a step late in its native form; use backend 'bare'")
-    encoder = family.encoder(envs.single_observation_space) if observations == "vector" else None
-    return WholeVec(whole, Batch(envs.single_observation_space, envs.single_action_space, encoder), num_envs, "native")
+    seen, actions = cast("tuple[Space[Any], Space[Any]]", (envs.single_observation_space, envs.single_action_space))
+    encoder = family.encoder(seen) if observations == "vector" else None
+    return WholeVec(whole, Batch(seen, actions, encoder), num_envs, "native")
 
 
 class _Native:
@@ -55,7 +57,7 @@ class _Native:
     def step(self, actions: Any) -> Stepped:
         return self.envs.step(actions)
 
-    def begin_again(self, ended: NDArray[np.bool_], obs: Any) -> Any:
+    def begin_again(self, ended: NDArray[np.bool_], _obs: Any) -> Any:
         return self.envs.reset(options={"reset_mask": ended})[0]
 
     def rows(self, obs: Any) -> list[Any]:
@@ -82,7 +84,7 @@ class _NativeCartPole(_Native):
 
     envs: CartPoleVectorEnv
 
-    def begin_again(self, ended: NDArray[np.bool_], obs: Any) -> Any:
+    def begin_again(self, ended: NDArray[np.bool_], _obs: Any) -> Any:
         carts = self.envs
         assert carts.state is not None
         carts.state[:, ended] = carts.np_random.uniform(carts.low, carts.high, (4, int(ended.sum())))

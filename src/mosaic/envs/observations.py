@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Encoder:
     """`space` is what the algorithm sees; `encode` makes it, or is None when a cast to `space.dtype` is all."""
 
-    space: "Box"
+    space: "Box[Any]"
     encode: Callable[[Any], Any] | None = None
 
 
@@ -31,7 +31,8 @@ def flat_encoder(space: "Space[Any]") -> Encoder:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Box):
-        return Encoder(space if space.dtype in (np.uint8, np.float32) else _as_float32(space))
+        box = cast("Box[Any]", space)
+        return Encoder(box if str(box.dtype) in ("uint8", "float32") else _as_float32(box))
     if isinstance(space, spaces.Discrete):
         size, start = int(space.n), int(space.start)
 
@@ -41,7 +42,7 @@ def flat_encoder(space: "Space[Any]") -> Encoder:
             return row
 
         return Encoder(spaces.Box(0.0, 1.0, (size,), np.float32), one_hot)
-    flat = spaces.flatten_space(space)
+    flat = cast("Space[Any]", spaces.flatten_space(space))
     if not isinstance(flat, spaces.Box):
         # Sequence, Graph and Text have no fixed size; the caller names the environment in its error.
         raise TypeError(f"{space} has no fixed size")
@@ -49,10 +50,10 @@ def flat_encoder(space: "Space[Any]") -> Encoder:
     def flatten(obs: Any) -> Any:
         return np.asarray(spaces.flatten(space, obs), dtype=np.float32)
 
-    return Encoder(_as_float32(flat), flatten)
+    return Encoder(_as_float32(cast("Box[Any]", flat)), flatten)
 
 
-def _as_float32(box: "Box") -> "Box":
+def _as_float32(box: "Box[Any]") -> "Box[Any]":
     import numpy as np
     from gymnasium import spaces
 

@@ -7,7 +7,7 @@ envpool itself resets an ended slot at the next step; here the ended slots are r
 
 import warnings
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
@@ -61,9 +61,9 @@ class _Pool:
     def step(self, actions: Any) -> Stepped:
         return self.envs.step(np.asarray(actions, dtype=self.envs.action_space.dtype))
 
-    def begin_again(self, ended: NDArray[np.bool_], obs: Any) -> Any:
+    def begin_again(self, ended: NDArray[np.bool_], _obs: Any) -> Any:
         slots = np.flatnonzero(ended)
-        return _put(obs, slots, self.envs.reset(slots)[0])
+        return _put(_obs, slots, self.envs.reset(slots)[0])
 
     def rows(self, obs: Any) -> list[Any]:
         return [_take(obs, slot) for slot in range(self._num_envs)]
@@ -89,11 +89,15 @@ class _Pool:
 
 def _put(batch: Any, slots: NDArray[Any], rows: Any) -> Any:
     if isinstance(batch, dict):
-        return {key: _put(value, slots, rows[key]) for key, value in batch.items()}
+        parts = cast("dict[str, Any]", batch)
+        return {key: _put(value, slots, rows[key]) for key, value in parts.items()}
     batch = np.array(batch)
     batch[slots] = rows
     return batch
 
 
 def _take(batch: Any, slot: int) -> Any:
-    return {key: _take(value, slot) for key, value in batch.items()} if isinstance(batch, dict) else batch[slot]
+    if isinstance(batch, dict):
+        parts = cast("dict[str, Any]", batch)
+        return {key: _take(value, slot) for key, value in parts.items()}
+    return batch[slot]

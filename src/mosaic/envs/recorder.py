@@ -1,4 +1,4 @@
-"""One slot of a sync or async vector environment: the observation rule and the record for exact resume, as a wrapper."""
+"""One slot of a sync or async vector environment: observation rule and record for exact resume, as a wrapper."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

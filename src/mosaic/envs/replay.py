@@ -12,8 +12,8 @@ A slot of a snapshot is a dict of JSON values and numpy arrays:
 Wrappers that keep something over episodes (running normalisers) are not part of it: keep those in the algorithm.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import gymnasium
 import numpy as np
@@ -131,20 +131,23 @@ def slots_of(snapshot: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]
     return snapshot["slots"]
 
 
-def _find_touch(env: Any) -> FirstTouch | None:
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, FirstTouch):
-            return env
-        env = env.env
+def _find_touch(env: AnyEnv) -> FirstTouch | None:
+    inner: AnyEnv = env
+    while isinstance(inner, gymnasium.Wrapper):
+        if isinstance(inner, FirstTouch):
+            return inner
+        inner = inner.env
     return None
 
 
 def same(one: Any, other: Any) -> bool:
     """Whether two observations are equal bit for bit (NaN equals NaN)."""
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+        parts = cast("dict[str, Any]", one)
+        return parts.keys() == other.keys() and all(same(part, other[key]) for key, part in parts.items())
     if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(same, one, other))
+        items = cast("Sequence[Any]", one)
+        return len(items) == len(other) and all(map(same, items, other))
     if isinstance(one, str):
         return one == other
     return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")

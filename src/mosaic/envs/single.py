@@ -37,6 +37,8 @@ def make_from(
     try:
         # The spec instead of the id: Gymnasium's own warning about outdated versions is our log line above.
         env = gymnasium.make(spec, render_mode=render_mode, **kwargs)
+        for wrap in wrappers:
+            env = wrap(env)
     except gymnasium.error.DependencyNotInstalled as error:
         if family.extra is None:
             raise EnvironmentFailed(f"'{spec.id}' could not be made: {error}") from error
@@ -44,8 +46,6 @@ def make_from(
     except (ImportError, TypeError, ValueError, gymnasium.error.Error) as error:
         hint = f"; try {newer}" if newer else ""
         raise EnvironmentFailed(f"'{spec.id}' could not be made: {error}{hint}") from error
-    for wrap in wrappers:
-        env = wrap(env)
     return env
 
 

@@ -34,7 +34,9 @@ class VecEnv(Protocol):
 
     @property
     def current_obs(self) -> Any: ...
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]: ...
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]: ...
     def step(
         self, actions: "NDArray[Any]"
     ) -> "tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]": ...
@@ -142,7 +144,8 @@ def _make_bare(plan: _Plan, num_envs: int) -> VecEnv:
     inside = bool(plan.wrappers or plan.spec.additional_wrappers)
     spec = bare_spec(plan.spec, keep_time_limit=inside)
     envs = [plan.env(spec) for _ in range(num_envs)]
-    return BareVec(envs, plan.family, plan.batch(envs[0]), None if inside else plan.spec.max_episode_steps)
+    limit = None if inside else plan.spec.max_episode_steps
+    return BareVec(spec.id, envs, plan.family, plan.batch(envs[0]), limit)
 
 
 def _make_wrapped(plan: _Plan, num_envs: int, backend: str) -> VecEnv:
@@ -169,7 +172,7 @@ def _make_wrapped(plan: _Plan, num_envs: int, backend: str) -> VecEnv:
     example = plan.env(plan.spec)
     batch = plan.batch(example)
     example.close()
-    return WrappedVec(envs, batch, backend)
+    return WrappedVec(envs, batch, backend, replays_exactly=plan.family.replays_exactly(plan.spec.id))
 
 
 def _make_whole(

@@ -1,6 +1,6 @@
 """Vector environments that step all slots in one call of their own (native, envpool), with our convention of infos.
 
-They cannot replay single slots: `restore` begins fresh episodes, from a seed that the snapshot names, and returns False.
+They cannot replay single slots: `restore` begins fresh episodes, from a seed in the snapshot, and returns False.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mosaic.envs.batch import Batch
 from mosaic.envs.replay import FORMAT
 from mosaic.envs.tally import Tally
-from mosaic.errors import CheckpointError
+from mosaic.errors import CheckpointError, ConfigError, Problem
 
 Stepped = tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
@@ -26,7 +26,7 @@ class Whole(Protocol):
 
     def step(self, actions: Any) -> Stepped: ...
 
-    def begin_again(self, ended: NDArray[np.bool_], obs: Any) -> Any:
+    def begin_again(self, ended: NDArray[np.bool_], obs: Any, /) -> Any:
         """Reset the ended slots; `obs` with their rows replaced by first observations."""
         ...
 
@@ -61,6 +61,8 @@ class WholeVec:
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode in every slot; how `seed` reaches the slots is the backend's own affair."""
+        if options:
+            raise ConfigError([Problem("options", f"the {self.backend} backend takes no reset options")])
         self._seed, self._steps = seed or 0, 0
         self._tally.clear()
         self._raw = self._whole.begin(seed)
@@ -106,10 +108,14 @@ class WholeVec:
     def restore(self, snapshot: Mapping[str, Any]) -> bool:
         """Begin fresh episodes; never exact."""
         if snapshot.get("format") != FORMAT or "seed" not in snapshot:
-            raise CheckpointError(f"the environment snapshot was not saved by the {self.backend} backend; resume with its own")
+            raise CheckpointError(
+                f"the environment snapshot was not saved by the {self.backend} backend; resume with its own"
+            )
         self.reset(seed=snapshot["seed"])
         return False
 
 
 def _slot_info(infos: Mapping[str, Any], slot: Any) -> dict[str, Any]:
-    return {key: values[slot] for key, values in infos.items() if isinstance(values, np.ndarray) and not key.startswith("_")}
+    return {
+        key: values[slot] for key, values in infos.items() if isinstance(values, np.ndarray) and not key.startswith("_")
+    }

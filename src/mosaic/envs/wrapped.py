@@ -1,7 +1,7 @@
-"""Gymnasium's own vector environments, sync and async, over fully wrapped environments, with our convention of infos."""
+"""Gymnasium's own vector environments, sync and async, over fully wrapped environments, with our infos."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
@@ -16,13 +16,16 @@ from mosaic.envs.tally import Tally
 class WrappedVec:
     """Adapts a SAME_STEP vector environment whose slots are `Recorder`s; equal to the bare backend bit for bit."""
 
-    def __init__(self, envs: SyncVectorEnv | AsyncVectorEnv, batch: Batch, backend: str) -> None:
+    def __init__(
+        self, envs: SyncVectorEnv | AsyncVectorEnv, batch: Batch, backend: str, *, replays_exactly: bool
+    ) -> None:
         self.backend = backend
         self.vector = envs
         self.num_envs = envs.num_envs
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
+        self._replays_exactly = replays_exactly
         self._tally = Tally(self.num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -47,7 +50,7 @@ class WrappedVec:
         ended = np.flatnonzero(terminations | truncations)
         if not ended.size:
             return obs, rewards, terminations, truncations, {}
-        finals = {int(slot): (infos["final_obs"][slot], slot_info(infos["final_info"], slot)) for slot in ended}
+        finals = {slot: (infos["final_obs"][slot], slot_info(infos["final_info"], slot)) for slot in ended.tolist()}
         rows = list(iterate(self.vector.observation_space, obs))
         return obs, rewards, terminations, truncations, self._tally.end(self._batch, rows, finals)
 
@@ -79,7 +82,7 @@ class WrappedVec:
         for slot, (saved, lived) in enumerate(zip(slots, exact, strict=True)):
             self._tally.lengths[slot] = saved["length"] if lived else 0
             self._tally.totals[slot] = saved["total"] if lived else 0.0
-        return all(exact)
+        return self._replays_exactly and all(exact)
 
 
 def slot_info(infos: Mapping[str, Any], slot: int) -> dict[str, Any]:
@@ -88,5 +91,6 @@ def slot_info(infos: Mapping[str, Any], slot: int) -> dict[str, Any]:
     for key, values in infos.items():
         mask = infos.get(f"_{key}")
         if mask is not None and mask[slot]:
-            info[key] = slot_info(values, slot) if isinstance(values, dict) else values[slot]
+            nested = isinstance(values, dict)
+            info[key] = slot_info(cast("dict[str, Any]", values), slot) if nested else values[slot]
     return info

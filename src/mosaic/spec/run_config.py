@@ -107,7 +107,7 @@ class PolicyEvalExtras(LiveView):
     """Further batches until the run is cancelled."""
     eval_capture_video: bool = False
     """Record videos of the evaluation."""
-    seed_override: int | None = None
+    seed_override: Annotated[int, Ge(0), Le(2**32 - 1)] | None = None
     """Seed of the first episode; null is the seed of the config."""
 
 
@@ -271,8 +271,9 @@ def _with_mode(data: JsonObject, path: tuple[str, ...]) -> JsonObject:
         extras = worker.setdefault("extras", {})
         if isinstance(extras, dict):
             extras.setdefault("mode", "train")
-            if extras.get("eval_batch_size") is not None and extras["mode"] == "policy_eval":
-                extras.setdefault("eval_episodes", extras["eval_batch_size"])
+            batch = extras.get("eval_batch_size")
+            if extras["mode"] == "policy_eval" and type(batch) is int and batch >= 1:
+                extras.setdefault("eval_episodes", batch)
     return completed
 
 

@@ -1,0 +1,47 @@
+# make help lists what there is. Every target sets itself up first.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+export MOSAIC_HOME ?= $(CURDIR)/var
+# One thread a process: more make networks of this size slower, by far when several processes run.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help setup run test check bench gui shots lock proto clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+setup: ## .venv with the pinned packages; what every target does first
+	@PYTHON=$(PYTHON) tools/setup.sh
+
+run: setup ## train PPO on CartPole until solved, then evaluate the policy
+	@$(BIN)/mosaic demo
+
+test: setup ## the whole test suite
+	@$(BIN)/pytest
+
+check: setup ## format, lint, types, import contracts, generated code
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+	@$(BIN)/python tools/proto.py --check
+
+bench: setup ## steps per second against Stable-Baselines3, as ratios
+	@$(BIN)/python -m bench
+
+gui: setup ## open the window
+	@$(BIN)/mosaic gui
+
+shots: setup ## screenshots for the docs, from real runs
+	@$(BIN)/python tools/shots.py
+
+lock: setup ## resolve every extra anew and rewrite constraints.txt
+	@$(BIN)/python tools/lock.py
+
+proto: setup ## regenerate the gRPC code
+	@$(BIN)/python tools/proto.py
+
+clean: ## remove .venv, caches and build leftovers; runs in var/ stay
+	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	@find . -name __pycache__ -prune -exec rm -rf {} +

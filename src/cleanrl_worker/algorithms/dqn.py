@@ -1,0 +1,297 @@
+"""DQN on vector observations (docs/algorithms/dqn.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Protocol, SupportsFloat
+
+import gymnasium as gym
+import numpy as np
+import torch
+from annotated_types import Ge, Gt, Le
+from torch import nn
+
+from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, dqn_gradient
+from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
+from mosaic import config
+
+ACTIONS = "discrete"
+BLOCK = 100
+"""Steps of each environment between two looks at the checkpoint clock; the exploration of a block is drawn at once."""
+LOG_INTERVAL = 100
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Args:
+    """DQN: off-policy, for discrete actions and vector observations."""
+
+    env_id: str = "CartPole-v1"
+    """Gymnasium id of the environment."""
+    seed: Annotated[int, Ge(0), Le(2**32 - 1)] = 1
+    """Seed of the environments, the networks and the sampling."""
+    torch_deterministic: bool = True
+    """Ask cuDNN for deterministic kernels."""
+    cuda: bool = True
+    """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    total_timesteps: Annotated[int, Ge(1)] = 500_000
+    """Environment steps over all environments."""
+    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    """Step size of Adam."""
+    num_envs: Annotated[int, Ge(1)] = 1
+    """Environments stepped in parallel."""
+    buffer_size: Annotated[int, Ge(1)] = 10_000
+    """Transitions that the replay memory holds; the oldest make room."""
+    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    """Discount factor."""
+    tau: Annotated[float, Gt(0), Le(1)] = 1.0
+    """How far the target network moves towards the network at each update of it; 1 copies."""
+    target_network_frequency: Annotated[int, Ge(1)] = 500
+    """Environment steps between two updates of the target network."""
+    batch_size: Annotated[int, Ge(1)] = 128
+    """Transitions sampled for one gradient step."""
+    start_e: Annotated[float, Ge(0), Le(1)] = 1.0
+    """Probability of a random action at the start."""
+    end_e: Annotated[float, Ge(0), Le(1)] = 0.05
+    """Probability of a random action once the exploration has ended."""
+    exploration_fraction: Annotated[float, Gt(0), Le(1)] = 0.5
+    """Part of all steps over which that probability falls from start_e to end_e."""
+    learning_starts: Annotated[int, Ge(0)] = 10_000
+    """Environment steps before the first gradient step."""
+    train_frequency: Annotated[int, Ge(1)] = 10
+    """Environment steps for each gradient step."""
+
+
+class QNetwork(nn.Module):
+    """Two hidden layers: what each action is worth in a state."""
+
+    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+        super().__init__()
+        assert isinstance(action_space, gym.spaces.Discrete)
+        self.network = nn.Sequential(
+            nn.Linear(int(np.prod(observation_space.shape or ())), 120),
+            nn.ReLU(),
+            nn.Linear(120, 84),
+            nn.ReLU(),
+            nn.Linear(84, int(action_space.n)),
+        )
+
+
+class Losses(NamedTuple):
+    """What a gradient step logs; on a GPU these stay there until somebody asks for the numbers."""
+
+    td_loss: SupportsFloat
+    q_values: SupportsFloat
+
+
+def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) -> Array:
+    """Epsilon after so many steps: from `start_e` down to `end_e` over `duration` steps."""
+    return np.maximum((end_e - start_e) / duration * step + start_e, end_e)
+
+
+def td_loss(
+    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], gamma: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The definition: the mean squared temporal-difference error, and the mean value of the actions taken.
+
+    `dones` are terminations only, so that a truncated episode is valued as if it went on.
+    """
+    with torch.no_grad():
+        target_max = target_network.network(batch["next_obs"]).max(dim=1).values
+        td_target = batch["rewards"] + gamma * target_max * (1 - batch["dones"])
+    old_val = q_network.network(batch["obs"]).gather(1, batch["actions"][:, None]).squeeze(1)
+    return nn.functional.mse_loss(td_target, old_val), old_val.mean()
+
+
+class Learner(Protocol):
+    """Acting and updating, on either path; observations are (rows, features)."""
+
+    def act(self, obs: Array) -> Array: ...
+
+    def update(self, batch: Transitions) -> Losses: ...
+
+    def update_target(self) -> None: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load(self, state: dict[str, Any]) -> None: ...
+
+
+class NumpyLearner:
+    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
+
+    def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args) -> None:
+        self.args = args
+        self.parameters = FlatParameters(q_network)
+        self.target_parameters = FlatParameters(target_network)
+        self.q_network = Mlp(self.parameters, q_network.network, "network")
+        self.target_network = Mlp(self.target_parameters, target_network.network, "network")
+        self.adam = Adam(self.parameters)
+
+    def act(self, obs: Array) -> Array:
+        return self.q_network.infer(obs).argmax(1)
+
+    def gradient(self, batch: Transitions) -> Losses:
+        """Write the gradient of `td_loss` into the flat vector; the test compares the two."""
+        rows = len(batch.obs)
+        target_max = self.target_network.infer(batch.next_obs.reshape(rows, -1)).max(1)
+        td_target = batch.rewards + self.args.gamma * target_max * (1 - batch.dones)
+        result = dqn_gradient.td_loss(self.q_network.forward(batch.obs.reshape(rows, -1)), batch.actions, td_target)
+        self.q_network.backward(result.grad_q_values)
+        return Losses(result.loss, result.mean_q_value)
+
+    def update(self, batch: Transitions) -> Losses:
+        losses = self.gradient(batch)
+        self.adam.step(self.args.learning_rate)
+        return losses
+
+    def update_target(self) -> None:
+        values, target, tau = self.parameters.values, self.target_parameters.values, self.args.tau
+        target[:] = tau * values + (1.0 - tau) * target
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "parameters": self.parameters.values,
+            "target_parameters": self.target_parameters.values,
+            "adam": self.adam.state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.parameters.values[:] = state["parameters"]
+        self.target_parameters.values[:] = state["target_parameters"]
+        self.adam.load(state["adam"])
+
+
+class TorchLearner:
+    """The path on a GPU: autograd of `td_loss`."""
+
+    def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> None:
+        self.q_network = q_network
+        self.target_network = target_network
+        self.args = args
+        self.device = device
+        self.optimizer = torch.optim.Adam(q_network.parameters(), lr=args.learning_rate)
+
+    def tensor(self, array: Array) -> torch.Tensor:
+        return torch.as_tensor(array, device=self.device)
+
+    @torch.no_grad()
+    def act(self, obs: Array) -> Array:
+        return self.q_network.network(self.tensor(obs).float()).argmax(1).cpu().numpy()
+
+    def update(self, batch: Transitions) -> Losses:
+        tensors = {name: self.tensor(array) for name, array in batch._asdict().items()}
+        for name in ("obs", "next_obs"):
+            tensors[name] = tensors[name].flatten(1).float()
+        loss, q_values = td_loss(self.q_network, self.target_network, tensors, self.args.gamma)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return Losses(loss.detach(), q_values.detach())
+
+    @torch.no_grad()
+    def update_target(self) -> None:
+        tau = self.args.tau
+        for target, value in zip(self.target_network.parameters(), self.q_network.parameters(), strict=True):
+            target.copy_(tau * value + (1.0 - tau) * target)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "q_network": self.q_network.state_dict(),
+            "target_network": self.target_network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.q_network.load_state_dict(state["q_network"])
+        self.target_network.load_state_dict(state["target_network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def make_learner(q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> Learner:
+    target_network.load_state_dict(q_network.state_dict())
+    if device.type == "cpu":
+        return NumpyLearner(q_network, target_network, args)
+    return TorchLearner(q_network.to(device), target_network.to(device), args, device)
+
+
+def train(run: Run, args: Args) -> None:
+    envs = run.make_envs(args.env_id, args.num_envs)
+    spaces = envs.single_observation_space, envs.single_action_space
+    q_network = QNetwork(*spaces)
+    learner = make_learner(q_network, QNetwork(*spaces), args, run.device)
+    replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
+    choices = int(envs.single_action_space.n)
+    exploration_steps = args.exploration_fraction * args.total_timesteps
+
+    saved = run.resume()
+    if saved is None:
+        obs = envs.reset(args.seed)
+    else:
+        learner.load(saved["learner"])
+        replay.load(saved["replay"])
+        obs = envs.current_obs
+
+    while (steps := min(BLOCK, (args.total_timesteps - run.global_step) // args.num_envs)) > 0:
+        before = run.global_step + args.num_envs * np.arange(steps)
+        epsilon = linear_schedule(args.start_e, args.end_e, exploration_steps, before)
+        explores = run.generator.random((steps, args.num_envs)) < epsilon[:, None]
+        random_actions = run.generator.integers(choices, size=explores.shape)
+        some_explore, all_explore = explores.any(1).tolist(), explores.all(1).tolist()
+
+        for step in range(steps):
+            if all_explore[step]:
+                actions = random_actions[step]
+            else:
+                actions = learner.act(obs.reshape(args.num_envs, -1))
+                if some_explore[step]:
+                    actions = np.where(explores[step], random_actions[step], actions)
+            next_obs, rewards, terminations, _, infos = envs.step(actions)
+            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            obs = next_obs
+
+            # Upstream's schedule, asked for each single environment's step.
+            for global_step in range(run.global_step - args.num_envs + 1, run.global_step + 1):
+                if global_step <= args.learning_starts:
+                    continue
+                if global_step % args.train_frequency == 0:
+                    losses = learner.update(replay.sample(run.generator, args.batch_size))
+                    if global_step % LOG_INTERVAL == 0:
+                        scalars = {f"losses/{name}": float(value) for name, value in losses._asdict().items()}
+                        run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
+                if global_step % args.target_network_frequency == 0:
+                    learner.update_target()
+
+        ended = args.total_timesteps - run.global_step < args.num_envs
+        if run.checkpoint_due or run.stopping or ended:
+            state = {"learner": learner.state(), "replay": replay.state()}
+            run.checkpoint(state, reason="stop" if run.stopping else "end" if ended else "interval")
+        if run.stopping:
+            break
+    run.save_policy(q_network)
+
+
+class QPolicy:
+    """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
+
+    def __init__(self, q_network: QNetwork, epsilon: float) -> None:
+        self.q_network = Mlp(FlatParameters(q_network), q_network.network, "network")
+        self.epsilon = epsilon
+
+    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
+        q_values = self.q_network.infer(observations.reshape(len(observations), -1))
+        if deterministic:
+            return q_values.argmax(1)
+        explores = generator.random(len(q_values)) < self.epsilon
+        return np.where(explores, generator.integers(q_values.shape[1], size=len(q_values)), q_values.argmax(1))
+
+
+def load(file: PolicyFile) -> Policy:
+    args = config.from_json(Args, file.args, what="policy file")
+    q_network = QNetwork(file.observation_space, file.action_space)
+    q_network.load_state_dict(file.weights())
+    return QPolicy(q_network, args.end_e)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main("dqn"))

@@ -1,0 +1,118 @@
+"""Running normalisers of observations and rewards: Gymnasium's wrappers for a whole vector of environments at once.
+
+With one environment they give the numbers of `NormalizeObservation` and `NormalizeReward`, each followed by a clip to
+±10; with more, all environments share one set of moments, as in Gymnasium's vector wrappers.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+EPSILON = 1e-8
+LIMIT = 10.0
+
+
+class Moments:
+    """Mean and variance of everything seen, in float64, combined batch by batch (Chan's parallel formula)."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.mean: Array = np.zeros(shape)
+        self.var: Array = np.ones(shape)
+        self.count = 1e-4
+        """As in Gymnasium: the first sample outweighs the prior ten thousand times."""
+
+    def update(self, batch: Array) -> None:
+        """Take in the rows of `batch`."""
+        rows = len(batch)
+        total = self.count + rows
+        old, new = self.count / total, rows / total
+        delta = (batch[0] if rows == 1 else batch.mean(0, dtype=np.float64)) - self.mean
+        change = delta * new
+        self.mean += change
+        change *= delta
+        self.var += change
+        self.var *= old
+        if rows > 1:
+            self.var += new * batch.var(0, dtype=np.float64)
+        self.count = total
+
+    def state(self) -> dict[str, Any]:
+        return {"mean": self.mean, "var": self.var, "count": self.count}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.mean[...], self.var[...], self.count = state["mean"], state["var"], float(state["count"])
+
+
+class ObservationNormaliser(Moments):
+    """Observations with zero mean and unit variance, clipped to ±10."""
+
+    def first(self, obs: Array) -> Array:
+        """What `envs.reset` returned, learnt from and normalised."""
+        self.update(obs)
+        return self.apply(obs)
+
+    def next(self, obs: Array, infos: Mapping[str, Any]) -> Array:
+        """What `envs.step` returned, learnt from and normalised.
+
+        Where an episode ended, its last observation is learnt from before the first one of the next episode.
+        """
+        if infos:
+            self.update(infos["final_obs"])
+            self.update(obs[infos["_final_obs"]])
+        else:
+            self.update(obs)
+        return self.apply(obs)
+
+    def apply(self, obs: Array) -> Array:
+        """Normalise without learning."""
+        centred = obs - self.mean
+        centred /= np.sqrt(self.var + EPSILON)
+        return centred.clip(-LIMIT, LIMIT, centred)
+
+
+class RewardNormaliser(Moments):
+    """Rewards divided by the running standard deviation of the discounted return, clipped to ±10.
+
+    The mean stays, because shifting rewards would change the task. A return starts anew at a termination, not at a
+    truncation, and takes the terminal reward with it (Gymnasium's convention).
+    """
+
+    def __init__(self, num_envs: int, gamma: float) -> None:
+        super().__init__(())
+        self.gamma = gamma
+        self.returns: Array = np.zeros(num_envs)
+
+    def rollout(self, rewards: Array, terminations: Array) -> Array:
+        """Normalise a rollout of `steps` × `envs`, each step by the moments up to and including it."""
+        steps, num_envs = rewards.shape
+        returns = self._discounted(rewards, terminations)
+        self.returns = returns[-1]
+        # The moments after each step in one pass, from sums of deviations from the mean before the rollout.
+        deviations = returns - self.mean
+        counts = self.count + num_envs * np.arange(1, steps + 1)
+        sums = deviations.sum(1).cumsum()
+        squares = self.var * self.count + (deviations * deviations).sum(1).cumsum()
+        variances = (squares - sums * sums / counts) / counts
+        self.mean += sums[-1] / counts[-1]
+        self.var[...], self.count = variances[-1], float(counts[-1])
+        return (rewards / np.sqrt(variances + EPSILON)[:, None]).clip(-LIMIT, LIMIT)
+
+    def _discounted(self, rewards: Array, terminations: Array) -> Array:
+        """The return up to each step; in Python floats, which are quicker than arrays of a few environments."""
+        columns: list[list[float]] = []
+        carry: list[list[float]] = (self.gamma * (1.0 - terminations)).T.tolist()
+        for running, column, decays in zip(self.returns.tolist(), rewards.T.tolist(), carry, strict=True):
+            for step, decay in enumerate(decays):
+                running = column[step] = running * decay + column[step]
+            columns.append(column)
+        return np.array(columns).T
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"returns": self.returns}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        super().load(state)
+        self.returns = state["returns"].copy()

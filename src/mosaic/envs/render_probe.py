@@ -1,0 +1,23 @@
+"""Renders one frame of the environment named on the command line and prints its shape as JSON; `render.py` runs it."""
+
+import json
+import sys
+
+import numpy as np
+
+from mosaic.envs.render import headless_defaults
+from mosaic.envs.single import make
+
+
+def main(env_id: str) -> None:
+    headless_defaults()
+    env = make(env_id, render_mode="rgb_array")
+    env.reset(seed=0)
+    frame = np.asarray(env.render())
+    if frame.ndim != 3 or frame.shape[2] != 3:
+        raise SystemExit(f"RenderError: {env_id} rendered an array of shape {frame.shape}, not a picture")
+    sys.stdout.write(json.dumps(frame.shape) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
