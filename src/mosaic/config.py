@@ -10,8 +10,8 @@ text of backslashes and "None" with one more.
 
 import dataclasses
 import json
-import os
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

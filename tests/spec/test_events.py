@@ -125,7 +125,7 @@ def test_a_line_that_breaks_a_rule_says_which(changes: dict[str, object], reason
     assert reason in str(caught.value)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(line=st.binary(max_size=200) | st.text(max_size=200))
 @example(line=b"")
 @example(line=b"\xef\xbb\xbf{}")
@@ -144,7 +144,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     changes=st.dictionaries(st.sampled_from(["v", "seq", "time", "kind", "global_step", "stopped", "x"]), JSON),
     kind=st.sampled_from(list(KINDS)),

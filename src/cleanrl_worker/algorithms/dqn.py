@@ -68,12 +68,13 @@ class QNetwork(nn.Module):
     def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
+        self.choices = int(action_space.n)
         self.network = nn.Sequential(
             nn.Linear(int(np.prod(observation_space.shape or ())), 120),
             nn.ReLU(),
             nn.Linear(120, 84),
             nn.ReLU(),
-            nn.Linear(84, int(action_space.n)),
+            nn.Linear(84, self.choices),
         )
 
 
@@ -221,7 +222,7 @@ def train(run: Run, args: Args) -> None:
     q_network = QNetwork(*spaces)
     learner = make_learner(q_network, QNetwork(*spaces), args, run.device)
     replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
-    choices = int(envs.single_action_space.n)
+    choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
 
     saved = run.resume()
@@ -235,16 +236,16 @@ def train(run: Run, args: Args) -> None:
     while (steps := min(BLOCK, (args.total_timesteps - run.global_step) // args.num_envs)) > 0:
         before = run.global_step + args.num_envs * np.arange(steps)
         epsilon = linear_schedule(args.start_e, args.end_e, exploration_steps, before)
-        explores = run.generator.random((steps, args.num_envs)) < epsilon[:, None]
+        explores: Array = run.generator.random((steps, args.num_envs)) < epsilon[:, None]
         random_actions = run.generator.integers(choices, size=explores.shape)
-        some_explore, all_explore = explores.any(1).tolist(), explores.all(1).tolist()
+        explorers: list[int] = np.add.reduce(explores, axis=1, dtype=int).tolist()
 
         for step in range(steps):
-            if all_explore[step]:
+            if explorers[step] == args.num_envs:
                 actions = random_actions[step]
             else:
                 actions = learner.act(obs.reshape(args.num_envs, -1))
-                if some_explore[step]:
+                if explorers[step]:
                     actions = np.where(explores[step], random_actions[step], actions)
             next_obs, rewards, terminations, _, infos = envs.step(actions)
             replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
@@ -262,11 +263,12 @@ def train(run: Run, args: Args) -> None:
                 if global_step % args.target_network_frequency == 0:
                     learner.update_target()
 
-        ended = args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or run.stopping or ended:
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
+        if run.checkpoint_due or stopping or ended:
             state = {"learner": learner.state(), "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if run.stopping else "end" if ended else "interval")
-        if run.stopping:
+            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
+        if stopping:
             break
     run.save_policy(q_network)
 

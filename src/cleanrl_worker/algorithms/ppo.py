@@ -323,14 +323,17 @@ class TorchLearner:
 
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs)
-    agent = Agent(envs.single_observation_space, envs.single_action_space).to(run.device)
+    observation_space, action_space = envs.single_observation_space, envs.single_action_space
+    assert observation_space.shape is not None and isinstance(action_space, gym.spaces.Discrete)
+    agent = Agent(observation_space, action_space).to(run.device)
     learner: Learner = NumpyLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
     rollout = (args.num_steps, args.num_envs)
-    obs = np.zeros((args.num_steps + 1, args.num_envs, *envs.single_observation_space.shape), dtype=np.float32)
+    obs = np.zeros((args.num_steps + 1, args.num_envs, *observation_space.shape), dtype=np.float32)
     actions = np.zeros(rollout, dtype=np.int64)
     rewards = np.zeros(rollout, dtype=np.float32)
     dones = np.zeros((args.num_steps + 1, args.num_envs), dtype=np.float32)
-    choices = int(envs.single_action_space.n)
+    # What the networks see, in the same memory: one vector an environment.
+    inputs = obs.reshape(*dones.shape, -1)
 
     saved = run.resume()
     if saved is None:
@@ -347,21 +350,24 @@ def train(run: Run, args: Args) -> None:
 
         # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
         obs[0], dones[0] = obs[-1], dones[-1]
-        noise = ppo_gradient.gumbel(run.generator, (*rollout, choices))
+        noise = ppo_gradient.gumbel(run.generator, (*rollout, int(action_space.n)))
         for step in range(args.num_steps):
-            actions[step] = learner.act(obs[step], noise[step])
+            actions[step] = learner.act(inputs[step], noise[step])
             obs[step + 1], rewards[step], terminations, truncations, _ = envs.step(actions[step])
             dones[step + 1] = terminations | truncations
 
         # Assess and estimate the advantages; upstream treats a truncation as an end, and so do we.
-        flat_obs, flat_actions = obs.reshape(args.batch_size + args.num_envs, -1), actions.reshape(-1)
-        values = learner.values(flat_obs)
-        flat_obs, flat_values = flat_obs[: args.batch_size], values[: args.batch_size]
-        advantages, returns = gae(
-            rewards, values.reshape(dones.shape), dones, gamma=args.gamma, gae_lambda=args.gae_lambda
+        values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(dones.shape)
+        advantages, returns = gae(rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
+        flat_obs, flat_actions = inputs[:-1].reshape(args.batch_size, -1), actions.reshape(-1)
+        batch = Batch(
+            obs=flat_obs,
+            actions=flat_actions,
+            logprobs=learner.log_probs(flat_obs, flat_actions),
+            advantages=advantages.reshape(-1),
+            returns=returns.reshape(-1),
+            values=values[:-1].reshape(-1),
         )
-        logprobs = learner.log_probs(flat_obs, flat_actions)
-        batch = Batch(flat_obs, flat_actions, logprobs, advantages.reshape(-1), returns.reshape(-1), flat_values)
 
         # Improve.
         clipfracs: list[float] = []
@@ -384,7 +390,7 @@ def train(run: Run, args: Args) -> None:
                 "charts/learning_rate": learning_rate,
                 **scalars,
                 "losses/clipfrac": float(np.mean(clipfracs)),
-                "losses/explained_variance": explained_variance(flat_values, batch.returns),
+                "losses/explained_variance": explained_variance(batch.values, batch.returns),
                 "charts/SPS": run.steps_per_second(),
             }
         )

@@ -3,14 +3,16 @@
     state.json           format version, algorithm, its arguments, global step, and the JSON part of the state
     arrays.safetensors   every array and tensor of the state
 
-Written under a temporary name, fsynced, renamed. The last `keep` and the best (mean return of the last 100 episodes)
-stay, older ones are removed after the new one is complete.
+Written and removed under a temporary name (`.step-<n>.tmp`), fsynced, renamed. The last `keep` and the best (mean
+return of the last 100 episodes) stay, older ones are removed after the new one is complete.
 """
 
 import json
+import math
+import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,12 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from cleanrl_worker.sdk import tree
-from mosaic.errors import CheckpointError
+from mosaic.errors import CheckpointError, HomeUnusable
 from mosaic.spec.files import sync_file, sync_folder
 from mosaic.spec.run_dir import RunDir
 
 FORMAT = "mosaic-checkpoint-1"
+_NAME = re.compile(r"step-(0|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,84 +41,121 @@ class Header:
 
 def save(run_dir: RunDir, header: Header, state: tree.Tree) -> Path:
     """Write one checkpoint, whole or not at all."""
-    document, arrays = tree.split(state)
-    return _write(run_dir, header, document, arrays)
+    return _write(run_dir, header, *tree.split(state), ready=lambda: None)
 
 
-def _write(run_dir: RunDir, header: Header, document: Any, arrays: dict[str, Any]) -> Path:
+def _write(
+    run_dir: RunDir, header: Header, document: Any, arrays: dict[str, Any], *, ready: Callable[[], None]
+) -> Path:
+    """`ready` is called when everything is on disk but the name."""
     target = run_dir.checkpoint(header.global_step)
-    temporary = target.with_name(f".{target.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = _temporary(target)
     try:
+        shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
         save_file(arrays, temporary / "arrays.safetensors")
         (temporary / "state.json").write_text(json.dumps({"format": FORMAT, **vars(header), "state": document}))
         for name in ("arrays.safetensors", "state.json"):
             sync_file(temporary / name)
-        if target.exists():
-            # Written by an attempt that was killed after this step: the same state, so either copy will do.
-            shutil.rmtree(target)
+        ready()
+        shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)
+        sync_folder(run_dir.checkpoints)
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise CheckpointError(
+        raise HomeUnusable(
             f"the checkpoint of step {header.global_step} could not be written: {error};"
-            " older ones are intact; free some disk"
+            f" older ones are intact: free some disk and go on with --resume {run_dir.root}"
         ) from error
-    sync_folder(run_dir.checkpoints)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     return target
 
 
-def prune(run_dir: RunDir, *, keep: int) -> list[str]:
-    """Remove all but the last `keep` and the best; the names of those removed."""
-    steps = list_steps(run_dir)
-    returns = {step: read_header(run_dir.checkpoint(step)).mean_return for step in steps}
-    scored = [step for step in steps if returns[step] is not None]
-    best = max(scored, key=lambda step: (returns[step], step)) if scored else None
-    doomed = [step for step in steps[:-keep] if step != best]
-    for step in doomed:
-        shutil.rmtree(run_dir.checkpoint(step))
-    return [run_dir.checkpoint(step).name for step in doomed]
+def superseded(run_dir: RunDir, *, keep: int) -> list[int]:
+    """All but the last `keep` and the best."""
+    best = best_step(run_dir)
+    return [step for step in list_steps(run_dir)[:-keep] if step != best]
+
+
+def best_step(run_dir: RunDir) -> int | None:
+    """The checkpoint with the highest mean return, the later of equal ones."""
+    scores = {step: _score(run_dir.checkpoint(step)) for step in list_steps(run_dir)}
+    best = max(scores, key=lambda step: (scores[step], step), default=None)
+    return None if best is None or scores[best] == -math.inf else best
+
+
+def _score(folder: Path) -> float:
+    try:
+        score = read_header(folder).mean_return
+    except CheckpointError:
+        return -math.inf  # A damaged one is never the best, and no reason to end a run that trains well.
+    return score if score is not None and math.isfinite(score) else -math.inf
+
+
+def remove(run_dir: RunDir, steps: Iterable[int]) -> None:
+    for step in steps:
+        # Renamed first: a kill in the middle would leave a part that looks like a checkpoint.
+        doomed = _temporary(run_dir.checkpoint(step))
+        shutil.rmtree(doomed, ignore_errors=True)
+        run_dir.checkpoint(step).rename(doomed)
+        shutil.rmtree(doomed)
+
+
+def clear_leftovers(run_dir: RunDir, *, after: int) -> None:
+    """What an attempt that was killed or is abandoned left behind: parts, and checkpoints later than `after`."""
+    for part in run_dir.checkpoints.glob(".step-*.tmp"):
+        shutil.rmtree(part)
+    remove(run_dir, [step for step in list_steps(run_dir) if step > after])
 
 
 def list_steps(run_dir: RunDir) -> list[int]:
     """Steps of the complete checkpoints, oldest first."""
-    return sorted(int(folder.name.removeprefix("step-")) for folder in run_dir.checkpoints.glob("step-*"))
+    names = (_NAME.fullmatch(folder.name) for folder in run_dir.checkpoints.glob("step-*"))
+    return sorted(int(name[1]) for name in names if name)
 
 
-def latest(run_dir: RunDir) -> Path:
+def latest(run_dir: RunDir) -> Path | None:
     steps = list_steps(run_dir)
-    if not steps:
-        raise CheckpointError(f"run {run_dir.run_id} has no checkpoint in {run_dir.checkpoints}; start it anew")
-    return run_dir.checkpoint(steps[-1])
+    return run_dir.checkpoint(steps[-1]) if steps else None
 
 
 def read_header(folder: Path) -> Header:
-    document = _read_document(folder)
-    return Header(**{key: document[key] for key in Header.__dataclass_fields__})
+    return _header(_read_document(folder), folder)
 
 
 def load(folder: Path, *, algo: str) -> tuple[Header, tree.Tree]:
     """A checkpoint, checked to be one of ours and of this algorithm."""
     document = _read_document(folder)
-    if document["algo"] != algo:
-        raise CheckpointError(f"{folder} was written by '{document['algo']}'; it cannot be resumed with '{algo}'")
+    header = _header(document, folder)
+    if header.algo != algo:
+        raise CheckpointError(f"{folder} was written by '{header.algo}'; it cannot be resumed with '{algo}'")
     try:
-        arrays = load_file(folder / "arrays.safetensors")
-        state = tree.join(document["state"], arrays)
-    except (OSError, SafetensorError, KeyError) as error:
+        return header, tree.join(document["state"], load_file(folder / "arrays.safetensors"))
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{folder} is damaged ({error}); resume from an older checkpoint") from error
-    return Header(**{key: document[key] for key in Header.__dataclass_fields__}), state
+
+
+def _header(document: dict[str, Any], folder: Path) -> Header:
+    try:
+        return Header(**{key: document[key] for key in Header.__dataclass_fields__})
+    except KeyError as error:
+        raise CheckpointError(f"{folder} is damaged: {error} is missing; resume from an older checkpoint") from error
 
 
 def _read_document(folder: Path) -> dict[str, Any]:
     try:
         document = json.loads((folder / "state.json").read_bytes())
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{folder} is not a checkpoint or is damaged: {error}") from error
+        raise CheckpointError(
+            f"{folder} is not a checkpoint or is damaged: {error}; resume from an older checkpoint"
+        ) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CheckpointError(f"{folder} is not a checkpoint of this version ({FORMAT})")
     return document
+
+
+def _temporary(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.tmp")
 
 
 class BackgroundWriter:
@@ -130,13 +170,15 @@ class BackgroundWriter:
     def busy(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def start(self, header: Header, state: tree.Tree, done: Callable[[Path], None]) -> None:
-        """Copy now, write later, then call `done(path)` in the writer's thread."""
+    def start(
+        self, header: Header, state: tree.Tree, *, ready: Callable[[], None], done: Callable[[Path], None]
+    ) -> None:
+        """Copy now, write later; `ready` and `done` are called in the writer's thread, before and after it has its name."""
         document, arrays = tree.split(state)
 
         def work() -> None:
             try:
-                done(_write(self._run_dir, header, document, arrays))
+                done(_write(self._run_dir, header, document, arrays, ready=ready))
             except Exception as error:  # A border: the learner reads it from `error` and ends the run with it.
                 self.error = error
 

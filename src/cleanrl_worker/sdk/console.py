@@ -7,10 +7,14 @@ from mosaic.spec.events import CheckpointSaved, Episode, EvalBatch, Event, Polic
 
 
 class Console:
-    """A sink that prints what CleanRL prints."""
+    """A sink that prints what CleanRL prints; a quiet one without the lines that come with the steps."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._left_out = (Episode, Scalars) if quiet else ()
 
     def write(self, events: Sequence[Event]) -> None:
-        lines = [line for event in events if (line := _line(event)) is not None]
+        shown = (event for event in events if not isinstance(event.body, self._left_out))
+        lines = [line for event in shown if (line := _line(event)) is not None]
         if lines:
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()

@@ -6,14 +6,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from mosaic.spec.events import Event, EventBody
+from cleanrl_worker.sdk.spool import Spool
+from mosaic.errors import HomeUnusable
+from mosaic.spec.events import Event, EventBody, Warned
 
 FLUSH_INTERVAL_S = 0.25
 """What kill -9 can lose: at most this much of the newest events."""
 
 
 class Sink(Protocol):
-    """Where events go: the spool, TensorBoard, the terminal, the daemon."""
+    """Where events go beside the spool: TensorBoard, the terminal."""
 
     def write(self, events: Sequence[Event]) -> None: ...
 
@@ -21,16 +23,21 @@ class Sink(Protocol):
 
 
 class Recorder:
-    """One thread that numbers the events and writes them to every sink, four times a second."""
+    """One thread that numbers the events and writes them to the spool and its mirrors, four times a second.
 
-    def __init__(self, sinks: Sequence[Sink], *, last_seq: int, beat: Callable[[], EventBody | None]) -> None:
-        self._sinks = sinks
-        self._seq = last_seq
+    The spool is the record: if it cannot be written, the learner finds the reason in `error` and ends the run instead
+    of training unrecorded. A mirror that cannot be written (a closed terminal, another disk) is given up with a warning.
+    """
+
+    def __init__(self, spool: Spool, mirrors: Sequence[Sink], *, beat: Callable[[], EventBody | None]) -> None:
+        self._spool = spool
+        self._mirrors = list(mirrors)
+        self._seq = spool.last_seq
         self._beat = beat
         self._queue: deque[tuple[float, EventBody]] = deque()
+        self._writing = threading.Lock()
         self._closing = threading.Event()
         self.error: Exception | None = None
-        """What a sink failed with: the learner looks at it and ends the run, instead of training unrecorded."""
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
         self._thread.start()
 
@@ -38,12 +45,22 @@ class Recorder:
         # deque.append is atomic: no lock that the learner could wait for.
         self._queue.append((time.time(), body))
 
+    def flush(self) -> None:
+        """Put what was emitted so far on disk. Not for the learner's thread: this waits."""
+        with self._writing:
+            self._write()
+            self._spool.sync()
+
     def close(self) -> None:
-        """Write what is left; after this every event is on disk."""
+        """Write what is left; after this every event is on disk, or `error` says why not."""
         self._closing.set()
         self._thread.join()
-        for sink in self._sinks:
-            sink.close()
+        for mirror in self._mirrors:
+            self._attempt(mirror, mirror.close)
+        try:
+            self._spool.close()
+        except OSError as error:
+            self.error = self.error or _unwritable(error)
 
     def _work(self) -> None:
         try:
@@ -51,17 +68,43 @@ class Recorder:
                 beat = self._beat()
                 if beat is not None:
                     self.emit(beat)
-                self._flush()
-            self._flush()
+                with self._writing:
+                    self._write()
+            with self._writing:
+                self._write()
+                self._write()  # What the first one had to say of a mirror.
         except Exception as error:  # A border: the thread's only way to say that the disk is full is this field.
             self.error = error
 
-    def _flush(self) -> None:
+    def _write(self) -> None:
+        if self.error is not None:
+            raise self.error  # What follows a torn line or a gap is lost to every reader.
         events: list[Event] = []
         while self._queue:
             moment, body = self._queue.popleft()
             self._seq += 1
             events.append(Event(self._seq, moment, body))
-        if events:
-            for sink in self._sinks:
-                sink.write(events)
+        if not events:
+            return
+        try:
+            self._spool.write(events)
+        except OSError as error:
+            self.error = _unwritable(error)
+            raise self.error from error
+        for mirror in tuple(self._mirrors):
+            self._attempt(mirror, lambda mirror=mirror: mirror.write(events))
+
+    def _attempt(self, mirror: Sink, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except OSError as error:
+            self._mirrors.remove(mirror)
+            name = type(mirror).__name__
+            self.emit(Warned(message=f"{name} gets no more events: {error}; events.jsonl has them all"))
+
+
+def _unwritable(error: OSError) -> HomeUnusable:
+    return HomeUnusable(
+        f"events.jsonl could not be written: {error}; the run ends rather than train unrecorded:"
+        " free some disk and resume it"
+    )

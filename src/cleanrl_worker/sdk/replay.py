@@ -24,7 +24,7 @@ class Transitions(NamedTuple):
     rewards: Array
     """(rows,) float32."""
     dones: Array
-    """(rows,) float32: 1 where the episode was terminated there. A truncated one goes on, as far as a value is concerned."""
+    """(rows,) float32: 1 where the episode was terminated; a truncated one is valued as if it went on."""
 
 
 class ReplayBuffer:
@@ -88,19 +88,20 @@ class ReplayBuffer:
     def state(self) -> dict[str, Any]:
         """What `load` needs to go on bit for bit: the filled part, as views, and where the next step goes."""
         filled = _fields(self._records[: self._steps if self._full else self._position])
-        return {"position": self._position, "full": self._full, **filled._asdict()}
+        return {"steps": self._steps, "position": self._position, "full": self._full, **filled._asdict()}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Go on from the `state` of a buffer of the same size and spaces."""
         position, full = int(state["position"]), bool(state["full"])
-        filled = _fields(self._records[: self._steps if full else position])
-        for name, target in filled._asdict().items():
-            if np.shape(state[name]) != target.shape:
-                raise CheckpointError(
-                    f"replay buffer: {name} has shape {np.shape(state[name])} in the checkpoint, {target.shape} here;"
-                    " resume with the buffer size and environments that it was saved with"
-                )
-            target[...] = state[name]
+        filled = _fields(self._records[: self._steps if full else position])._asdict()
+        if state["steps"] != self._steps or any(np.shape(state[name]) != part.shape for name, part in filled.items()):
+            raise CheckpointError(
+                f"the checkpoint holds a replay buffer of {state['steps']} steps with observations"
+                f" {np.shape(state['obs'])}, this run one of {self._steps} steps with {filled['obs'].shape};"
+                " resume with the buffer size, environments and number of them that it was saved with"
+            )
+        for name, part in filled.items():
+            part[...] = state[name]
         self._position, self._full = position, full
 
 

@@ -4,14 +4,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.spec.events import Event, decode_spool, encode
+from mosaic.spec.events import Event, RunStarted, decode_spool, encode
 
 
 class Spool:
-    """A sink that appends one line an event; `last_seq` is where an earlier attempt ended."""
+    """A sink that appends one line an event; `last_seq` is where earlier attempts ended, `attempts` how many started."""
 
     def __init__(self, path: Path) -> None:
-        self.last_seq = _repair(path)
+        self.last_seq, self.attempts = _repair(path)
         self._file = path.open("ab", buffering=0)
 
     def write(self, events: Sequence[Event]) -> None:
@@ -20,20 +20,24 @@ class Spool:
         while data:
             data = data[self._file.write(data) :]
 
-    def close(self) -> None:
+    def sync(self) -> None:
+        """Wait until what was written is on disk."""
         os.fsync(self._file.fileno())
-        self._file.close()
+
+    def close(self) -> None:
+        with self._file:
+            self.sync()
 
 
-def _repair(path: Path) -> int:
-    """Cut off a torn last line; the sequence number of the last whole one."""
+def _repair(path: Path) -> tuple[int, int]:
+    """Cut off a torn last line; the sequence number of the last whole one, and the number of attempts."""
     if not path.exists():
-        return 0
+        return 0, 0
     with path.open("r+b") as file:
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)
-    last = 0
-    with path.open("rb") as file:
+        file.truncate(file.read().rfind(b"\n") + 1)
+        file.seek(0)
+        last_seq = attempts = 0
         for event in decode_spool(file):
-            last = event.seq
-    return last
+            last_seq = event.seq
+            attempts += isinstance(event.body, RunStarted)
+    return last_seq, attempts

@@ -8,10 +8,11 @@ at 40,000 steps a second that is a tenth of the training time. This one encodes 
              3 file_version (string), 5 summary, 7 session_log
     summary  1 value (repeated): 1 tag (string), 2 simple_value (float) | 8 tensor, 9 metadata
 
-A resumed run opens a further file that begins with a session_log of status START at the step of the checkpoint:
-TensorBoard then drops what earlier files hold after that step.
+A resumed run opens a further file that begins with a session_log of status START at the step after the checkpoint's:
+TensorBoard then drops what earlier files hold from there on.
 """
 
+import math
 import socket
 import struct
 import time
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import google_crc32c
 
+from mosaic.errors import HomeUnusable
 from mosaic.spec.events import Episode, Event, Scalars
 
 _MASK_DELTA = 0xA282EAD8
@@ -29,17 +31,25 @@ _DT_STRING = 7
 class TensorBoard:
     """A sink that mirrors scalars and episodes, under CleanRL's tags."""
 
-    def __init__(self, folder: Path, *, hyperparameters: str, purge_step: int | None = None) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, *, hyperparameters: str, resumed_from_step: int | None = None) -> None:
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{time.time_ns()}"
-        self._file = (folder / name).open("wb", buffering=0)
-        now = time.time()
-        records = [_record(_double(1, now) + _bytes(3, b"brain.Event:2"))]
-        if purge_step is not None:
-            # TensorBoard purges from this step on, the checkpoint's own step included in what stays.
-            records.append(_record(_double(1, now) + _varint(2, purge_step + 1) + _bytes(7, _varint(1, 1))))
-        records.append(_record(_double(1, now) + _bytes(5, _text("hyperparameters", hyperparameters))))
-        self._file.write(b"".join(records))
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = (folder / name).open("wb", buffering=0)
+        except OSError as error:
+            raise HomeUnusable(
+                f"the TensorBoard folder {folder} cannot be written: {error.strerror};"
+                " set CLEANRL_TENSORBOARD_DIR to one that can, or give --no-tensorboard"
+            ) from error
+        head = _double(1, time.time())
+        records = [_record(head + _bytes(3, b"brain.Event:2"))]
+        if resumed_from_step is not None:
+            # After a restart from nothing the earlier text at step 0 goes too.
+            purge_from = resumed_from_step + 1 if resumed_from_step else 0
+            records.append(_record(head + _varint(2, purge_from) + _bytes(7, _varint(1, 1))))
+        text = _bytes(5, _text("hyperparameters", hyperparameters))
+        records.append(_record(head + _varint(2, resumed_from_step or 0) + text))
+        self._write(records)
 
     def write(self, events: Sequence[Event]) -> None:
         records: list[bytes] = []
@@ -52,8 +62,13 @@ class TensorBoard:
             elif isinstance(body, Scalars):
                 head = _double(1, event.time) + _varint(2, body.global_step)
                 records += [_record(head + _scalar(tag, float(value))) for tag, value in body.values.items()]
-        if records:
-            self._file.write(b"".join(records))
+        self._write(records)
+
+    def _write(self, records: Sequence[bytes]) -> None:
+        data = b"".join(records)
+        # An unbuffered write may be short when the disk fills up; the rest then raises.
+        while data:
+            data = data[self._file.write(data) :]
 
     def close(self) -> None:
         self._file.close()
@@ -75,7 +90,15 @@ def _masked_crc(data: bytes) -> int:
 
 
 def _scalar(tag: str, value: float) -> bytes:
-    return _bytes(5, _bytes(1, _bytes(1, tag.encode()) + b"\x15" + struct.pack("<f", value)))
+    return _bytes(5, _bytes(1, _bytes(1, tag.encode()) + b"\x15" + _float(value)))
+
+
+def _float(value: float) -> bytes:
+    """In 32 bits; what does not fit is infinite."""
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return struct.pack("<f", math.copysign(math.inf, value))
 
 
 def _text(tag: str, text: str) -> bytes:

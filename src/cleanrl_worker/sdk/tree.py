@@ -1,8 +1,9 @@
 """Nested train state to and from two files: arrays as safetensors, the rest as JSON. No pickle anywhere.
 
 A leaf is an array, a tensor, or anything JSON knows. In the JSON part an array is `{"$array": name}`, a tensor
-`{"$tensor": name}`, and a mapping whose keys are not all strings `{"$pairs": [[key, value], ...]}`; tuples become
-lists. Whole numbers keep any size (the state of a PCG64 has 128 bits).
+`{"$tensor": name}`, and a mapping that JSON cannot hold (keys that are not strings, or that begin with `$`)
+`{"$pairs": [[key, value], ...]}`. The name of an array is its path: keys and indices joined by `/`, in which a `/` of a
+key is `~1` and a `~` is `~0`. Tuples become lists. Whole numbers keep any size (the state of a PCG64 has 128 bits).
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import torch
 
 Tree: TypeAlias = Any
 """dict | list | tuple | ndarray | Tensor | int | float | str | bool | None, nested."""
+Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
 
 
 def split(tree: Tree) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
@@ -21,8 +23,8 @@ def split(tree: Tree) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
     return _split(tree, "", arrays), arrays
 
 
-def join(node: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Tree:
-    """The tree that `split` took apart."""
+def join(node: Any, arrays: Arrays) -> Tree:
+    """The tree that `split` took apart; KeyError, TypeError or ValueError for what it never made."""
     if isinstance(node, list):
         return [join(item, arrays) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
@@ -39,20 +41,34 @@ def join(node: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Tree:
 
 def _split(node: Tree, path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if isinstance(node, torch.Tensor):
-        arrays[path] = node.detach().cpu().numpy().copy()
-        return {"$tensor": path}
+        arrays[path[1:]] = node.detach().cpu().numpy().copy()
+        return {"$tensor": path[1:]}
     if isinstance(node, np.ndarray):
-        arrays[path] = np.array(cast("np.ndarray[Any, Any]", node), order="C", copy=True)
-        return {"$array": path}
-    if isinstance(node, np.generic):
-        return cast("np.generic[Any]", node).item()
+        arrays[path[1:]] = np.array(cast("np.ndarray[Any, Any]", node), order="C", copy=True)
+        return {"$array": path[1:]}
     if isinstance(node, Mapping):
-        mapping = cast("Mapping[Any, Any]", node)
-        items = [(key, _split(value, f"{path}/{key}" if path else str(key), arrays)) for key, value in mapping.items()]
-        return dict(items) if all(isinstance(key, str) for key, _ in items) else {"$pairs": [list(p) for p in items]}
+        return _split_mapping(cast("Mapping[Any, Any]", node), path, arrays)
     if isinstance(node, (list, tuple)):
         sequence = cast("list[Any]", node)
-        return [
-            _split(value, f"{path}/{index}" if path else str(index), arrays) for index, value in enumerate(sequence)
-        ]
+        return [_split(value, f"{path}/{index}", arrays) for index, value in enumerate(sequence)]
+    return _scalar(node, path)
+
+
+def _split_mapping(mapping: Mapping[Any, Any], path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    if all(isinstance(key, str) and not key.startswith("$") for key in mapping):
+        return {key: _split(value, f"{path}/{_escaped(key)}", arrays) for key, value in mapping.items()}
+    # By index, because 1 and "1" are two keys and one text.
+    pairs = enumerate(mapping.items())
+    return {"$pairs": [[_scalar(key, path), _split(value, f"{path}/{at}", arrays)] for at, (key, value) in pairs]}
+
+
+def _scalar(node: Any, path: str) -> Any:
+    if isinstance(node, np.generic):
+        node = cast("np.generic[Any]", node).item()
+    if node is not None and not isinstance(node, (bool, int, float, str)):
+        raise TypeError(f"{path[1:]} is a {type(node).__name__}, which a checkpoint cannot hold")
     return node
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

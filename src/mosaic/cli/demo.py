@@ -9,9 +9,9 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.cli.evaluate import evaluate, line_of, policy_of
-from mosaic.cli.follow import Course
 from mosaic.cli.train import train
 from mosaic.spec import manifest
+from mosaic.spec.course import Course
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 SOLVED_RETURN = 475.0

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.cli import worker
-from mosaic.cli.pick import all_runs, pick_run
+from mosaic.cli.pick import pick_run
 from mosaic.errors import ConfigError, PolicyError, Problem, RunNotFound
 from mosaic.spec import manifest
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.spec.run_list import all_runs
 
 MODULE = "cleanrl_worker.evaluate"
 

@@ -2,12 +2,7 @@
 
 from mosaic.errors import RunNotFound
 from mosaic.spec.run_dir import Home, RunDir
-
-
-def all_runs(home: Home) -> list[RunDir]:
-    """Runs of a home, oldest first: a ULID begins with the time it was made."""
-    folders = sorted(home.runs.iterdir()) if home.runs.exists() else []
-    return [RunDir(folder) for folder in folders if folder.is_dir() and len(folder.name) == 26]
+from mosaic.spec.run_list import all_runs
 
 
 def pick_run(home: Home, word: str) -> RunDir:

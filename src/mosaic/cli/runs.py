@@ -12,12 +12,11 @@ from rich.table import Table
 from ulid import ULID
 
 from mosaic import config
-from mosaic.cli.follow import Course
-from mosaic.cli.pick import all_runs
-from mosaic.spec import identity, manifest
-from mosaic.spec.events import RunCompleted, RunFailed, decode_spool
+from mosaic.spec import manifest
+from mosaic.spec.course import Course, state_of
+from mosaic.spec.events import decode_spool
 from mosaic.spec.run_dir import Home, RunDir
-from mosaic.spec.states import RunState
+from mosaic.spec.run_list import all_runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +63,17 @@ def main(argv: Sequence[str]) -> int:
 def row_of(run_dir: RunDir) -> dict[str, Any]:
     """What the directory tells of a run."""
     found = manifest.read(run_dir)
-    course, state = Course(), RunState.LOST
+    course = Course()
     with run_dir.events.open("rb") as file:
         for event in decode_spool(file):
             course.take(event)
-            if isinstance(event.body, RunCompleted):
-                state = RunState.CANCELLED if event.body.stopped else RunState.FINISHED
-            elif isinstance(event.body, RunFailed):
-                state = RunState.FAILED
-    if state is RunState.LOST and run_dir.worker.exists() and identity.read(run_dir.worker).is_alive:
-        state = RunState.RUNNING
     return {
         "run": run_dir.run_id,
         "kind": found.mode,
         "algo": found.algo,
         "env_id": found.env_id,
         "seed": found.seed,
-        "state": state.value,
+        "state": state_of(run_dir, course).value,
         "global_step": course.global_step,
         "mean_return": course.mean_return,
         "started": datetime.fromtimestamp(ULID.from_str(run_dir.run_id).timestamp, UTC).isoformat(),

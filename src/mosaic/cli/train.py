@@ -5,8 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from mosaic.cli import worker
-from mosaic.cli.follow import Course, follow, stop_gently
+from mosaic.cli.follow import follow, stop_gently
 from mosaic.errors import ConfigError, Problem
+from mosaic.spec.course import Course
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 MODULE = "cleanrl_worker.cli"

@@ -79,11 +79,10 @@ class BareVec:
         encode = self._batch.encode
         totals = self._totals
         rows: list[Any] = []
-        reward: Any  # Gymnasium says SupportsFloat, which cannot be added
         rewards: list[Any] = []
-        terminations: list[bool] = []
-        truncations: list[bool] = []
-        ended: dict[int, tuple[Any, dict[str, Any]]] | None = None
+        terminations = np.zeros(self.num_envs, dtype=np.bool_)
+        truncations = np.zeros(self.num_envs, dtype=np.bool_)
+        ended: dict[int, tuple[Any, dict[str, Any]]] = {}
         for slot, (step, move) in enumerate(zip(self._steps, moves, strict=True)):
             obs, reward, terminated, truncated, info = step(move)
             if due and tick >= self._deadlines[slot]:
@@ -91,26 +90,17 @@ class BareVec:
             if encode is not None:
                 obs = encode(obs)
             if terminated or truncated:
-                if ended is None:
-                    ended = {}
+                terminations[slot], truncations[slot] = terminated, truncated
                 ended[slot] = (self._batch.keep(obs), info)
                 obs = self._batch.row(self._begins[slot].reset(len(self._log))[0])
             rows.append(obs)
             rewards.append(reward)
-            totals[slot] += reward
-            terminations.append(terminated)
-            truncations.append(truncated)
+            totals[slot] += float(reward)  # a float32 reward would make the sum float32
         self._rows = rows
-        infos = {} if ended is None else self._end(ended, rows)
+        infos = self._end(ended, rows) if ended else {}
         if len(self._log) > LONGEST:
             self._forget()
-        return (
-            self._batch.gather(rows),
-            np.array(rewards, dtype=np.float64),
-            np.array(terminations, dtype=np.bool_),
-            np.array(truncations, dtype=np.bool_),
-            infos,
-        )
+        return self._batch.gather(rows), np.array(rewards, dtype=np.float64), terminations, truncations, infos
 
     def _end(self, ended: dict[int, tuple[Any, dict[str, Any]]], rows: list[Any]) -> dict[str, Any]:
         lengths = [self._length(slot) for slot in range(self.num_envs)]

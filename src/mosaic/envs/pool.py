@@ -47,9 +47,11 @@ class _Pool:
         with warnings.catch_warnings():
             # envpool declares its float32 spaces with float64 bounds, at which Gymnasium warns.
             warnings.filterwarnings("ignore", message=".*precision lowered by casting.*")
-            return self._envpool.make(
+            envs = self._envpool.make(
                 self._name, env_type="gymnasium", num_envs=self._num_envs, seed=seed, **self._kwargs
             )
+            _ = envs.observation_space, envs.action_space  # made at the first look, then kept
+            return envs
 
     def begin(self, seed: int | None) -> Any:
         if seed is not None:

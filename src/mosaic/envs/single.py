@@ -34,9 +34,11 @@ def make_from(
         from mosaic.log import get_logger
 
         get_logger().warning("env.outdated", env_id=spec.id, current=newer)
+    if render_mode is not None:  # an environment that cannot render need not know the argument
+        kwargs["render_mode"] = render_mode
     try:
         # The spec instead of the id: Gymnasium's own warning about outdated versions is our log line above.
-        env = gymnasium.make(spec, render_mode=render_mode, **kwargs)
+        env = gymnasium.make(spec, **kwargs)
         for wrap in wrappers:
             env = wrap(env)
     except gymnasium.error.DependencyNotInstalled as error:

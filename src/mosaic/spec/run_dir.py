@@ -70,6 +70,11 @@ class Home:
         return self.trainer / "daemon.token"
 
     @property
+    def metrics(self) -> Path:
+        """Columns of every run's metrics: a cache, rebuilt from the events."""
+        return self.trainer / "metrics"
+
+    @property
     def configs(self) -> Path:
         return self.trainer / "configs"
 
@@ -117,6 +122,16 @@ class RunDir:
     def config(self) -> Path:
         """The run config without its secrets, so that this folder alone tells the whole story."""
         return self.root / "config.json"
+
+    @property
+    def record(self) -> Path:
+        """What the daemon decided: state, reason, label, priority."""
+        return self.root / "run.json"
+
+    @property
+    def life_lock(self) -> Path:
+        """Locked (flock) by the worker as long as it lives, from before its first instruction on."""
+        return self.root / "worker.lock"
 
     @property
     def manifest(self) -> Path:

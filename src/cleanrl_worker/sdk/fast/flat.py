@@ -31,8 +31,9 @@ class FlatParameters:
                 )
         transposed = {id(layer.weight) for layer in module.modules() if isinstance(layer, nn.Linear)}
         size = sum(parameter.numel() for parameter in parameters.values())
-        self.values: Floats = np.empty(size, np.float32)
-        self.gradient: Floats = np.zeros(size, np.float32)
+        # Allocated by torch, hence aligned: the order of a sum in MKL may depend on it, and with it the last bit.
+        self.values: Floats = torch.empty(size).numpy()
+        self.gradient: Floats = torch.zeros(size).numpy()
         self.value_of: dict[str, Floats] = {}
         self.gradient_of: dict[str, Floats] = {}
         self._start: dict[str, int] = {}

@@ -1,0 +1,106 @@
+"""The warm worker: a process that has imported everything and forks a worker for each request.
+
+Started by the daemon's local engine with one end of a socket pair (SOCK_SEQPACKET). It says `ready`; then each request
+is a JSON object {module, argv, environment, cwd} with three open files (stdout, stderr, life lock), answered by
+{"pid": n}. When the daemon's end closes, the zygote ends; its workers go on.
+
+A worker is forked twice over, so that its parent is the daemon (a child subreaper) and not the zygote.
+"""
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+import cleanrl_worker  # noqa: F401  (limits the threads before numpy loads)
+
+STDOUT, STDERR = 1, 2
+MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate")
+"""Programs that may be run here."""
+
+
+def main() -> int:
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    _import_everything()
+    connection.send(b"ready")
+    while True:
+        request, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+        if not request:
+            return 0
+        pid = _fork_worker(json.loads(request), files, connection)
+        for descriptor in files:
+            os.close(descriptor)
+        connection.send(json.dumps({"pid": pid}).encode())
+
+
+def _import_everything() -> None:
+    for module in MODULES:
+        importlib.import_module(module)
+    from cleanrl_worker.sdk import catalog
+
+    for name in catalog.names():
+        catalog.load(name)
+    for optional in ("mujoco", "gymnasium.envs.classic_control", "mosaic.rpc.trainer_pb2_grpc"):
+        try:
+            importlib.import_module(optional)
+        except ImportError:
+            continue
+    # What is imported now stays shared with the workers: their collections do not touch, and so copy, these pages.
+    gc.collect()
+    gc.freeze()
+
+
+def _fork_worker(request: dict[str, Any], files: list[int], connection: socket.socket) -> int:
+    reader, writer = os.pipe()
+    between = os.fork()
+    if between == 0:
+        worker = os.fork()
+        if worker == 0:
+            os.close(reader)
+            os.close(writer)
+            _become_worker(request, files, connection)
+        os.write(writer, str(worker).encode())
+        os._exit(0)
+    os.close(writer)
+    pid = int(os.read(reader, 32))
+    os.close(reader)
+    os.waitpid(between, 0)
+    return pid
+
+
+def _become_worker(request: dict[str, Any], files: list[int], connection: socket.socket) -> None:
+    """In the child: never returns."""
+    code = 1
+    try:
+        os.setsid()
+        connection.close()
+        os.dup2(files[0], STDOUT)
+        os.dup2(files[1], STDERR)
+        # The third file, the life lock, stays open as long as this process lives.
+        os.close(files[0])
+        os.close(files[1])
+        os.chdir(request["cwd"])
+        os.environ.update(request["environment"])
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        sys.argv = [request["module"], *request["argv"]]
+        if request["module"] not in MODULES:
+            raise SystemExit(f"{request['module']} is not a worker")
+        code = importlib.import_module(request["module"]).main(request["argv"])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""What the window knows: state without widgets, and the one source that it is read from."""

@@ -1,0 +1,138 @@
+"""Events, tags and numbers in words: how the window says things."""
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from mosaic.gui.models.batch import Level, LogLine, LogSource
+from mosaic.spec.events import (
+    CheckpointSaved,
+    Episode,
+    EvalBatch,
+    Event,
+    PolicySaved,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    VideoSaved,
+    Warned,
+)
+from mosaic.spec.run_record import RunRecord
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07")
+_LEVEL = re.compile(r"\[(?P<structlog>debug|info|warning|error|critical)\s*\]|^(?P<bare>error|warning):", re.IGNORECASE)
+_LEVELS: Mapping[str, Level] = {"warning": "WARN", "error": "ERR", "critical": "ERR"}
+_TITLES: Mapping[str, str] = {
+    "charts/SPS": "Steps per second",
+    "charts/episodic_return": "Episodic return",
+    "losses/entropy": "Policy entropy",
+    "losses/old_approx_kl": "Old approx. KL",
+    "losses/approx_kl": "Approx. KL",
+    "losses/clipfrac": "Clip fraction",
+    "losses/td_loss": "TD loss",
+    "losses/qf1_loss": "Q1 loss",
+    "losses/qf2_loss": "Q2 loss",
+    "losses/qf_loss": "Q loss",
+}
+
+
+def title_of(tag: str) -> str:
+    """`losses/value_loss` is "Value loss"; the tag itself stays visible as a tool tip."""
+    return _TITLES.get(tag) or tag.rsplit("/", 1)[-1].replace("_", " ").capitalize()
+
+
+def name_of(record: RunRecord) -> str:
+    """The name that a person gave, else one made of algorithm, environment and seed."""
+    if record.label:
+        return record.label
+    env = PurePosixPath(record.env_id.rsplit(":", 1)[-1]).name.rsplit("-v", 1)[0].lower()
+    name = "_".join(part for part in (record.algo, env, f"s{record.seed}") if part)
+    return f"eval_{name}" if record.kind == "policy_eval" else name
+
+
+def summary_of(record: RunRecord) -> str:
+    """`PPO · CartPole-v1`."""
+    algo = record.algo.upper() if len(record.algo) <= 4 else record.algo
+    return " · ".join(part for part in (algo, record.env_id) if part) or "starting"
+
+
+def number(value: float) -> str:
+    """A return or a loss, short."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    size = abs(value)
+    if size >= 1e6:
+        return thousands(value)
+    if size >= 100 or size == int(size):
+        return f"{value:,.1f}"
+    return f"{value:.3g}" if size < 1 else f"{value:.2f}"
+
+
+def thousands(value: float) -> str:
+    """Steps on an axis: 500, 20k, 1.5M."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def size(count: float) -> str:
+    """Bytes: 13.1 GiB."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB" if count < 1024 else f"{count / 1024:.1f} TiB"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def line_of_event(event: Event) -> LogLine | None:
+    """An event in the log; heartbeats and scalars are what the charts show, and have no line."""
+    source: LogSource = "events"
+    level: Level = "INFO"
+    match event.body:
+        case RunStarted() as body:
+            text = f"attempt {body.attempt} started · {body.algo} · {body.env_id} · seed {body.seed} · pid {body.pid}"
+            if body.resumed_from_step is not None:
+                text += f" · resumed from step {body.resumed_from_step:,}"
+        case CheckpointSaved() as body:
+            text = f"checkpoint saved · step {body.global_step:,} · {body.path}"
+        case PolicySaved() as body:
+            text = f"policy saved · step {body.global_step:,} · {body.path}"
+        case VideoSaved() as body:
+            text = f"video saved · episode {body.episode_id} · {body.path}"
+        case EvalBatch() as body:
+            level = "OK"
+            text = f"evaluation batch {body.batch} · {body.episodes} episodes · return {body.mean} ± {body.std}"
+        case Warned(message=message):
+            level, text = "WARN", message
+        case RunCompleted() as body:
+            level, text = "OK", f"{'stopped' if body.stopped else 'finished'} · {body.global_step:,} steps"
+        case RunFailed() as body:
+            level, text = "ERR", f"{body.error} at step {body.global_step:,}: {body.message}"
+        case Episode() as body:
+            source, level = "episodes", ""
+            text = (
+                f"step {body.global_step:,} · env {body.slot} · return {body.episodic_return}"
+                f" · length {body.episodic_length}"
+            )
+        case _:
+            return None
+    return LogLine(source, text, level, event.time)
+
+
+def line_of_output(line: bytes, source: LogSource) -> LogLine:
+    """A line that a worker printed, without its colours."""
+    text = _ANSI.sub("", line.decode(errors="replace")).replace("\t", "    ").rstrip()
+    # What a progress bar overwrote is not what a person saw last.
+    text = text.rsplit("\r", 1)[-1]
+    found = _LEVEL.search(text[:60])
+    level = (found["structlog"] or found["bare"]).lower() if found else ""
+    return LogLine(source, text, _LEVELS.get(level, "INFO" if found else ""))

@@ -1,0 +1,1 @@
+"""The trainer daemon's gRPC interface: trainer.proto, its generated code, channels and the client."""

@@ -1,0 +1,400 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Empty(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RunId(_message.Message):
+    __slots__ = ("run_id",)
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    def __init__(self, run_id: _Optional[str] = ...) -> None: ...
+
+class SubmitRunRequest(_message.Message):
+    __slots__ = ("config_json", "client_key", "seeds", "priority")
+    CONFIG_JSON_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_KEY_FIELD_NUMBER: _ClassVar[int]
+    SEEDS_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    config_json: bytes
+    client_key: str
+    seeds: _containers.RepeatedScalarFieldContainer[int]
+    priority: int
+    def __init__(self, config_json: _Optional[bytes] = ..., client_key: _Optional[str] = ..., seeds: _Optional[_Iterable[int]] = ..., priority: _Optional[int] = ...) -> None: ...
+
+class SubmitRunReply(_message.Message):
+    __slots__ = ("runs", "known")
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_FIELD_NUMBER: _ClassVar[int]
+    runs: _containers.RepeatedCompositeFieldContainer[Run]
+    known: bool
+    def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., known: _Optional[bool] = ...) -> None: ...
+
+class ValidateRunRequest(_message.Message):
+    __slots__ = ("config_json",)
+    CONFIG_JSON_FIELD_NUMBER: _ClassVar[int]
+    config_json: bytes
+    def __init__(self, config_json: _Optional[bytes] = ...) -> None: ...
+
+class ValidateRunReply(_message.Message):
+    __slots__ = ("ok", "output", "summary_json", "problems")
+    OK_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_JSON_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    ok: bool
+    output: str
+    summary_json: bytes
+    problems: _containers.RepeatedCompositeFieldContainer[ConfigProblem]
+    def __init__(self, ok: _Optional[bool] = ..., output: _Optional[str] = ..., summary_json: _Optional[bytes] = ..., problems: _Optional[_Iterable[_Union[ConfigProblem, _Mapping]]] = ...) -> None: ...
+
+class ConfigProblem(_message.Message):
+    __slots__ = ("path", "message")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    message: str
+    def __init__(self, path: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class Run(_message.Message):
+    __slots__ = ("run_id", "state", "reason", "kind", "label", "notes", "algo", "env_id", "seed", "group", "priority", "global_step", "total_timesteps", "steps_per_s", "eta_s", "last_return", "best_return", "exit_code", "stderr_tail", "config_digest", "submitted_at", "started_at", "ended_at", "attempt", "pid", "last_seq", "revision", "run_dir", "deleted", "sparkline")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    ALGO_FIELD_NUMBER: _ClassVar[int]
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    GLOBAL_STEP_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_TIMESTEPS_FIELD_NUMBER: _ClassVar[int]
+    STEPS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    ETA_S_FIELD_NUMBER: _ClassVar[int]
+    LAST_RETURN_FIELD_NUMBER: _ClassVar[int]
+    BEST_RETURN_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    STDERR_TAIL_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    SUBMITTED_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    RUN_DIR_FIELD_NUMBER: _ClassVar[int]
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    SPARKLINE_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    state: str
+    reason: str
+    kind: str
+    label: str
+    notes: str
+    algo: str
+    env_id: str
+    seed: int
+    group: str
+    priority: int
+    global_step: int
+    total_timesteps: int
+    steps_per_s: float
+    eta_s: float
+    last_return: float
+    best_return: float
+    exit_code: int
+    stderr_tail: _containers.RepeatedScalarFieldContainer[str]
+    config_digest: str
+    submitted_at: float
+    started_at: float
+    ended_at: float
+    attempt: int
+    pid: int
+    last_seq: int
+    revision: int
+    run_dir: str
+    deleted: bool
+    sparkline: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, run_id: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., kind: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., group: _Optional[str] = ..., priority: _Optional[int] = ..., global_step: _Optional[int] = ..., total_timesteps: _Optional[int] = ..., steps_per_s: _Optional[float] = ..., eta_s: _Optional[float] = ..., last_return: _Optional[float] = ..., best_return: _Optional[float] = ..., exit_code: _Optional[int] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., config_digest: _Optional[str] = ..., submitted_at: _Optional[float] = ..., started_at: _Optional[float] = ..., ended_at: _Optional[float] = ..., attempt: _Optional[int] = ..., pid: _Optional[int] = ..., last_seq: _Optional[int] = ..., revision: _Optional[int] = ..., run_dir: _Optional[str] = ..., deleted: _Optional[bool] = ..., sparkline: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class ResumeRunRequest(_message.Message):
+    __slots__ = ("run_id", "from_step")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_STEP_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    from_step: int
+    def __init__(self, run_id: _Optional[str] = ..., from_step: _Optional[int] = ...) -> None: ...
+
+class ListRunsRequest(_message.Message):
+    __slots__ = ("states", "text", "page_size", "page_token")
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    states: _containers.RepeatedScalarFieldContainer[str]
+    text: str
+    page_size: int
+    page_token: str
+    def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListRunsReply(_message.Message):
+    __slots__ = ("runs", "next_page_token", "total")
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    runs: _containers.RepeatedCompositeFieldContainer[Run]
+    next_page_token: str
+    total: int
+    def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ...) -> None: ...
+
+class SetLabelRequest(_message.Message):
+    __slots__ = ("run_id", "label", "notes", "priority")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    label: str
+    notes: str
+    priority: int
+    def __init__(self, run_id: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., priority: _Optional[int] = ...) -> None: ...
+
+class WatchRunsRequest(_message.Message):
+    __slots__ = ("after_revision",)
+    AFTER_REVISION_FIELD_NUMBER: _ClassVar[int]
+    after_revision: int
+    def __init__(self, after_revision: _Optional[int] = ...) -> None: ...
+
+class WatchEventsRequest(_message.Message):
+    __slots__ = ("run_id", "after_seq")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    after_seq: int
+    def __init__(self, run_id: _Optional[str] = ..., after_seq: _Optional[int] = ...) -> None: ...
+
+class EventLine(_message.Message):
+    __slots__ = ("seq", "json")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    json: bytes
+    def __init__(self, seq: _Optional[int] = ..., json: _Optional[bytes] = ...) -> None: ...
+
+class GetMetricsRequest(_message.Message):
+    __slots__ = ("run_id", "tags", "min_step", "max_step", "points")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    MIN_STEP_FIELD_NUMBER: _ClassVar[int]
+    MAX_STEP_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    min_step: int
+    max_step: int
+    points: int
+    def __init__(self, run_id: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_step: _Optional[int] = ..., max_step: _Optional[int] = ..., points: _Optional[int] = ...) -> None: ...
+
+class GetMetricsReply(_message.Message):
+    __slots__ = ("series",)
+    SERIES_FIELD_NUMBER: _ClassVar[int]
+    series: _containers.RepeatedCompositeFieldContainer[Series]
+    def __init__(self, series: _Optional[_Iterable[_Union[Series, _Mapping]]] = ...) -> None: ...
+
+class Series(_message.Message):
+    __slots__ = ("tag", "steps", "values", "times", "total")
+    TAG_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    TIMES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    tag: str
+    steps: _containers.RepeatedScalarFieldContainer[int]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    times: _containers.RepeatedScalarFieldContainer[float]
+    total: int
+    def __init__(self, tag: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., times: _Optional[_Iterable[float]] = ..., total: _Optional[int] = ...) -> None: ...
+
+class ListTagsReply(_message.Message):
+    __slots__ = ("tags",)
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tags: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class StreamLogsRequest(_message.Message):
+    __slots__ = ("run_id", "stream", "offset", "follow")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    stream: str
+    offset: int
+    follow: bool
+    def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., offset: _Optional[int] = ..., follow: _Optional[bool] = ...) -> None: ...
+
+class LogChunk(_message.Message):
+    __slots__ = ("data", "next_offset")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    NEXT_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    next_offset: int
+    def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
+
+class ListArtifactsReply(_message.Message):
+    __slots__ = ("artifacts",)
+    ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
+    artifacts: _containers.RepeatedCompositeFieldContainer[Artifact]
+    def __init__(self, artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ...) -> None: ...
+
+class Artifact(_message.Message):
+    __slots__ = ("kind", "path", "global_step", "label", "bytes")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    GLOBAL_STEP_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    path: str
+    global_step: int
+    label: str
+    bytes: int
+    def __init__(self, kind: _Optional[str] = ..., path: _Optional[str] = ..., global_step: _Optional[int] = ..., label: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class ReadArtifactRequest(_message.Message):
+    __slots__ = ("run_id", "path")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    path: str
+    def __init__(self, run_id: _Optional[str] = ..., path: _Optional[str] = ...) -> None: ...
+
+class FileChunk(_message.Message):
+    __slots__ = ("data",)
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    def __init__(self, data: _Optional[bytes] = ...) -> None: ...
+
+class ListAlgorithmsReply(_message.Message):
+    __slots__ = ("algorithms",)
+    ALGORITHMS_FIELD_NUMBER: _ClassVar[int]
+    algorithms: _containers.RepeatedCompositeFieldContainer[Algorithm]
+    def __init__(self, algorithms: _Optional[_Iterable[_Union[Algorithm, _Mapping]]] = ...) -> None: ...
+
+class Algorithm(_message.Message):
+    __slots__ = ("name", "summary", "actions", "schema_json", "docs")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
+    DOCS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    summary: str
+    actions: str
+    schema_json: bytes
+    docs: str
+    def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ...) -> None: ...
+
+class ListEnvironmentsReply(_message.Message):
+    __slots__ = ("families",)
+    FAMILIES_FIELD_NUMBER: _ClassVar[int]
+    families: _containers.RepeatedCompositeFieldContainer[EnvironmentFamily]
+    def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ...) -> None: ...
+
+class EnvironmentFamily(_message.Message):
+    __slots__ = ("name", "extra", "installed", "advice", "environments")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EXTRA_FIELD_NUMBER: _ClassVar[int]
+    INSTALLED_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    ENVIRONMENTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    extra: str
+    installed: bool
+    advice: str
+    environments: _containers.RepeatedCompositeFieldContainer[EnvironmentInfo]
+    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ...) -> None: ...
+
+class EnvironmentInfo(_message.Message):
+    __slots__ = ("env_id", "actions")
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    env_id: str
+    actions: str
+    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ...) -> None: ...
+
+class RegisterWorkerRequest(_message.Message):
+    __slots__ = ("run_id", "identity_json", "attempt_token")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_JSON_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    identity_json: bytes
+    attempt_token: str
+    def __init__(self, run_id: _Optional[str] = ..., identity_json: _Optional[bytes] = ..., attempt_token: _Optional[str] = ...) -> None: ...
+
+class RegisterWorkerReply(_message.Message):
+    __slots__ = ("last_seq", "accepted")
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    last_seq: int
+    accepted: bool
+    def __init__(self, last_seq: _Optional[int] = ..., accepted: _Optional[bool] = ...) -> None: ...
+
+class PublishEventsRequest(_message.Message):
+    __slots__ = ("run_id", "events")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    events: _containers.RepeatedCompositeFieldContainer[EventLine]
+    def __init__(self, run_id: _Optional[str] = ..., events: _Optional[_Iterable[_Union[EventLine, _Mapping]]] = ...) -> None: ...
+
+class PublishEventsReply(_message.Message):
+    __slots__ = ("acknowledged_seq",)
+    ACKNOWLEDGED_SEQ_FIELD_NUMBER: _ClassVar[int]
+    acknowledged_seq: int
+    def __init__(self, acknowledged_seq: _Optional[int] = ...) -> None: ...
+
+class Health(_message.Message):
+    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings")
+    class RunsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    UPTIME_S_FIELD_NUMBER: _ClassVar[int]
+    HOME_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    CPU_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    CPU_SLOTS_USED_FIELD_NUMBER: _ClassVar[int]
+    GPUS_FIELD_NUMBER: _ClassVar[int]
+    DISK_FREE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WARM_WORKERS_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    version: str
+    pid: int
+    uptime_s: float
+    home: str
+    address: str
+    runs: _containers.ScalarMap[str, int]
+    cpu_slots: int
+    cpu_slots_used: int
+    gpus: _containers.RepeatedScalarFieldContainer[str]
+    disk_free_bytes: int
+    warm_workers: int
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...

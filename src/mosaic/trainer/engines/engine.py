@@ -1,0 +1,62 @@
+"""What the supervisor asks of an engine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mosaic.spec.run_dir import RunDir
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """One start of a worker."""
+
+    run_dir: RunDir
+    module: str
+    """Python module of the worker."""
+    argv: Sequence[str]
+    """Its command line, without the module."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables beside the daemon's own; secrets travel here and nowhere else."""
+    warm: bool = True
+    """A pre-imported process may be used."""
+
+
+class Engine(Protocol):
+    """Starts workers, and knows how they ended."""
+
+    def launch(self, launch: Launch) -> int:
+        """Start a worker that holds the run's life lock from its first moment on; its process id."""
+        ...
+
+    def exit_code(self, pid: int) -> int | None:
+        """Of a worker that this daemon started and that has ended; None if that is not known."""
+        ...
+
+    def is_alive(self, run_dir: RunDir) -> bool:
+        """Whether a worker of this run lives, whoever started it."""
+        ...
+
+    def stop(self, pid: int) -> None:
+        """Ask the worker to save and end."""
+        ...
+
+    def hold(self, pid: int) -> None:
+        """Ask the worker to wait at its next step boundary."""
+        ...
+
+    def let_go(self, pid: int) -> None:
+        """Let a held worker go on."""
+        ...
+
+    def kill(self, pid: int) -> None:
+        """End the worker and everything that it started, at once."""
+        ...
+
+    def warm_up(self) -> None:
+        """Get ready for the next launch."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the engine itself holds; workers go on."""
+        ...

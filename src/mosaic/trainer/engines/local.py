@@ -1,0 +1,212 @@
+"""The local engine: workers as processes of this machine, forked from a pre-imported one where that is ready.
+
+A worker holds a lock (flock) on `worker.lock` of its run. The daemon takes it before the start and hands the open file
+over, so there is no moment in which a worker exists without it, and no way to start a second one beside it.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+
+from mosaic.errors import InvalidTransition
+from mosaic.log import get_logger
+from mosaic.spec.run_dir import RunDir
+from mosaic.trainer.engines.engine import Launch
+
+PR_SET_CHILD_SUBREAPER = 36
+ZYGOTE = "cleanrl_worker.zygote"
+ZYGOTE_READY_S = 60.0
+FORK_REPLY_S = 10.0
+
+log = get_logger()
+
+
+class LocalEngine:
+    """Processes of this machine."""
+
+    def __init__(self) -> None:
+        self._exit_codes: dict[int, int] = {}
+        self._zygote: _Zygote | None = None
+        self._lock = threading.Lock()
+        # Workers that the zygote forks become our own children, so that their exit codes reach us (Linux only).
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def launch(self, launch: Launch) -> int:
+        with self._lock, _life_lock(launch.run_dir) as lock:
+            launch.run_dir.logs.mkdir(parents=True, exist_ok=True)
+            with launch.run_dir.stdout.open("ab") as out, launch.run_dir.stderr.open("ab") as err:
+                files = (out.fileno(), err.fileno(), lock)
+                if launch.warm and self._zygote is not None and self._zygote.ready:
+                    pid = self._zygote.fork(launch, files)
+                    if pid is not None:
+                        return pid
+                return _spawn(launch, files)
+
+    @property
+    def is_warm(self) -> bool:
+        return self._zygote is not None and self._zygote.ready
+
+    def warm_up(self) -> None:
+        with self._lock:
+            if self._zygote is None or not self._zygote.alive:
+                self._zygote = _Zygote()
+
+    def exit_code(self, pid: int) -> int | None:
+        self._reap(pid)
+        return self._exit_codes.get(pid)
+
+    def _reap(self, pid: int) -> None:
+        try:
+            found, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            # Started by an earlier daemon: its exit code went to somebody else.
+            return
+        if found == pid:
+            self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
+
+    def is_alive(self, run_dir: RunDir) -> bool:
+        try:
+            with _life_lock(run_dir):
+                return False
+        except InvalidTransition:
+            return True
+        except FileNotFoundError:
+            return False
+
+    def stop(self, pid: int) -> None:
+        # Only the leader: a SIGTERM to its environment processes would take them from under its last checkpoint.
+        _signal(pid, signal.SIGTERM)
+
+    def hold(self, pid: int) -> None:
+        _signal(pid, signal.SIGUSR1)
+
+    def let_go(self, pid: int) -> None:
+        _signal(pid, signal.SIGUSR2)
+
+    def kill(self, pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        self._reap(pid)
+
+    def leftovers(self, pid: int) -> list[int]:
+        """Processes of a worker's session that still live."""
+        found: list[int] = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, ProcessLookupError):
+                if process.status() != psutil.STATUS_ZOMBIE and os.getsid(process.pid) == pid:
+                    found.append(process.pid)
+        return found
+
+    def close(self) -> None:
+        if self._zygote is not None:
+            self._zygote.close()
+
+
+class _Zygote:
+    """A pre-imported process that forks workers on request; ends with our end of the socket."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._ready = False
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", ZYGOTE, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has said that all is imported; does not wait."""
+        if not self._ready and self.alive:
+            self._socket.setblocking(False)
+            with contextlib.suppress(BlockingIOError, ConnectionError):
+                self._ready = self._socket.recv(16) == b"ready"
+        return self._ready and self.alive
+
+    def fork(self, launch: Launch, files: tuple[int, int, int]) -> int | None:
+        """A worker's process id, or None if the zygote does not answer."""
+        request = {
+            "module": launch.module,
+            "argv": list(launch.argv),
+            "environment": dict(launch.environment),
+            "cwd": str(launch.run_dir.root),
+        }
+        try:
+            self._socket.settimeout(FORK_REPLY_S)
+            socket.send_fds(self._socket, [json.dumps(request).encode()], list(files))
+            return int(json.loads(self._socket.recv(64))["pid"])
+        except (OSError, ValueError, KeyError) as error:
+            log.warning("zygote.failed", error=repr(error))
+            self.close()
+            return None
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+@contextlib.contextmanager
+def _life_lock(run_dir: RunDir):  # type: ignore[no-untyped-def]
+    """The run's life lock, taken; our own hold on it ends here, a worker's that was handed the file goes on."""
+    descriptor = os.open(run_dir.life_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InvalidTransition(
+                f"run {run_dir.run_id} already has a living worker; it is not started twice"
+            ) from None
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
+    """Cold: a new interpreter."""
+    stdout, stderr, lock = files
+    process = subprocess.Popen(
+        [sys.executable, "-m", launch.module, *launch.argv],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=[lock],
+        env={**os.environ, **launch.environment},
+        cwd=launch.run_dir.root,
+        start_new_session=True,
+    )
+    # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
+    process.returncode = 0
+    return process.pid
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def detect_gpus() -> list[str]:
+    """Names of the NVIDIA GPUs that the driver shows."""
+    found: list[str] = []
+    for information in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        lines = dict(line.split(":", 1) for line in information.read_text().splitlines() if ":" in line)
+        found.append(lines.get("Model", "GPU").strip())
+    return found

@@ -1,0 +1,180 @@
+"""The index: `index.sqlite`, a cache of what the run directories say, with a revision for every change.
+
+Durability: WAL. A submit and a terminal state are committed with synchronous=FULL, everything else with NORMAL (a power
+cut may lose the last moments, never consistency; `run.json` in each run directory is the truth in any case).
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mosaic.log import get_logger
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+
+SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, revision INTEGER NOT NULL, state TEXT NOT NULL, priority INTEGER NOT NULL,
+    search TEXT NOT NULL, client_key TEXT NOT NULL, deleted INTEGER NOT NULL, record TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS runs_by_revision ON runs (revision);
+CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state) WHERE NOT deleted;
+CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != '';
+"""
+
+log = get_logger()
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list."""
+
+    runs: list[RunRecord]
+    total: int
+    next_token: str
+
+
+class Store:
+    """All access to the index, from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._connection = self._open()
+        row = self._connection.execute("SELECT COALESCE(MAX(revision), 0) FROM runs").fetchone()
+        self.revision: int = row[0]
+        """Newest revision."""
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA busy_timeout=5000")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, SCHEMA_VERSION):
+            connection.close()
+            raise sqlite3.DatabaseError(f"index version {version} is not {SCHEMA_VERSION}")
+        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            connection.close()
+            raise sqlite3.DatabaseError("the index fails its own integrity check")
+        connection.executescript(_SCHEMA)
+        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+        return connection
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def put(self, records: Iterable[RunRecord], *, durable: bool = False) -> list[RunRecord]:
+        """Store new versions of records, all or none; they come back with their revisions."""
+        with self._lock:
+            self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            stored: list[RunRecord] = []
+            revision = self.revision
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                for record in records:
+                    revision += 1
+                    stored.append(replace(record, revision=revision))
+                    self._connection.execute(
+                        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _row(stored[-1])
+                    )
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self.revision = revision
+            return stored
+
+    def get(self, run_id: str) -> RunRecord | None:
+        rows = self._query("SELECT record FROM runs WHERE run_id = ? AND NOT deleted", (run_id,))
+        return rows[0] if rows else None
+
+    def by_key(self, client_key: str) -> list[RunRecord]:
+        return self._query("SELECT record FROM runs WHERE client_key = ? ORDER BY run_id", (client_key,))
+
+    def by_states(self, states: Iterable[RunState]) -> list[RunRecord]:
+        names = [state.value for state in states]
+        marks = ",".join("?" * len(names))
+        return self._query(f"SELECT record FROM runs WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names)
+
+    def changed_since(self, revision: int, limit: int = 1000) -> list[RunRecord]:
+        return self._query("SELECT record FROM runs WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit))
+
+    def all_ids(self) -> set[str]:
+        with self._lock:
+            return {row[0] for row in self._connection.execute("SELECT run_id FROM runs WHERE NOT deleted")}
+
+    def counts(self) -> dict[str, int]:
+        with self._lock:
+            rows = self._connection.execute("SELECT state, COUNT(*) FROM runs WHERE NOT deleted GROUP BY state")
+            return dict(rows.fetchall())
+
+    def page(self, *, states: Sequence[str], text: str, size: int, after: str) -> Page:
+        """Newest first, from behind `after` on."""
+        where, values = ["NOT deleted"], list[Any]()
+        if states:
+            where.append(f"state IN ({','.join('?' * len(states))})")
+            values += states
+        if text:
+            where.append("search LIKE ? ESCAPE '\\'")
+            values.append(f"%{_escaped(text.lower())}%")
+        clause = " AND ".join(where)
+        with self._lock:
+            total = self._connection.execute(f"SELECT COUNT(*) FROM runs WHERE {clause}", values).fetchone()[0]
+        if after:
+            clause += " AND run_id < ?"
+            values.append(after)
+        runs = self._query(f"SELECT record FROM runs WHERE {clause} ORDER BY run_id DESC LIMIT ?", [*values, size])
+        return Page(runs, total, runs[-1].run_id if len(runs) == size else "")
+
+    def _query(self, sql: str, values: Sequence[Any]) -> list[RunRecord]:
+        with self._lock:
+            rows = self._connection.execute(sql, values).fetchall()
+        return [_record(row[0]) for row in rows]
+
+
+def open_store(path: Path) -> tuple[Store, bool]:
+    """The index, and whether it is new; one that is corrupt is set aside with its WAL and begun anew."""
+    existed = path.exists()
+    try:
+        return Store(path), not existed
+    except sqlite3.DatabaseError as error:
+        aside = path.with_name(f"{path.name}.corrupt")
+        for suffix in ("", "-wal", "-shm"):
+            source = path.with_name(path.name + suffix)
+            if source.exists():
+                source.replace(path.with_name(f"{aside.name}{suffix}"))
+        log.warning("index.corrupt", error=str(error), set_aside=str(aside))
+        return Store(path), True
+
+
+def _row(record: RunRecord) -> tuple[Any, ...]:
+    search = " ".join([record.run_id, record.label, record.algo, record.env_id, record.group, record.notes]).lower()
+    return (
+        record.run_id,
+        record.revision,
+        record.state.value,
+        record.priority,
+        search,
+        record.client_key,
+        int(record.deleted),
+        json.dumps(vars(record)),
+    )
+
+
+def _record(text: str) -> RunRecord:
+    # Written by ourselves a moment ago: checked by type here and there, not field by field as a stranger's would be.
+    data = json.loads(text)
+    data["state"] = RunState(data["state"])
+    for name in ("stderr_tail", "sparkline", "gpu_ids"):
+        data[name] = tuple(data[name])
+    return RunRecord(**data)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
