@@ -16,8 +16,6 @@ import socket
 import sys
 from typing import Any
 
-import cleanrl_worker  # noqa: F401  (limits the threads before numpy loads)
-
 STDOUT, STDERR = 1, 2
 MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate")
 """Programs that may be run here."""

@@ -173,7 +173,7 @@ class BackgroundWriter:
     def start(
         self, header: Header, state: tree.Tree, *, ready: Callable[[], None], done: Callable[[Path], None]
     ) -> None:
-        """Copy now, write later; `ready` and `done` are called in the writer's thread, before and after it has its name."""
+        """Copy now, write later; the writer's thread calls `ready` before and `done` after the name is given."""
         document, arrays = tree.split(state)
 
         def work() -> None:

@@ -67,7 +67,18 @@ def write(path: Path, file: PolicyFile) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in file.arrays.items()}
-    write_atomically(path, save(arrays, metadata=metadata))
+    write_atomically(path, _in_order(save(arrays, metadata=metadata)))
+
+
+def _in_order(data: bytes) -> bytes:
+    """The same file with its header sorted: the library's order of the metadata is another one in every process.
+
+    A safetensors file is a length (uint64, little endian), a JSON header of that many bytes, and the arrays.
+    """
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8:end]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # The arrays begin at a multiple of eight.
+    return len(header).to_bytes(8, "little") + header + data[end:]
 
 
 def read(path: str | os.PathLike[str]) -> PolicyFile:
@@ -90,5 +101,5 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
             global_step=int(metadata["global_step"]),
             arrays=arrays,
         )
-    except (KeyError, ValueError) as error:
-        raise PolicyError(f"{path} is a damaged MOSAIC policy: {error}") from error
+    except (AssertionError, KeyError, TypeError, ValueError) as error:  # Gymnasium's spaces assert.
+        raise PolicyError(f"{path} is a damaged MOSAIC policy: {error!r}") from error

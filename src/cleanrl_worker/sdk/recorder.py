@@ -26,7 +26,7 @@ class Recorder:
     """One thread that numbers the events and writes them to the spool and its mirrors, four times a second.
 
     The spool is the record: if it cannot be written, the learner finds the reason in `error` and ends the run instead
-    of training unrecorded. A mirror that cannot be written (a closed terminal, another disk) is given up with a warning.
+    of training unrecorded. A mirror that cannot be written (a closed terminal, another disk) is left with a warning.
     """
 
     def __init__(self, spool: Spool, mirrors: Sequence[Sink], *, beat: Callable[[], EventBody | None]) -> None:
@@ -91,6 +91,9 @@ class Recorder:
         except OSError as error:
             self.error = _unwritable(error)
             raise self.error from error
+        except Exception as error:
+            self.error = error
+            raise
         for mirror in tuple(self._mirrors):
             self._attempt(mirror, lambda mirror=mirror: mirror.write(events))
 

@@ -14,16 +14,16 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import checkpoint, policy, seeding
+from cleanrl_worker.sdk import checkpoint, policy, seeding, tree
 from cleanrl_worker.sdk.console import Console
+from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
-from mosaic.errors import TrainingFailed
+from mosaic.errors import CheckpointError, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
-from mosaic.spec import manifest
 from mosaic.spec.events import (
     CheckpointSaved,
     Episode,
@@ -80,7 +80,7 @@ class Run:
         self.generator = np.random.default_rng(spec.args["seed"])
         """The algorithm's own source of randomness; saved with each checkpoint."""
         self.envs: Envs | None = None
-        self._resumed = None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo)
+        self._resumed = None if spec.resume_from is None else self._load_checkpoint(spec.resume_from)
         self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
         self._recent_returns: deque[float] = deque(maxlen=100)
         self._exact = True
@@ -90,10 +90,10 @@ class Run:
         seeding.seed_all(spec.args["seed"], torch_deterministic=spec.args.get("torch_deterministic", True))
         self.device = self._choose_device()
         spool = Spool(self.run_dir.events)
-        self._manifest = self._open_manifest()
+        self.attempt = spool.attempts + 1
+        self._ledger = Ledger(self.run_dir, self._new_manifest())
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
-        self._recorder = Recorder(self._sinks(spool), last_seq=spool.last_seq, beat=self._beat)
-        self.attempt = 1 + _attempts(self.run_dir)
+        self._recorder = Recorder(spool, self._mirrors(), beat=self._beat)
 
     # What an algorithm uses.
 
@@ -121,9 +121,13 @@ class Run:
             self._exact = self.envs.restore(state["envs"])
             seeding.restore(state["rng"], self.generator)
             self._recent_returns.extend(state["recent_returns"])
-            if not self._exact:
-                self.emit(Warned(message="the environments could not be restored exactly; new episodes were begun"))
+        if self._resumed_from_step is not None:
+            # What lies beyond the checkpoint belongs to an attempt whose curve ends there.
+            checkpoint.clear_leftovers(self.run_dir, after=self._first_step)
+            self._ledger.list_checkpoints()
         self.emit(self._start_event())
+        if not self._exact:
+            self.emit(Warned(message="the environments could not be restored exactly; new episodes were begun"))
         return None if state is None else state["algorithm"]
 
     def steps_per_second(self) -> int:
@@ -138,7 +142,8 @@ class Run:
                     f"{tag} became {value} at step {self.global_step}; the last good checkpoint is kept:"
                     " resume it with a smaller learning rate"
                 )
-        self.emit(Scalars(global_step=self.global_step, values={tag: number(value) for tag, value in values.items()}))
+        numbers = {tag: number(float(value)) for tag, value in values.items()}
+        self.emit(Scalars(global_step=self.global_step, values=numbers))
 
     @property
     def checkpoint_due(self) -> bool:
@@ -173,7 +178,13 @@ class Run:
         }
         self._last_save, self._last_save_step = time.monotonic(), self.global_step
         self._writer.wait()
-        self._writer.start(header, state, lambda folder: self._checkpoint_saved(folder, header.global_step, reason))
+        self._writer.start(
+            header,
+            state,
+            # Events first: a run resumed from here must not lack any that led here.
+            ready=self._recorder.flush,
+            done=lambda folder: self._checkpoint_saved(folder, header.global_step, reason),
+        )
         if reason != "interval":
             self._writer.wait()
             self._raise_background_errors()
@@ -183,10 +194,11 @@ class Run:
         assert self.envs is not None
         if not self.spec.options.save_model:
             return
+        self._writer.wait()
         arrays = {f"agent.{name}": tensor.detach().cpu().numpy() for name, tensor in agent.state_dict().items()}
         for name, values in normalisers.items():
             arrays |= {f"{name}.{key}": np.asarray(value) for key, value in values.items()}
-        path = self.run_dir.policy(self._manifest.label, self.spec.algo)
+        path = self.run_dir.policy(self._ledger.content.label, self.spec.algo)
         content = policy.PolicyFile(
             algo=self.spec.algo,
             env_id=self.spec.args["env_id"],
@@ -196,9 +208,12 @@ class Run:
             global_step=self.global_step,
             arrays=arrays,
         )
-        policy.write(path, content)
+        try:
+            policy.write(path, content)
+        except OSError as error:
+            raise HomeUnusable(f"the policy {path} could not be written: {error}; free some disk and resume") from error
         relative = self.run_dir.relative(path)
-        self._add_artifact(Artifact(kind="policy", path=relative, global_step=self.global_step))
+        self._ledger.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
         self.emit(PolicySaved(global_step=self.global_step, path=relative))
 
     def emit(self, body: EventBody) -> None:
@@ -209,13 +224,13 @@ class Run:
     def __enter__(self) -> "Run":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is None:
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        self._writer.wait()
+        failure = error or self._background_error
+        if failure is None:
             self.emit(RunCompleted(global_step=self.global_step, stopped=self.stopping))
         else:
-            name = kind.__name__ if kind else "unknown"
-            self.emit(RunFailed(global_step=self.global_step, error=name, message=str(error)))
-        self._writer.wait()
+            self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=str(failure)))
         self._recorder.close()
         if self.envs is not None:
             self.envs.close()
@@ -224,41 +239,37 @@ class Run:
 
     # Inner workings.
 
-    def _sinks(self, spool: Spool) -> list[Sink]:
-        sinks: list[Sink] = [spool]
+    def _load_checkpoint(self, folder: Path) -> tuple[checkpoint.Header, tree.Tree]:
+        header, state = checkpoint.load(folder, algo=self.spec.algo)
+        for name in ("env_id", "seed"):
+            if header.args.get(name) != self.spec.args[name]:
+                raise CheckpointError(
+                    f"{folder} was saved with {name} {header.args.get(name)}, not {self.spec.args[name]};"
+                    " start another run for that"
+                )
+        return header, state
+
+    def _mirrors(self) -> list[Sink]:
+        mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
         if self.spec.tensorboard and not self.spec.options.fastlane_only:
             override = os.environ.get("CLEANRL_TENSORBOARD_DIR")
             folder = Path(override) if override else self.run_dir.inside(self.spec.options.tensorboard_dir)
-            purge = None if self._resumed is None else self._first_step
-            sinks.append(TensorBoard(folder, hyperparameters=markdown_table(self.spec.args), purge_step=purge))
-            path = str(folder) if override else self.run_dir.relative(folder)
-            self._add_artifact(Artifact(kind="tensorboard", path=path))
-        if not self.spec.quiet:
-            sinks.append(Console())
-        return [*sinks, *self.spec.extra_sinks]
+            table = markdown_table(self.spec.args)
+            mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
+            path = str(folder.absolute()) if override else self.run_dir.relative(folder)
+            self._ledger.add(Artifact(kind="tensorboard", path=path))
+        return [*mirrors, *self.spec.extra_sinks]
 
-    def _open_manifest(self) -> Manifest:
-        if self.run_dir.manifest.exists():
-            return manifest.read(self.run_dir)
+    def _new_manifest(self) -> Manifest:
         args = self.spec.args
-        opened = Manifest(
+        return Manifest(
             run_id=self.run_dir.run_id,
             algo=self.spec.algo,
             env_id=args["env_id"],
             seed=args["seed"],
             label=self.spec.label,
-            artifacts=(
-                Artifact(kind="events", path="events.jsonl"),
-                Artifact(kind="log", path=self.run_dir.relative(self.run_dir.stdout)),
-                Artifact(kind="log", path=self.run_dir.relative(self.run_dir.stderr)),
-            ),
+            artifacts=common_artifacts(self.run_dir),
         )
-        manifest.write(self.run_dir, opened)
-        return opened
-
-    def _add_artifact(self, artifact: Artifact) -> None:
-        self._manifest = self._manifest.adding(artifact)
-        manifest.write(self.run_dir, self._manifest)
 
     def _choose_device(self) -> torch.device:
         wanted = bool(self.spec.args.get("cuda", False))
@@ -276,7 +287,7 @@ class Run:
             seed=args["seed"],
             total_timesteps=args["total_timesteps"],
             attempt=self.attempt,
-            resumed_from_step=None if self.spec.resume_from is None else self._first_step,
+            resumed_from_step=self._resumed_from_step,
             exact=self._exact,
             pid=os.getpid(),
             host=socket.gethostname(),
@@ -297,22 +308,24 @@ class Run:
         return Heartbeat(global_step=step, steps_per_s=round(rate, 1))
 
     def _checkpoint_saved(self, folder: Path, global_step: int, reason: Literal["interval", "stop", "end"]) -> None:
-        removed = checkpoint.prune(self.run_dir, keep=self.spec.options.checkpoints_kept)
-        for name in removed:
-            self._manifest = self._manifest.removing(f"checkpoints/{name}")
-        relative = self.run_dir.relative(folder)
-        self._add_artifact(Artifact(kind="checkpoint", path=relative, global_step=global_step))
-        self.emit(CheckpointSaved(global_step=global_step, path=relative, reason=reason))
+        doomed = checkpoint.superseded(self.run_dir, keep=self.spec.options.checkpoints_kept)
+        # The manifest first, so that it never lists what is gone.
+        self._ledger.list_checkpoints(without=doomed)
+        checkpoint.remove(self.run_dir, doomed)
+        self.emit(CheckpointSaved(global_step=global_step, path=self.run_dir.relative(folder), reason=reason))
+
+    @property
+    def _resumed_from_step(self) -> int | None:
+        """0 for an attempt that starts over because the earlier ones left no checkpoint."""
+        return self._first_step if self.attempt > 1 or self.spec.resume_from is not None else None
+
+    @property
+    def _background_error(self) -> Exception | None:
+        return self._recorder.error or self._writer.error
 
     def _raise_background_errors(self) -> None:
-        for error in (self._writer.error, self._recorder.error):
-            if error is not None:
-                raise error
-
-
-def _attempts(run_dir: RunDir) -> int:
-    with run_dir.events.open("rb") as file:
-        return sum(b'"kind":"run.started"' in line for line in file)
+        if self._background_error is not None:
+            raise self._background_error
 
 
 def _refuse_nan(name: str, value: Any, step: int) -> None:

@@ -8,7 +8,7 @@ from mosaic.spec.events import Event, RunStarted, decode_spool, encode
 
 
 class Spool:
-    """A sink that appends one line an event; `last_seq` is where earlier attempts ended, `attempts` how many started."""
+    """Appends one line an event; `last_seq` is where earlier attempts ended, `attempts` how many there were."""
 
     def __init__(self, path: Path) -> None:
         self.last_seq, self.attempts = _repair(path)

@@ -37,13 +37,11 @@ class _Tee:
                 self._copy.write(text)
         except OSError as error:  # The disk is full: the terminal must still be told why the run ends.
             self._copy = None
-            self._stream.write(f"this log gets no further copy in the run directory: {error}\n")
+            self.write(f"this log gets no further copy in the run directory: {error}\n")
 
     def _give_up_stream(self) -> None:
-        """The terminal or pipe is gone, which is no reason to end a run. Its descriptor leads nowhere from now on,
-
-        so that the interpreter does not stumble over it either when it ends.
-        """
+        """The terminal or pipe is gone, which is no reason to end a run."""
+        # Through its descriptor, so that the interpreter does not stumble over it either when it ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)

@@ -19,7 +19,7 @@ class ProcessIdentity:
     pid: int
     """Process id."""
     start_time: float
-    """When the kernel started it, unix seconds."""
+    """When the kernel started it: clock ticks since the boot on Linux, unix seconds elsewhere."""
     boot_id: str
     """Which boot of the machine."""
     host: str
@@ -33,8 +33,8 @@ class ProcessIdentity:
         if self.boot_id != boot_id() or self.host != socket.gethostname():
             return False
         try:
-            process = psutil.Process(self.pid)
-            return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - self.start_time) < 0.02
+            zombie = psutil.Process(self.pid).status() == psutil.STATUS_ZOMBIE
+            return not zombie and start_time(self.pid) == self.start_time
         except psutil.NoSuchProcess:
             return False
 
@@ -42,11 +42,21 @@ class ProcessIdentity:
 def identify(pid: int, *, attempt: int = 1) -> ProcessIdentity:
     return ProcessIdentity(
         pid=pid,
-        start_time=psutil.Process(pid).create_time(),
+        start_time=start_time(pid),
         boot_id=boot_id(),
         host=socket.gethostname(),
         attempt=attempt,
     )
+
+
+def start_time(pid: int) -> float:
+    """Linux counts ticks since the boot, which a changed wall clock does not move."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return psutil.Process(pid).create_time()
+    # The second field is the program's name in parentheses, and may itself hold spaces and parentheses.
+    return float(stat.rpartition(")")[2].split()[19])
 
 
 def boot_id() -> str:

@@ -32,6 +32,13 @@ _NEXT: Mapping[RunState, frozenset[RunState]] = {
 }
 
 
+def reopen(current: RunState, *, run_id: str) -> RunState:
+    """The first state of a further attempt: only an ended run gets one. The end of each attempt stays in its events."""
+    if current not in TERMINAL:
+        raise InvalidTransition(f"run {run_id} is {current}; only an ended run can be resumed")
+    return RunState.QUEUED
+
+
 def can_move(current: RunState, wanted: RunState) -> bool:
     return wanted in _NEXT.get(current, frozenset())
 

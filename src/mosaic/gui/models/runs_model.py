@@ -116,4 +116,4 @@ class FilteredRuns(QSortFilterProxyModel):
 
 
 def _key(run_id: str) -> int:
-    return -int(run_id, 32) if run_id.isascii() else 0
+    return -int(run_id, 36)

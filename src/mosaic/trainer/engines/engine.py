@@ -49,7 +49,7 @@ class Engine(Protocol):
         """Let a held worker go on."""
         ...
 
-    def kill(self, pid: int) -> None:
+    def kill(self, pid: int, run_dir: RunDir) -> None:
         """End the worker and everything that it started, at once."""
         ...
 

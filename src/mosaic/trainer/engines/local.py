@@ -14,12 +14,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import psutil
 
-from mosaic.errors import InvalidTransition
+from mosaic.errors import InvalidTransition, MosaicError
 from mosaic.log import get_logger
+from mosaic.spec import identity
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer.engines.engine import Launch
 
@@ -27,6 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 ZYGOTE = "cleanrl_worker.zygote"
 ZYGOTE_READY_S = 60.0
 FORK_REPLY_S = 10.0
+REAP_S = 1.0
 
 log = get_logger()
 
@@ -36,6 +39,7 @@ class LocalEngine:
 
     def __init__(self) -> None:
         self._exit_codes: dict[int, int] = {}
+        self._launched: set[int] = set()
         self._zygote: _Zygote | None = None
         self._lock = threading.Lock()
         # Workers that the zygote forks become our own children, so that their exit codes reach us (Linux only).
@@ -50,8 +54,13 @@ class LocalEngine:
                 if launch.warm and self._zygote is not None and self._zygote.ready:
                     pid = self._zygote.fork(launch, files)
                     if pid is not None:
-                        return pid
-                return _spawn(launch, files)
+                        return self._noted(pid)
+                return self._noted(_spawn(launch, files))
+
+    def _noted(self, pid: int) -> int:
+        self._exit_codes.pop(pid, None)
+        self._launched.add(pid)
+        return pid
 
     @property
     def is_warm(self) -> bool:
@@ -63,17 +72,21 @@ class LocalEngine:
                 self._zygote = _Zygote()
 
     def exit_code(self, pid: int) -> int | None:
-        self._reap(pid)
-        return self._exit_codes.get(pid)
-
-    def _reap(self, pid: int) -> None:
-        try:
-            found, status = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            # Started by an earlier daemon: its exit code went to somebody else.
-            return
-        if found == pid:
-            self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
+        deadline = time.monotonic() + REAP_S
+        while pid not in self._exit_codes:
+            try:
+                found, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                # Started by an earlier daemon: its exit code went to somebody else.
+                return None
+            if found == pid:
+                self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > deadline:
+                return None
+            else:
+                # A process lets go of its lock a moment before it can be waited for.
+                time.sleep(0.005)
+        return self._exit_codes[pid]
 
     def is_alive(self, run_dir: RunDir) -> bool:
         try:
@@ -94,19 +107,33 @@ class LocalEngine:
     def let_go(self, pid: int) -> None:
         _signal(pid, signal.SIGUSR2)
 
-    def kill(self, pid: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-        self._reap(pid)
+    def kill(self, pid: int, run_dir: RunDir) -> None:
+        for victim in self.session_of(pid, run_dir):
+            _signal(victim, signal.SIGKILL)
+        self._reap_session(pid)
 
-    def leftovers(self, pid: int) -> list[int]:
-        """Processes of a worker's session that still live."""
-        found: list[int] = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error, ProcessLookupError):
-                if process.status() != psutil.STATUS_ZOMBIE and os.getsid(process.pid) == pid:
-                    found.append(process.pid)
-        return found
+    def session_of(self, pid: int, run_dir: RunDir) -> list[int]:
+        """The worker and whatever it started that still lives; empty if its pid belongs to somebody else by now."""
+        if pid not in self._launched:
+            try:
+                who = identity.read(run_dir.worker)
+            except (OSError, MosaicError):
+                return []
+            reused = psutil.pid_exists(pid) and not who.is_alive and not _is_zombie(pid)
+            if who.pid != pid or who.boot_id != identity.boot_id() or reused:
+                return []
+        return [found for found in psutil.pids() if _session(found) == pid and not _is_zombie(found)]
+
+    def _reap_session(self, pid: int) -> None:
+        """Orphans of a worker become our children too (we are their subreaper): none may stay a zombie."""
+        deadline = time.monotonic() + REAP_S
+        while zombies := [found for found in psutil.pids() if found != pid and _session(found) == pid]:
+            for found in zombies:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(found, os.WNOHANG)
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.005)
 
     def close(self) -> None:
         if self._zygote is not None:
@@ -196,6 +223,20 @@ def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
     process.returncode = 0
     return process.pid
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return -1
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -1,0 +1,55 @@
+"""The manifest of a run, kept current: it lists what is there, and never what is gone."""
+
+from collections.abc import Collection
+
+from cleanrl_worker.sdk import checkpoint
+from mosaic.errors import HomeUnusable
+from mosaic.spec import manifest
+from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.run_dir import RunDir
+
+
+class Ledger:
+    """Opened with what a new run would say of itself; an earlier attempt's manifest is gone on with."""
+
+    def __init__(self, run_dir: RunDir, new: Manifest) -> None:
+        self._run_dir = run_dir
+        if run_dir.manifest.exists():
+            self.content = manifest.read(run_dir)
+        else:
+            self._write(new)
+
+    def add(self, artifact: Artifact) -> None:
+        self._write(self.content.adding(artifact))
+
+    def list_checkpoints(self, *, without: Collection[int] = ()) -> None:
+        """Bring the checkpoints up to date with the disk, but for those about to be removed."""
+        content = self.content
+        for artifact in content.artifacts:
+            if artifact.kind == "checkpoint":
+                content = content.removing(artifact.path)
+        best = checkpoint.best_step(self._run_dir)
+        for step in checkpoint.list_steps(self._run_dir):
+            if step not in without:
+                path = self._run_dir.relative(self._run_dir.checkpoint(step))
+                label = "best" if step == best else ""
+                content = content.adding(Artifact(kind="checkpoint", path=path, global_step=step, label=label))
+        self._write(content)
+
+    def _write(self, content: Manifest) -> None:
+        try:
+            manifest.write(self._run_dir, content)
+        except OSError as error:
+            raise HomeUnusable(
+                f"{self._run_dir.manifest} could not be written: {error}; free some disk and resume the run"
+            ) from error
+        self.content = content
+
+
+def common_artifacts(run_dir: RunDir) -> tuple[Artifact, ...]:
+    """What every kind of run leaves behind."""
+    return (
+        Artifact(kind="events", path=run_dir.relative(run_dir.events)),
+        Artifact(kind="log", path=run_dir.relative(run_dir.stdout)),
+        Artifact(kind="log", path=run_dir.relative(run_dir.stderr)),
+    )

@@ -1,0 +1,73 @@
+"""Fonts and icons that travel with the window: Inter, JetBrains Mono (OFL) and Lucide (ISC)."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QFont, QFontDatabase, QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from mosaic.gui.theme import Theme
+
+_HERE = Path(__file__).parent
+_SCALE = 3
+"""Icons are rendered this much larger than they are shown, for dense screens."""
+
+
+def load_fonts() -> None:
+    """Once a process, after the application was made."""
+    for file in sorted((_HERE / "fonts").glob("*.[ot]tf")):
+        QFontDatabase.addApplicationFont(str(file))
+
+
+def text_font() -> QFont:
+    font = QFont("Inter")
+    font.setPixelSize(13)
+    font.setStyleStrategy(QFont.StyleStrategy.PreferAntialias)
+    return font
+
+
+def mono_font() -> QFont:
+    font = QFont("JetBrains Mono")
+    font.setPixelSize(12)
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    return font
+
+
+def pixmap(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QPixmap:
+    """A Lucide icon in a colour of the theme."""
+    drawn = _source(name).replace("currentColor", theme.colour(token).name())
+    renderer = QSvgRenderer(QByteArray(drawn.encode()))
+    image = QPixmap(size * _SCALE, size * _SCALE)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    renderer.render(painter, QRectF(0, 0, size * _SCALE, size * _SCALE))
+    painter.end()
+    image.setDevicePixelRatio(_SCALE)
+    return image
+
+
+def keep_icon(theme: Theme, name: str, show: Callable[[QIcon], object], token: str = "muted") -> None:
+    """Show an icon now and again whenever the theme changes."""
+
+    def paint() -> None:
+        show(QIcon(pixmap(theme, name, token)))
+
+    paint()
+    theme.changed.connect(paint)
+
+
+def keep_pixmap(
+    theme: Theme, name: str, show: Callable[[QPixmap], object], token: str = "muted", size: int = 16
+) -> None:
+    def paint() -> None:
+        show(pixmap(theme, name, token, size))
+
+    paint()
+    theme.changed.connect(paint)
+
+
+@cache
+def _source(name: str) -> str:
+    return (_HERE / "icons" / f"{name}.svg").read_text(encoding="utf-8")
