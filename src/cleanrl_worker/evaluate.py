@@ -5,43 +5,52 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from cleanrl_worker.sdk import catalog, command, policy
+from cleanrl_worker.sdk.command import CommonFlags
 from cleanrl_worker.sdk.console import Console
+from cleanrl_worker.sdk.document import around, read_document
+from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, refuse_used, write_start
+from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
-from cleanrl_worker.sdk.recorder import Recorder
+from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
-from cleanrl_worker.sdk.tensorboard import TensorBoard, markdown_table
+from cleanrl_worker.sdk.stop import on_stop_signal
+from cleanrl_worker.sdk.tee import logged_to
+from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import config, envs
-from mosaic.errors import MosaicError, PolicyError
-from mosaic.spec import identity, manifest
-from mosaic.spec.events import Episode, EvalBatch, RunCompleted, RunFailed, RunStarted, Scalars, number
+from mosaic.errors import ConfigError, MosaicError, PolicyError, Problem
+from mosaic.spec import identity
+from mosaic.spec.events import Episode, EvalBatch, Number, RunCompleted, RunFailed, RunStarted, Scalars, number
 from mosaic.spec.files import write_atomically
 from mosaic.spec.manifest import Artifact, Manifest
-from mosaic.spec.run_config import PolicyEvalExtras, TrainRunConfig
+from mosaic.spec.run_config import Environment, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id, run_label
 
+PROG = "python -m cleanrl_worker.evaluate"
 PARALLEL = 10
 """Environments of one evaluation; each plays a fixed quota, so that short episodes are not over-represented."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalFlags:
+class EvalFlags(CommonFlags):
     """Flags of an evaluation."""
 
-    policy_path: Path
+    policy_path: Path | None = None
     """The policy file."""
     episodes: Annotated[int, Ge(1)] = 50
     """Episodes a batch."""
-    seed: Annotated[int, Ge(0)] = 1
+    seed: Annotated[int, Ge(0), Le(2**32 - 1)] = 1
     """Seed of the first environment."""
     deterministic: bool = False
     """Take the likeliest action instead of sampling as in training."""
@@ -49,72 +58,121 @@ class EvalFlags:
     """Further batches until stopped."""
     env_id: str | None = None
     """Another environment than the one in the policy file."""
-    run_dir: Path | None = None
-    """Directory of the run, named by a ULID; made in the home if not given."""
-    quiet: bool = False
-    """No line for each episode."""
+    tensorboard_dir: str = "tensorboard_eval"
+    """Folder of the TensorBoard files, relative to the run directory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to evaluate and where."""
+
+    flags: EvalFlags
+    file: PolicyFile
+    actor: Policy
+    env_id: str
+    run_dir: RunDir
+    document: TrainRunConfig | None
+
+    @property
+    def run_config(self) -> TrainRunConfig:
+        """The document that describes this evaluation, as the run directory keeps it."""
+        flags, given = self.flags, self.document or around(WorkerConfig(env_id=self.env_id))
+        before = given.metadata.worker.config.extras
+        extras = replace(
+            before if isinstance(before, PolicyEvalExtras) else PolicyEvalExtras(mode="policy_eval", policy_path="."),
+            policy_path=str(flags.policy_path),
+            tensorboard_dir=flags.tensorboard_dir,
+            eval_episodes=flags.episodes,
+            eval_batch_size=None,
+            eval_repeat=flags.repeat,
+            seed_override=None,
+        )
+        worker = replace(
+            given.metadata.worker.config, algo=self.file.algo, env_id=self.env_id, seed=flags.seed, extras=extras
+        )
+        return replace(
+            given,
+            environment=Environment(env_id=self.env_id),
+            artifacts=replace(given.artifacts, tensorboard=Toggle(enabled=flags.tensorboard)),
+            metadata=replace(given.metadata, worker=replace(given.metadata.worker, config=worker)),
+        )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        flags = config.from_flags(EvalFlags, words, prog="python -m cleanrl_worker.evaluate", description=__doc__)
-        return evaluate(flags)
+        plan = resolve(words)
+        envs.headless_defaults()
+        with closing(envs.make_vec(plan.env_id, min(PARALLEL, plan.flags.episodes))) as vector:
+            check_fit(plan.file, vector)
+            refuse_used(plan.run_dir)
+            room_bytes = free_bytes(plan.run_dir.root)
+            if plan.flags.dry_run:
+                _rehearsal(plan, vector, room_bytes).show(emit_summary=plan.flags.emit_summary)
+                return 0
+            plan.run_dir.create()
+            with logged_to(plan.run_dir):
+                return _reported(lambda: evaluate(plan, vector))
     except MosaicError as error:
         return command.reported(error)
 
 
-def flags_of(document: TrainRunConfig, run_dir: Path | None) -> EvalFlags:
+def _reported(action: Callable[[], int]) -> int:
+    """The exit code of `action`; its error goes into the run's own log."""
+    try:
+        return action()
+    except MosaicError as error:
+        return command.reported(error)
+    except Exception:  # A border: the traceback belongs into the run's own log, whatever raised.
+        sys.stderr.write(traceback.format_exc())
+        return 1
+
+
+def resolve(argv: Sequence[str]) -> Plan:
+    """The plan behind a command line; raises the error that says what is wrong with it."""
+    path = command.scan(argv).config
+    document = None if path is None else read_document(path)
+    defaults = EvalFlags() if document is None else flags_of(document)
+    flags = config.from_flags(EvalFlags, argv, prog=PROG, description=__doc__, default=defaults)
+    if flags.policy_path is None:
+        raise ConfigError([Problem("--policy-path", "is missing")], what=PROG)
+    file = policy.read(flags.policy_path)
+    wanted = "" if document is None else document.metadata.worker.config.algo
+    if wanted not in ("", file.algo):
+        raise PolicyError(f"{flags.policy_path} was trained by '{file.algo}', the config says '{wanted}'")
+    run_dir = RunDir(flags.run_dir.absolute()) if flags.run_dir else Home.resolve().run(new_run_id())
+    actor, env_id = load_actor(file, flags.policy_path), flags.env_id or file.env_id
+    return Plan(flags=flags, file=file, actor=actor, env_id=env_id, run_dir=run_dir, document=document)
+
+
+def flags_of(document: TrainRunConfig) -> EvalFlags:
     """What a policy_eval run config asks for."""
     worker = document.metadata.worker.config
     extras = worker.extras
-    assert isinstance(extras, PolicyEvalExtras)
+    if not isinstance(extras, PolicyEvalExtras):
+        raise ConfigError([Problem("extras.mode", f"'{extras.mode}' is not an evaluation")], what=PROG)
+    unsupported = [name for name in ("algo_params", "eval_capture_video") if getattr(extras, name)]
+    if unsupported:
+        raise ConfigError(
+            [Problem(f"extras.{name}", "is not available in this version") for name in unsupported], what=PROG
+        )
     return EvalFlags(
         policy_path=Path(extras.policy_path),
         episodes=extras.eval_episodes,
         seed=worker.seed if extras.seed_override is None else extras.seed_override,
         repeat=extras.eval_repeat,
         env_id=worker.env_id,
-        run_dir=run_dir,
+        tensorboard=document.artifacts.tensorboard.enabled,
+        tensorboard_dir=extras.tensorboard_dir,
     )
 
 
-def evaluate(flags: EvalFlags) -> int:
-    """Play the batches and leave a run directory behind; the exit code."""
-    file = policy.read(flags.policy_path)
-    actor = catalog.load(file.algo).load(file)
-    env_id = flags.env_id or file.env_id
-    vector = envs.make_vec(env_id, min(PARALLEL, flags.episodes))
-    check_fit(file, vector)
-    run_dir = RunDir(flags.run_dir.absolute()) if flags.run_dir else Home.resolve().run(new_run_id())
-    run_dir.create()
-    identity.write_self(run_dir.worker, attempt=1)
-    spool = Spool(run_dir.events)
-    board = TensorBoard(run_dir.tensorboard_eval, hyperparameters=markdown_table(file.args))
-    recorder = Recorder([spool, board, *([] if flags.quiet else [Console()])], last_seq=spool.last_seq, beat=lambda: None)
-    recorder.emit(
-        RunStarted(
-            algo=file.algo,
-            env_id=env_id,
-            seed=flags.seed,
-            total_timesteps=0,
-            pid=os.getpid(),
-            host=socket.gethostname(),
-        )
-    )
-    _write_manifest(run_dir, file, env_id, flags.seed)
+def load_actor(file: PolicyFile, path: Path) -> Policy:
+    algorithm = catalog.load(file.algo)
     try:
-        batches = play_batches(actor, vector, flags, recorder)
-        done = [_store(run_dir, summary, recorder) for summary in batches]
-    except BaseException as error:
-        recorder.emit(RunFailed(global_step=0, error=type(error).__name__, message=str(error)))
-        raise
-    else:
-        recorder.emit(RunCompleted(global_step=len(done)))
-        return 0
-    finally:
-        recorder.close()
-        vector.close()
+        return algorithm.load(file)
+    except (ConfigError, KeyError, RuntimeError, ValueError) as error:  # torch raises RuntimeError for other shapes.
+        raise PolicyError(f"{path} does not fit '{file.algo}' of this version: {error}") from error
 
 
 def check_fit(file: PolicyFile, vector: envs.VecEnv) -> None:
@@ -124,22 +182,90 @@ def check_fit(file: PolicyFile, vector: envs.VecEnv) -> None:
         ("action", file.action_space, vector.single_action_space),
     ):
         if trained.shape != given.shape or getattr(trained, "n", None) != getattr(given, "n", None):
-            raise PolicyError(f"the policy has {name} space {trained}, the environment {given}; evaluate it in {file.env_id}")
+            raise PolicyError(
+                f"the policy has {name} space {trained}, the environment {given}; evaluate it in {file.env_id}"
+            )
 
 
-def play_batches(actor: Policy, vector: envs.VecEnv, flags: EvalFlags, recorder: Recorder) -> Iterator[dict[str, Any]]:
-    """Summaries of one batch after the other."""
-    batch = 0
-    while batch == 0 or flags.repeat:
-        batch += 1
-        started = time.monotonic()
-        episodes = play(actor, vector, flags.episodes, seed=flags.seed + batch - 1, deterministic=flags.deterministic)
-        for index, episode in enumerate(episodes, start=(batch - 1) * flags.episodes):
-            values = {"eval/episodic_return": episode.episodic_return, "eval/episodic_length": episode.episodic_length}
-            recorder.emit(Scalars(global_step=index, values=values))
+def evaluate(plan: Plan, vector: envs.VecEnv) -> int:
+    """Play the batches and leave a run directory behind; the exit code."""
+    flags, run_dir = plan.flags, plan.run_dir
+    write_start(run_dir, plan.run_config)
+    identity.write_self(run_dir.worker, attempt=1)
+    spool = Spool(run_dir.events)
+    ledger = Ledger(run_dir, _new_manifest(plan))
+    mirrors: list[Sink] = [Console(quiet=flags.quiet)]
+    if flags.tensorboard:
+        folder = board_folder(run_dir, flags.tensorboard_dir)
+        mirrors.append(TensorBoard(folder, hyperparameters=markdown_table(plan.file.args)))
+        ledger.add_board(folder)
+    recorder = Recorder(spool, mirrors, beat=lambda: None)
+    recorder.emit(_start_event(plan))
+    batches = Batches(plan, vector, recorder, ledger)
+    try:
+        with on_stop_signal(batches.stop):
+            batches.play()
+    except BaseException as error:
+        recorder.emit(RunFailed(global_step=batches.episodes, error=type(error).__name__, message=str(error)))
+        raise
+    else:
+        recorder.emit(RunCompleted(global_step=batches.episodes, stopped=not batches.summaries))
+    finally:
+        recorder.close()
+    if recorder.error is not None:
+        raise recorder.error
+    return 0
+
+
+class Batches:
+    """Batches of episodes, one after the other, each summed up in `eval_summary.json`."""
+
+    def __init__(self, plan: Plan, vector: envs.VecEnv, recorder: Recorder, ledger: Ledger) -> None:
+        self._plan = plan
+        self._vector = vector
+        self._recorder = recorder
+        self._ledger = ledger
+        self._stopping = False
+        self.summaries: list[dict[str, Any]] = []
+        self.episodes = 0
+        """Episodes of complete batches."""
+
+    def stop(self) -> None:
+        """Ask for the end. An unfinished batch is dropped: its short episodes would be over-represented."""
+        self._stopping = True
+
+    def play(self) -> None:
+        flags = self._plan.flags
+        while not self._stopping and (flags.repeat or not self.summaries):
+            started = time.monotonic()
+            # No two environments of any two batches begin alike.
+            seed = flags.seed + len(self.summaries) * self._vector.num_envs
+            episodes = play(
+                self._plan.actor,
+                self._vector,
+                flags.episodes,
+                seed=seed,
+                deterministic=flags.deterministic,
+                stop=lambda: self._stopping or self._recorder.error is not None,
+            )
+            if len(episodes) == flags.episodes:
+                self._report(episodes)
+                self._sum_up(episodes, duration_s=round(time.monotonic() - started, 3))
+            if self._recorder.error is not None:
+                raise self._recorder.error
+
+    def _report(self, episodes: Sequence[Episode]) -> None:
+        for index, episode in enumerate(episodes, start=self.episodes):
+            values: dict[str, Number] = {
+                "eval/episodic_return": episode.episodic_return,
+                "eval/episodic_length": float(episode.episodic_length),
+            }
+            self._recorder.emit(Scalars(global_step=index, values=values))
+
+    def _sum_up(self, episodes: Sequence[Episode], *, duration_s: float) -> None:
         returns = np.array([float(episode.episodic_return) for episode in episodes])
-        yield {
-            "batch": batch,
+        summary: dict[str, Any] = {
+            "batch": len(self.summaries) + 1,
             "episodes": len(returns),
             "mean": float(returns.mean()),
             "std": float(returns.std()),
@@ -147,12 +273,37 @@ def play_batches(actor: Policy, vector: envs.VecEnv, flags: EvalFlags, recorder:
             "max": float(returns.max()),
             "median": float(np.median(returns)),
             "mean_length": float(np.mean([episode.episodic_length for episode in episodes])),
-            "duration_s": round(time.monotonic() - started, 3),
+            "duration_s": duration_s,
         }
+        self.summaries.append(summary)
+        self.episodes += len(episodes)
+        path = self._plan.run_dir.eval_summary
+        write_atomically(path, json.dumps(self.summaries, indent=1) + "\n")
+        if len(self.summaries) == 1:
+            self._ledger.add(Artifact(kind="eval_summary", path=self._plan.run_dir.relative(path)))
+        self._recorder.emit(
+            EvalBatch(
+                batch=summary["batch"],
+                episodes=summary["episodes"],
+                mean=number(summary["mean"]),
+                std=number(summary["std"]),
+                minimum=number(summary["min"]),
+                maximum=number(summary["max"]),
+                duration_s=duration_s,
+            )
+        )
 
 
-def play(actor: Policy, vector: envs.VecEnv, episodes: int, *, seed: int, deterministic: bool) -> list[Episode]:
-    """`episodes` episodes, the same number from each environment (one more from the first ones)."""
+def play(
+    actor: Policy,
+    vector: envs.VecEnv,
+    episodes: int,
+    *,
+    seed: int,
+    deterministic: bool,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Episode]:
+    """`episodes` episodes, the same number from each environment (one more from the first ones); fewer if stopped."""
     per_env, rest = divmod(episodes, vector.num_envs)
     left = [per_env + (slot < rest) for slot in range(vector.num_envs)]
     played: list[Episode] = []
@@ -165,44 +316,52 @@ def play(actor: Policy, vector: envs.VecEnv, episodes: int, *, seed: int, determ
     lanes = Envs(vector, take)
     generator = np.random.default_rng(seed)
     obs = lanes.reset(seed)
-    while any(left):
+    while any(left) and not stop():
         obs, *_ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
     return played
 
 
-def _write_manifest(run_dir: RunDir, file: PolicyFile, env_id: str, seed: int) -> None:
-    found = Manifest(
-        run_id=run_dir.run_id,
+def _start_event(plan: Plan) -> RunStarted:
+    return RunStarted(
+        algo=plan.file.algo,
+        env_id=plan.env_id,
+        seed=plan.flags.seed,
+        total_timesteps=0,
+        pid=os.getpid(),
+        host=socket.gethostname(),
+    )
+
+
+def _new_manifest(plan: Plan) -> Manifest:
+    return Manifest(
+        run_id=plan.run_dir.run_id,
         mode="policy_eval",
-        algo=file.algo,
-        env_id=env_id,
-        seed=seed,
-        label=run_label(env_id, file.algo, seed, int(time.time())),
-        artifacts=(
-            Artifact(kind="events", path="events.jsonl"),
-            Artifact(kind="tensorboard", path=run_dir.relative(run_dir.tensorboard_eval)),
-            Artifact(kind="eval_summary", path=run_dir.relative(run_dir.eval_summary)),
-        ),
+        algo=plan.file.algo,
+        env_id=plan.env_id,
+        seed=plan.flags.seed,
+        label=run_label(plan.env_id, plan.file.algo, plan.flags.seed, int(time.time())),
+        artifacts=common_artifacts(plan.run_dir),
     )
-    manifest.write(run_dir, found)
 
 
-def _store(run_dir: RunDir, summary: dict[str, Any], recorder: Recorder) -> dict[str, Any]:
-    """Append to `eval_summary.json` and report the batch."""
-    history: list[Any] = json.loads(run_dir.eval_summary.read_bytes()) if run_dir.eval_summary.exists() else []
-    write_atomically(run_dir.eval_summary, json.dumps([*history, summary], indent=1) + "\n")
-    recorder.emit(
-        EvalBatch(
-            batch=summary["batch"],
-            episodes=summary["episodes"],
-            mean=number(summary["mean"]),
-            std=number(summary["std"]),
-            minimum=number(summary["min"]),
-            maximum=number(summary["max"]),
-            duration_s=summary["duration_s"],
-        )
-    )
-    return summary
+def _rehearsal(plan: Plan, vector: envs.VecEnv, room_bytes: int) -> Rehearsal:
+    summary: dict[str, Any] = {
+        "mode": "policy_eval",
+        "algo": plan.file.algo,
+        "policy_path": str(plan.flags.policy_path),
+        "trained_steps": plan.file.global_step,
+        "episodes": plan.flags.episodes,
+        "run_dir": str(plan.run_dir.root),
+        "env_id": plan.env_id,
+        "env_backend": vector.backend,
+        "observation_space": str(vector.single_observation_space),
+        "action_space": str(vector.single_action_space),
+        "disk_free_bytes": room_bytes,
+        "tensorboard": plan.flags.tensorboard,
+        "render": envs.preflight(plan.env_id).message,
+        "ok": True,
+    }
+    return Rehearsal(summary=summary)
 
 
 if __name__ == "__main__":

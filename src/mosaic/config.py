@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType, NoneType
-from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_type_hints
 
 import pydantic
 import tyro
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 from pydantic_core import from_json as parse_json
@@ -74,6 +75,40 @@ def to_json(value: object) -> JsonObject:
 def json_schema(cls: type[Any]) -> JsonObject:
     """JSON Schema with descriptions, defaults, bounds and choices: all that a form needs to know."""
     return _adapter(cls).json_schema(schema_generator=_Schema)
+
+
+def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
+    """A config class with the rules of a schema, for a process that must not import the class itself."""
+    required: Any = dataclasses.MISSING
+    made: list[tuple[str, Any, Any]] = []
+    for key, spec in schema["properties"].items():
+        text = spec.get("description", "")
+        hint = Annotated[_hint_of(spec), tyro.conf.arg(help=text), pydantic.Field(description=text)]
+        default = spec.get("default", required)
+        made.append(
+            (
+                key,
+                hint,
+                dataclasses.field(default=tuple(cast("list[Any]", default)) if isinstance(default, list) else default),
+            )
+        )
+    return dataclasses.make_dataclass(name, made, frozen=True, kw_only=True)
+
+
+_BOUNDS = {"exclusiveMinimum": Gt, "minimum": Ge, "exclusiveMaximum": Lt, "maximum": Le}
+_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool}
+
+
+def _hint_of(spec: Mapping[str, Any]) -> Any:
+    if "anyOf" in spec:
+        members = [None if one.get("type") == "null" else _hint_of(one) for one in spec["anyOf"]]
+        return Union[tuple(members)]  # noqa: UP007
+    if "enum" in spec or "const" in spec:
+        return Literal[tuple(spec.get("enum", [spec.get("const")]))]
+    if spec["type"] == "array":
+        return tuple[_hint_of(spec["items"]), ...]
+    bounds = [make(spec[bound]) for bound, make in _BOUNDS.items() if bound in spec]
+    return Annotated[_TYPES[spec["type"]], *bounds] if bounds else _TYPES[spec["type"]]
 
 
 def from_flags(

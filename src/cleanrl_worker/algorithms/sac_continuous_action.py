@@ -14,7 +14,8 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import Adam, FlatParameters, Floats
+from cleanrl_worker.sdk.fast import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
 from cleanrl_worker.sdk.fast.sac_gradient import SquashedGaussian
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
@@ -210,7 +211,7 @@ class FastLearner:
         self.args = args
         self.target_entropy = agent.target_entropy
         self.parameters = {name: FlatParameters(module) for name, module in agent.named_children()}
-        self.adams = {name: Adam(self.parameters[name]) for name in ("actor", "critics", "temperature")}
+        self.adams = {name: FusedAdam(self.parameters[name]) for name in ("actor", "critics", "temperature")}
         self.actor, self.policy = fast_actor(agent.actor)
         critics = (agent.critics.qf1, agent.critics.qf2, agent.targets.qf1, agent.targets.qf2)
         self.qf1, self.qf2, self.qf1_target, self.qf2_target = (
@@ -241,13 +242,16 @@ class FastLearner:
 
     def critic_gradient(self, batch: Transitions, target: Floats) -> None:
         obs, actions = rows_of(batch.obs), rows_of(batch.actions)
+        rows = len(obs)
+        losses: list[float] = []
         for name, qf in (("qf1", self.qf1), ("qf2", self.qf2)):
-            values = qf.forward(obs, actions)[0]
-            error = values - target[:, None]
-            self.losses[f"{name}_values"] = values.mean()
-            self.losses[f"{name}_loss"] = np.square(error).mean()
-            qf.backward(error * (2 / len(error)))
-        self.losses["qf_loss"] = (float(self.losses["qf1_loss"]) + float(self.losses["qf2_loss"])) / 2.0
+            values = qf.forward(obs, actions)[0][:, 0]
+            error = values - target
+            losses.append(float(error.dot(error)) / rows)
+            self.losses |= {f"{name}_values": np.add.reduce(values) / rows, f"{name}_loss": losses[-1]}
+            error *= 2 / rows
+            qf.backward(error[:, None])
+        self.losses["qf_loss"] = sum(losses) / 2.0
 
     def actor_gradient(self, obs: Array, outputs: list[Floats], noise: Floats) -> None:
         """`outputs` are those of the actor for `obs`."""
@@ -261,7 +265,8 @@ class FastLearner:
             grad_value = np.full((len(rows), 1), -1 / len(obs), np.float32)
             grad_actions[rows] = qf.input_gradient(grad_value, rows=rows, columns=slice(obs.shape[1], None))
         self.actor.backward(*self.policy.backward(sample, grad_actions, self.alpha / len(obs)))
-        self.losses["actor_loss"] = (self.alpha * sample.logprob - np.minimum(first, second)).mean()
+        loss = self.alpha * sample.logprob - np.minimum(first, second)
+        self.losses["actor_loss"] = np.add.reduce(loss) / len(obs)
 
     def alpha_gradient(self, outputs: list[Floats], noise: Floats) -> None:
         logprob = self.policy.sample(*outputs, noise=noise).logprob

@@ -123,6 +123,17 @@ def read_header(folder: Path) -> Header:
     return _header(_read_document(folder), folder)
 
 
+def check_fits(folder: Path, *, algo: str, env_id: str, seed: int) -> None:
+    """A run goes on as what it was: these three cannot change, other settings may."""
+    header = read_header(folder)
+    before = {"algo": header.algo, "env_id": header.args.get("env_id"), "seed": header.args.get("seed")}
+    for name, given in (("algo", algo), ("env_id", env_id), ("seed", seed)):
+        if before[name] != given:
+            raise CheckpointError(
+                f"{folder} was saved with {name} {before[name]}, not {given}; start another run for that"
+            )
+
+
 def load(folder: Path, *, algo: str) -> tuple[Header, tree.Tree]:
     """A checkpoint, checked to be one of ours and of this algorithm."""
     document = _read_document(folder)

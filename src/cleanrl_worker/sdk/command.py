@@ -12,50 +12,43 @@ from annotated_types import Ge
 
 from cleanrl_worker.sdk import catalog, checkpoint
 from cleanrl_worker.sdk.catalog import Algorithm
+from cleanrl_worker.sdk.document import OUTSIDE, around, read_document
 from mosaic import config
-from mosaic.errors import ConfigError, MosaicError, Problem
-from mosaic.spec import run_config
-from mosaic.spec.run_config import (
-    Artifacts,
-    Environment,
-    Metadata,
-    Resources,
-    Toggle,
-    TrainExtras,
-    TrainOptions,
-    TrainRunConfig,
-    Worker,
-    WorkerConfig,
-)
+from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
+from mosaic.spec.run_config import Environment, Toggle, TrainExtras, TrainOptions, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 PROG = "python -m cleanrl_worker.cli"
-OUTSIDE = ("env_id", "total_timesteps", "seed")
-"""Settings of an algorithm that stand beside `algo_params` in the JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkerFlags(TrainOptions):
-    """Flags of the worker, the same for every algorithm."""
+class CommonFlags:
+    """Flags of the worker, whatever it does."""
 
-    algo: str = ""
-    """Algorithm, by its file name."""
     config: Path | None = None
     """A run config or a bare worker config; flags override it."""
     run_dir: Path | None = None
     """Directory of the run, named by a ULID; made in the home if not given."""
-    resume: Path | None = None
-    """Go on from a run directory (its last checkpoint) or from one of its checkpoints."""
     dry_run: bool = False
-    """Resolve and try everything, train nothing."""
+    """Resolve and try everything, run nothing."""
     emit_summary: bool = False
     """With --dry-run, print a JSON object as the last line."""
-    schema: bool = False
-    """Print the JSON Schema of the algorithm's settings."""
     quiet: bool = False
     """No line for each episode."""
     tensorboard: bool = True
     """Write TensorBoard files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerFlags(CommonFlags, TrainOptions):
+    """Flags of a training run, the same for every algorithm."""
+
+    algo: str = ""
+    """Algorithm, by its file name."""
+    resume: Path | None = None
+    """Go on from a run directory (its last checkpoint) or from one of its checkpoints."""
+    schema: bool = False
+    """Print the JSON Schema of the algorithm's settings."""
     cpus: Annotated[int, Ge(1)] = 1
     """Threads for torch; small networks are fastest with one."""
 
@@ -69,7 +62,10 @@ class Plan:
     args: Any
     flags: WorkerFlags
     run_dir: RunDir
+    document: TrainRunConfig | None
+    """What it was resolved from, beside flags."""
     resume_from: Path | None
+    """A checkpoint; None also for a run that was killed before its first one, and starts over."""
 
     @property
     def options(self) -> TrainOptions:
@@ -79,54 +75,67 @@ class Plan:
     def run_config(self) -> TrainRunConfig:
         """The document that describes this run, as the run directory keeps it."""
         settings = config.to_json(self.args)
-        outside = {name: settings.pop(name) for name in OUTSIDE}
+        outside: dict[str, Any] = {name: settings.pop(name) for name in OUTSIDE}
         extras = TrainExtras(**vars(self.options), algo_params=settings)
-        worker = WorkerConfig(algo=self.algo, **outside, extras=extras)  # type: ignore[arg-type]
-        return TrainRunConfig(
+        given = self.document or around(WorkerConfig(env_id=self.args.env_id))
+        worker = replace(given.metadata.worker.config, algo=self.algo, **outside, extras=extras)
+        return replace(
+            given,
             environment=Environment(env_id=self.args.env_id),
-            artifacts=Artifacts(
-                tensorboard=Toggle(enabled=self.flags.tensorboard), wandb=Toggle(enabled=self.flags.track_wandb)
-            ),
-            resources=Resources(cpus=self.flags.cpus),
-            metadata=Metadata(worker=Worker(config=worker)),
+            artifacts=replace(given.artifacts, tensorboard=Toggle(enabled=self.flags.tensorboard)),
+            resources=replace(given.resources, cpus=self.flags.cpus),
+            metadata=replace(given.metadata, worker=replace(given.metadata.worker, config=worker)),
         )
 
 
 def resolve(argv: Sequence[str]) -> Plan:
     """The plan behind a command line; raises the error that says what is wrong with it."""
-    scan, _ = _scanner().parse_known_args(argv)
-    document = _read_document(scan.config) if scan.config else None
-    resume_from = _checkpoint_folder(scan.resume) if scan.resume else None
-    if resume_from is not None and document is None:
-        document = _read_document(resume_from.parent.parent / "config.json")
-    defaults = WorkerFlags() if document is None else _flags_of(document)
+    scanned = scan(argv)
+    resumed = None if scanned.resume is None else _Resumed.find(scanned.resume)
+    source = scanned.config or (resumed and resumed.run_dir.config)
+    document = None if source is None else read_document(source)
     worker = None if document is None else document.metadata.worker.config
-    algo = scan.algo or (worker.algo if worker else "")
+    algo = scanned.algo or (worker.algo if worker else "")
     if not algo:
         raise ConfigError([Problem("--algo", f"is missing; there are {', '.join(catalog.names())}")], what=PROG)
     algorithm = catalog.load(algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
-    defaults = replace(defaults, algo=algo)
-    flags, args = config.from_joined_flags(defaults, args, argv, prog=f"{PROG} --algo {algo}")
+    defaults = replace(WorkerFlags() if document is None else _flags_of(document), algo=algo)
+    flags, args = _override(algorithm, defaults, args, argv)
     _refuse_unsupported(flags)
+    if resumed is not None and resumed.checkpoint is not None:
+        checkpoint.check_fits(resumed.checkpoint, algo=algo, env_id=args.env_id, seed=args.seed)
     return Plan(
         algo=algo,
         algorithm=algorithm,
         args=args,
         flags=flags,
-        run_dir=_choose_run_dir(flags, resume_from),
-        resume_from=resume_from,
+        run_dir=_choose_run_dir(flags, resumed),
+        document=document,
+        resume_from=resumed and resumed.checkpoint,
     )
 
 
 def print_schema(argv: Sequence[str]) -> bool:
     """Answer `--schema`; False if it was not asked for."""
-    scan, _ = _scanner().parse_known_args(argv)
-    if scan.schema:
-        names = [scan.algo] if scan.algo else catalog.names()
+    scanned = scan(argv)
+    if scanned.schema:
+        names = [scanned.algo] if scanned.algo else catalog.names()
         schemas = {name: config.json_schema(catalog.load(name).Args) for name in names}
-        sys.stdout.write(json.dumps(schemas[scan.algo] if scan.algo else schemas, indent=1) + "\n")
-    return bool(scan.schema)
+        sys.stdout.write(json.dumps(schemas[scanned.algo] if scanned.algo else schemas, indent=1) + "\n")
+    return bool(scanned.schema)
+
+
+def print_usage(argv: Sequence[str]) -> bool:
+    """Answer `--help` without an algorithm; with one, its flags are shown by the parser itself."""
+    scanned = scan(argv)
+    asked = scanned.help and not (scanned.algo or scanned.config or scanned.resume)
+    if asked:
+        names = "\n".join(f"  {name}" for name in catalog.names())
+        sys.stdout.write(f"{__doc__}\n\nusage: {PROG} --algo NAME [flags]\n")
+        sys.stdout.write(f"       {PROG} --config FILE [flags]\n       {PROG} --resume RUN [flags]\n\n")
+        sys.stdout.write(f"algorithms:\n{names}\n\n'{PROG} --algo NAME --help' shows the flags.\n")
+    return asked
 
 
 def reported(error: MosaicError) -> int:
@@ -135,31 +144,15 @@ def reported(error: MosaicError) -> int:
     return error.exit_code
 
 
-def _scanner() -> argparse.ArgumentParser:
+def scan(argv: Sequence[str]) -> argparse.Namespace:
     """Just enough to know which algorithm's flags to expect; the real parser sees every flag again."""
-    scanner = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    scanner = argparse.ArgumentParser(prog=PROG, add_help=False, allow_abbrev=False)
     scanner.add_argument("--algo", default="")
     scanner.add_argument("--config", type=Path)
     scanner.add_argument("--resume", type=Path)
     scanner.add_argument("--schema", action="store_true")
-    return scanner
-
-
-def _read_document(path: Path) -> TrainRunConfig:
-    """A run config, or a bare worker config made into one."""
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise ConfigError([Problem("--config", f"{path} cannot be read: {error.strerror}")], what=PROG) from error
-    data, _ = run_config.take_secrets(config.loads(text, what=str(path)))
-    if "metadata" in data or "environment" in data:
-        return run_config.parse(data)
-    worker = run_config.parse_worker(data)
-    return TrainRunConfig(
-        environment=Environment(env_id=worker.env_id),
-        artifacts=Artifacts(),
-        metadata=Metadata(worker=Worker(config=worker)),
-    )
+    scanner.add_argument("-h", "--help", action="store_true")
+    return scanner.parse_known_args(argv)[0]
 
 
 def _flags_of(document: TrainRunConfig) -> WorkerFlags:
@@ -171,16 +164,23 @@ def _flags_of(document: TrainRunConfig) -> WorkerFlags:
 
 
 def _args_of(algorithm: Algorithm, worker: WorkerConfig) -> Any:
-    assert isinstance(worker.extras, TrainExtras)
-    outside = {name: getattr(worker, name) for name in OUTSIDE}
-    doubled = [
-        Problem(f"extras.algo_params.{name}", f"stands beside extras, as '{name}'")
-        for name in OUTSIDE
-        if name in worker.extras.algo_params
-    ]
-    if doubled:
-        raise ConfigError(doubled, what="worker config")
-    return config.from_json(algorithm.Args, worker.extras.algo_params | outside, what="extras.algo_params")
+    settings = worker.extras.algo_params if isinstance(worker.extras, TrainExtras) else {}
+    return config.from_json(
+        algorithm.Args, settings | {name: getattr(worker, name) for name in OUTSIDE}, what="extras.algo_params"
+    )
+
+
+def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequence[str]) -> tuple[WorkerFlags, Any]:
+    """The flags on top of the config."""
+    prog = f"{PROG} --algo {flags.algo}"
+    # The parser makes the object before bounds are checked, and `__post_init__` would raise at what follows from a bad
+    # value. So the parser gets a twin without it, and the real one is made of what is within bounds.
+    twin: Any = type(algorithm.Args.__name__, (algorithm.Args,), {"__post_init__": _unchecked})
+    flags, parsed = config.from_joined_flags(flags, twin(**vars(args)), argv, prog=prog)
+    return flags, config.from_json(algorithm.Args, vars(parsed), what=prog)
+
+
+def _unchecked(_: object) -> None: ...
 
 
 def _refuse_unsupported(flags: WorkerFlags) -> None:
@@ -191,15 +191,29 @@ def _refuse_unsupported(flags: WorkerFlags) -> None:
         )
 
 
-def _checkpoint_folder(path: Path) -> Path:
-    """`--resume` takes a run directory or a checkpoint in it."""
-    if path.name.startswith("step-"):
-        RunDir(path.absolute().parent.parent)
-        return path.absolute()
-    return checkpoint.latest(RunDir(path.absolute()))
+@dataclass(frozen=True)
+class _Resumed:
+    """A run to go on with."""
+
+    run_dir: RunDir
+    checkpoint: Path | None
+
+    @classmethod
+    def find(cls, path: Path) -> "_Resumed":
+        """`--resume` takes a run directory or a checkpoint in it."""
+        path = path.absolute()
+        if path.name.startswith("step-"):
+            return cls(RunDir(path.parent.parent), path)
+        run_dir = RunDir(path)
+        if not run_dir.config.exists():
+            raise CheckpointError(f"{path} holds no run to go on with")
+        return cls(run_dir, checkpoint.latest(run_dir))
 
 
-def _choose_run_dir(flags: WorkerFlags, resume_from: Path | None) -> RunDir:
-    if resume_from is not None:
-        return RunDir(resume_from.parent.parent)
-    return RunDir(flags.run_dir.absolute()) if flags.run_dir else Home.resolve().run(new_run_id())
+def _choose_run_dir(flags: WorkerFlags, resumed: _Resumed | None) -> RunDir:
+    given = None if flags.run_dir is None else RunDir(flags.run_dir.absolute())
+    if resumed is None:
+        return given or Home.resolve().run(new_run_id())
+    if given not in (None, resumed.run_dir):
+        raise ConfigError([Problem("--run-dir", f"is not the run of --resume, {resumed.run_dir.root}")], what=PROG)
+    return resumed.run_dir

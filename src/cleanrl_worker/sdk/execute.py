@@ -3,12 +3,12 @@
 import json
 import os
 import shutil
-import signal
 import sys
 import traceback
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -17,11 +17,14 @@ import torch
 from cleanrl_worker.sdk import catalog, command
 from cleanrl_worker.sdk.command import Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
+from cleanrl_worker.sdk.stop import on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic import config, envs
-from mosaic.errors import HomeUnusable, IncompatibleSpaces, MosaicError
+from mosaic.errors import ConfigError, EnvironmentFailed, HomeUnusable, IncompatibleSpaces, MosaicError, Problem
 from mosaic.spec import identity
 from mosaic.spec.files import write_atomically
+from mosaic.spec.run_config import TrainRunConfig
+from mosaic.spec.run_dir import RunDir
 
 MINIMUM_FREE_BYTES = 200 * 2**20
 
@@ -32,7 +35,7 @@ def main(algo: str | None = None, argv: Sequence[str] | None = None) -> int:
     if algo is not None:
         words = ["--algo", algo, *words]
     try:
-        if command.print_schema(words):
+        if command.print_schema(words) or command.print_usage(words):
             return 0
         plan = command.resolve(words)
         rehearsal = rehearse(plan, render=plan.flags.dry_run)
@@ -59,17 +62,17 @@ class Rehearsal:
 
 def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
+    _check_run_dir(plan)
     envs.headless_defaults()
     env_id = plan.args.env_id
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
-    env = envs.make(env_id)
-    try:
+    with closing(envs.make(env_id)) as env:
         check_spaces(plan, env)
-        env.reset(seed=plan.args.seed)
-        env.step(env.action_space.sample())
-    finally:
-        env.close()
-    free_bytes = _free_bytes(plan)
+        try:
+            env.reset(seed=plan.args.seed)
+            env.step(env.action_space.sample())
+        except Exception as error:  # A border: whatever somebody else's environment raises.
+            raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
     summary: dict[str, Any] = {
         "algo": plan.algo,
         "module": f"{catalog.PACKAGE}.{plan.algo}",
@@ -82,7 +85,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "observation_space": str(env.observation_space),
         "action_space": str(env.action_space),
         "device": "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu",
-        "disk_free_bytes": free_bytes,
+        "disk_free_bytes": free_bytes(plan.run_dir.root),
         "tensorboard": plan.flags.tensorboard,
         "wandb": "off",
     }
@@ -109,9 +112,6 @@ def carry_out(plan: Plan) -> int:
     """Train; the exit code."""
     run_dir = plan.run_dir
     run_dir.create()
-    if plan.resume_from is None and run_dir.events.exists():
-        raise HomeUnusable(f"{run_dir.root} already holds a run; go on with --resume {run_dir.root}")
-    write_atomically(run_dir.config, json.dumps(config.to_json(plan.run_config), indent=1) + "\n")
     spec = RunSpec(
         run_dir=run_dir,
         algo=plan.algo,
@@ -126,7 +126,9 @@ def carry_out(plan: Plan) -> int:
         sys.stdout.write(f"run directory: {run_dir.root}\n")
         sys.stdout.flush()
         try:
-            with Run(spec) as run, _stop_signals(run):
+            write_start(run_dir, plan.run_config)
+            run = Run(spec)
+            with on_stop_signal(run.stop), run:
                 identity.write_self(run_dir.worker, attempt=run.attempt)
                 plan.algorithm.train(run, plan.args)
         except MosaicError as error:
@@ -137,27 +139,37 @@ def carry_out(plan: Plan) -> int:
     return 0
 
 
-@contextmanager
-def _stop_signals(run: Run) -> Generator[None]:
-    """SIGTERM or Ctrl-C asks the learner to save and end at its next step boundary; a second one ends it at once."""
-
-    def stop(number: int, _: object) -> None:
-        run.stopping = True
-        signal.signal(number, signal.SIG_DFL)
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:
+    """What a run directory begins with."""
     try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        write_atomically(run_dir.config, json.dumps(config.to_json(document), indent=1) + "\n")
+    except OSError as error:
+        raise HomeUnusable(f"{run_dir.config} could not be written: {error}; free some disk") from error
 
 
-def _free_bytes(plan: Plan) -> int:
-    folder = plan.run_dir.root
+def _check_run_dir(plan: Plan) -> None:
+    """A fresh run gets an empty directory; one that is resumed has no other worker."""
+    run_dir = plan.run_dir
+    if plan.flags.resume is None:
+        refuse_used(run_dir)
+    elif run_dir.worker.exists():
+        worker = identity.read(run_dir.worker)
+        if worker.is_alive and worker.pid != os.getpid():
+            message = f"run {run_dir.run_id} is still trained by process {worker.pid}; stop it first"
+            raise ConfigError([Problem("--resume", message)], what=command.PROG)
+
+
+def refuse_used(run_dir: RunDir) -> None:
+    if run_dir.events.exists():
+        message = f"{run_dir.root} already holds a run; go on with --resume {run_dir.root}"
+        raise ConfigError([Problem("--run-dir", message)], what=command.PROG)
+
+
+def free_bytes(folder: Path) -> int:
+    """Room on the disk of a folder that may not be there yet; HomeUnusable if a run could not be written there."""
     while not folder.exists():
         folder = folder.parent
-    if not os.access(folder, os.W_OK):
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise HomeUnusable(f"{folder} cannot be written to; set MOSAIC_HOME to a folder that you can write to")
     free = shutil.disk_usage(folder).free
     if free < MINIMUM_FREE_BYTES:

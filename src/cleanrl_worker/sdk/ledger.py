@@ -1,6 +1,7 @@
 """The manifest of a run, kept current: it lists what is there, and never what is gone."""
 
 from collections.abc import Collection
+from pathlib import Path
 
 from cleanrl_worker.sdk import checkpoint
 from mosaic.errors import HomeUnusable
@@ -21,6 +22,11 @@ class Ledger:
 
     def add(self, artifact: Artifact) -> None:
         self._write(self.content.adding(artifact))
+
+    def add_board(self, folder: Path) -> None:
+        """The TensorBoard folder, wherever `CLEANRL_TENSORBOARD_DIR` may have put it."""
+        inside = folder.resolve().is_relative_to(self._run_dir.root.resolve())
+        self.add(Artifact(kind="tensorboard", path=self._run_dir.relative(folder) if inside else str(folder)))
 
     def list_checkpoints(self, *, without: Collection[int] = ()) -> None:
         """Bring the checkpoints up to date with the disk, but for those about to be removed."""

@@ -14,21 +14,22 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import checkpoint, policy, seeding, tree
+from cleanrl_worker.sdk import checkpoint, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
-from cleanrl_worker.sdk.tensorboard import TensorBoard, markdown_table
+from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
-from mosaic.errors import CheckpointError, HomeUnusable, TrainingFailed
+from mosaic.errors import HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
 from mosaic.spec.events import (
     CheckpointSaved,
     Episode,
     EventBody,
     Heartbeat,
+    Number,
     PolicySaved,
     RunCompleted,
     RunFailed,
@@ -80,7 +81,7 @@ class Run:
         self.generator = np.random.default_rng(spec.args["seed"])
         """The algorithm's own source of randomness; saved with each checkpoint."""
         self.envs: Envs | None = None
-        self._resumed = None if spec.resume_from is None else self._load_checkpoint(spec.resume_from)
+        self._resumed = None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo)
         self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
         self._recent_returns: deque[float] = deque(maxlen=100)
         self._exact = True
@@ -142,7 +143,7 @@ class Run:
                     f"{tag} became {value} at step {self.global_step}; the last good checkpoint is kept:"
                     " resume it with a smaller learning rate"
                 )
-        numbers = {tag: number(float(value)) for tag, value in values.items()}
+        numbers: dict[str, Number] = {tag: number(float(value)) for tag, value in values.items()}
         self.emit(Scalars(global_step=self.global_step, values=numbers))
 
     @property
@@ -221,6 +222,10 @@ class Run:
 
     # What the command line uses.
 
+    def stop(self) -> None:
+        """Ask for the end; safe in a signal handler."""
+        self.stopping = True
+
     def __enter__(self) -> "Run":
         return self
 
@@ -239,25 +244,13 @@ class Run:
 
     # Inner workings.
 
-    def _load_checkpoint(self, folder: Path) -> tuple[checkpoint.Header, tree.Tree]:
-        header, state = checkpoint.load(folder, algo=self.spec.algo)
-        for name in ("env_id", "seed"):
-            if header.args.get(name) != self.spec.args[name]:
-                raise CheckpointError(
-                    f"{folder} was saved with {name} {header.args.get(name)}, not {self.spec.args[name]};"
-                    " start another run for that"
-                )
-        return header, state
-
     def _mirrors(self) -> list[Sink]:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
         if self.spec.tensorboard and not self.spec.options.fastlane_only:
-            override = os.environ.get("CLEANRL_TENSORBOARD_DIR")
-            folder = Path(override) if override else self.run_dir.inside(self.spec.options.tensorboard_dir)
+            folder = board_folder(self.run_dir, self.spec.options.tensorboard_dir)
             table = markdown_table(self.spec.args)
             mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
-            path = str(folder.absolute()) if override else self.run_dir.relative(folder)
-            self._ledger.add(Artifact(kind="tensorboard", path=path))
+            self._ledger.add_board(folder)
         return [*mirrors, *self.spec.extra_sinks]
 
     def _new_manifest(self) -> Manifest:

@@ -13,6 +13,7 @@ TensorBoard then drops what earlier files hold from there on.
 """
 
 import math
+import os
 import socket
 import struct
 import time
@@ -23,6 +24,7 @@ import google_crc32c
 
 from mosaic.errors import HomeUnusable
 from mosaic.spec.events import Episode, Event, Scalars
+from mosaic.spec.run_dir import RunDir
 
 _MASK_DELTA = 0xA282EAD8
 _DT_STRING = 7
@@ -72,6 +74,12 @@ class TensorBoard:
 
     def close(self) -> None:
         self._file.close()
+
+
+def board_folder(run_dir: RunDir, relative: str) -> Path:
+    """Where the files go: `$CLEANRL_TENSORBOARD_DIR`, else a folder of the run."""
+    override = os.environ.get("CLEANRL_TENSORBOARD_DIR")
+    return Path(override).absolute() if override else run_dir.inside(relative)
 
 
 def markdown_table(settings: dict[str, object]) -> str:

@@ -22,7 +22,8 @@ def quick_half_cheetah(cheetah: Any) -> Step:
     import mujoco
     import numpy as np
 
-    advance, accelerations, add, square = mujoco.mj_step, mujoco.mj_rnePostConstraint, np.add.reduce, np.square
+    functions: Any = mujoco  # Compiled, without types.
+    advance, accelerations, add, square = functions.mj_step, functions.mj_rnePostConstraint, np.add.reduce, np.square
     model, data, option = cheetah.model, cheetah.data, cheetah.model.opt
     positions, velocities, controls = data.qpos, data.qvel, data.ctrl
     observed = positions[1:] if cheetah._exclude_current_positions_from_observation else positions

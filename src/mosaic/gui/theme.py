@@ -112,7 +112,7 @@ QPushButton { background: $raised; color: $text; border: 1px solid $line; border
 QPushButton:hover { background: $selected; }
 QPushButton:checked { color: $accent; border-color: $accent; }
 QPushButton:focus { border-color: $accent; }
-QPushButton[chip="true"] { border-radius: 12px; padding: 3px 11px; color: $muted; font-size: 11px; }
+QPushButton[chip="true"] { border-radius: 10px; min-height: 14px; padding: 3px 11px; color: $muted; font-size: 11px; }
 QPushButton[chip="true"]:checked { color: $accent; background: $selected; border-color: $selected; }
 QPushButton[primary="true"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
 QLabel[chip="true"] { background: $raised; color: $muted; border: 1px solid $line; border-radius: 11px;
@@ -127,7 +127,7 @@ QLabel[code="true"] { background: $field; border: 1px solid $line; border-radius
 QLabel[alarm="bad"] { background: $raised; border-left: 3px solid $bad; padding: 9px 12px; color: $text; }
 QLabel[alarm="warn"] { background: $raised; border-left: 3px solid $warn; padding: 9px 12px; color: $text; }
 QFrame[card="true"] { background: $panel; border: 1px solid $line; border-radius: 8px; }
-QWidget[panel="true"], QListView, QTreeView, QScrollArea { background: $panel; border: none; }
+QWidget[panel="true"], QStackedWidget, QListView, QTreeView, QScrollArea { background: $panel; border: none; }
 QListView, QTreeView { outline: none; selection-background-color: $selected; selection-color: $text; }
 QTreeView { alternate-background-color: $raised; color: $text; }
 QTreeView::item { padding: 4px 4px; border: none; }

@@ -28,8 +28,6 @@ def make_launch(home: Home, run_dir: RunDir, record: RunRecord, *, target: str, 
     argv = ["--config", str(worker_config), "--run-dir", str(run_dir.root)]
     if record.resume_from:
         argv += ["--resume", str(run_dir.inside(record.resume_from))]
-    if record.kind == "train":
-        argv += ["--grpc", "--grpc-target", target]
     environment = {name: str(record.cpus) for name in THREAD_VARIABLES}
     environment["MOSAIC_HOME"] = str(home.root)
     environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, record.gpu_ids))

@@ -44,6 +44,8 @@ class _Watched:
     stop_deadline: float | None = None
     release_deadline: float | None = None
     last_progress: float = 0.0
+    news: bool = False
+    """There is progress that the index does not have yet."""
     killed: bool = False
     complaints: list[str] = field(default_factory=list[str])
 
@@ -62,6 +64,8 @@ class Supervisor:
         """Where workers reach the daemon."""
         self.secrets: dict[str, dict[str, str]] = {}
         """Environment of runs that carry keys; in memory only."""
+        self.submitting = threading.Lock()
+        """Held from the look for a client key to the commit: two submits with one key make one run."""
         self._lock = threading.RLock()
         self._watched: dict[str, _Watched] = {}
         self._wake = threading.Event()
@@ -181,6 +185,14 @@ class Supervisor:
                 watched.ingest.poll()
             return watched.ingest
 
+    def wait_for_event(self, record: RunRecord, seq: int, timeout_s: float = 5.0) -> int:
+        """Block until an event of a run is taken in, at most `timeout_s`; the newest one that is."""
+        ingest = self.ingest_of(record)
+        deadline = time.monotonic() + timeout_s
+        while ingest.progress.last_seq < seq and (left := deadline - time.monotonic()) > 0:
+            self.bell.wait(self.bell.rings, min(left, 0.1))
+        return ingest.progress.last_seq
+
     def wake(self) -> None:
         """Something may have changed: look now rather than at the next tick."""
         self._wake.set()
@@ -244,7 +256,9 @@ class Supervisor:
         if started and record.state is RunState.STARTING:
             record = self._move(record, RunState.RUNNING, reason="")
         now = time.monotonic()
-        if changed and (final or now - watched.last_progress >= PROGRESS_INTERVAL_S):
+        watched.news |= changed
+        if watched.news and (final or now - watched.last_progress >= PROGRESS_INTERVAL_S):
+            watched.news = False
             watched.last_progress = now
             record = self._store(replace(record, **vars(ingest.progress)), durable=False)
             self._changed()

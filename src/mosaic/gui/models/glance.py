@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ class Glance:
         body = event.body
         if isinstance(body, RunStarted):
             self._started_at = event.time
-            self._placed = _renamed(self._placed, algo=body.algo, env_id=body.env_id, seed=body.seed)
+            self._placed = replace(self._placed, algo=body.algo, env_id=body.env_id, seed=body.seed)
             if body.resumed_from_step is not None:
                 self._spark = [point for point in self._spark if point[0] <= body.resumed_from_step]
         if len(self._course.history) > before:
@@ -101,12 +102,12 @@ class Glance:
                 self._placed = run_record.read(self.run_dir)
             if identity[0]:
                 found = manifest.read(self.run_dir)
-                self._placed = _renamed(
+                self._placed = replace(
                     self._placed, kind=found.mode, algo=found.algo, env_id=found.env_id, seed=found.seed
                 )
             if identity[1] and not self._placed.label:
                 named = config.loads(self.run_dir.config.read_bytes(), what=str(self.run_dir.config)).get("run_name")
-                self._placed = _renamed(self._placed, label=str(named or ""))
+                self._placed = replace(self._placed, label=str(named or ""))
         except FileNotFoundError:
             self._identity = ()
         except MosaicError as error:
@@ -116,15 +117,16 @@ class Glance:
         course = self._course
         # A state that the daemon wrote holds until a worker says more.
         by_daemon = bool(self._identity and self._identity[2]) and not course.attempt
-        placed = vars(self._placed) | {
-            "state": self._placed.state if by_daemon else state_of(self.run_dir, course),
-            "reason": course.failure or self._placed.reason,
-            "total_timesteps": course.total_timesteps or self._placed.total_timesteps,
-            "attempt": course.attempt,
-            "started_at": self._started_at,
-        }
+        placed = replace(
+            self._placed,
+            state=self._placed.state if by_daemon else state_of(self.run_dir, course),
+            reason=course.failure or self._placed.reason,
+            total_timesteps=course.total_timesteps or self._placed.total_timesteps,
+            attempt=course.attempt,
+            started_at=self._started_at,
+        )
         return RunRecord(
-            **placed,
+            **vars(placed),
             global_step=course.global_step,
             steps_per_s=course.steps_per_s,
             last_return=course.mean_return,
@@ -173,7 +175,3 @@ def _line_start(path: Path, offset: int) -> int:
         file.seek(offset)
         file.readline()
         return file.tell()
-
-
-def _renamed(placed: Placed, **changes: Any) -> Placed:
-    return Placed(**(vars(placed) | changes))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from mosaic.gui.models.batch import LogLine, LogSource
 
 LINE = int(Qt.ItemDataRole.UserRole)
-SOURCES: Sequence[LogSource] = ("stdout", "stderr", "events", "episodes")
+SOURCES: tuple[LogSource, ...] = ("stdout", "stderr", "events", "episodes")
 QUIET: frozenset[LogSource] = frozenset({"episodes"})
 """Sources that are not shown until they are asked for."""
 
@@ -24,6 +24,8 @@ class LogModel(QAbstractListModel):
         self._shown: list[int] = []
         self._sources = frozenset(SOURCES) - QUIET
         self._text = ""
+        self.longest = 0
+        """Characters of the longest line so far."""
 
     @property
     def sources(self) -> frozenset[LogSource]:
@@ -42,6 +44,7 @@ class LogModel(QAbstractListModel):
         """Another run."""
         self.beginResetModel()
         self._lines = list(lines)
+        self._measure(self._lines)
         self._shown = [place for place, line in enumerate(self._lines) if self._fits(line)]
         self.endResetModel()
 
@@ -49,6 +52,7 @@ class LogModel(QAbstractListModel):
         first = len(self._lines)
         fitting = [first + place for place, line in enumerate(lines) if self._fits(line)]
         self._lines += lines
+        self._measure(lines)
         if fitting:
             self.beginInsertRows(_NOWHERE, len(self._shown), len(self._shown) + len(fitting) - 1)
             self._shown += fitting
@@ -58,6 +62,9 @@ class LogModel(QAbstractListModel):
         self._sources = self._sources if sources is None else frozenset(sources)
         self._text = self._text if text is None else text.lower()
         self.reset(self._lines)
+
+    def _measure(self, lines: Sequence[LogLine]) -> None:
+        self.longest = max(self.longest, *(len(line.text) for line in lines), 0)
 
     def _fits(self, line: LogLine) -> bool:
         return line.source in self._sources and (not self._text or self._text in line.text.lower())

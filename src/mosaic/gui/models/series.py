@@ -1,4 +1,4 @@
-"""A curve with all its points, and what is drawn of it: the mean over a window, and at most two points a pixel column."""
+"""A curve with all its points, and what is drawn of it: a mean over a window, and two points a pixel column."""
 
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -56,7 +56,7 @@ class Studio(QObject):
 
     def record(self) -> RunRecord | None:
         """The current run."""
-        return self.runs.get(self.current)
+        return self.runs.get(self.current) if self.current else None
 
     def detail(self) -> Detail | None:
         return self._details.get(self.current)

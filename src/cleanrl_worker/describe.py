@@ -1,0 +1,55 @@
+"""`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import cleanrl_worker
+from cleanrl_worker.sdk import catalog
+from mosaic import config, envs
+from mosaic.errors import MissingExtra
+
+
+def main() -> int:
+    content = {"algorithms": [_algorithm(name) for name in catalog.names()], "families": _families()}
+    sys.stdout.write(json.dumps(content) + "\n")
+    return 0
+
+
+def _algorithm(name: str) -> dict[str, Any]:
+    module = catalog.load(name)
+    summary = (module.__doc__ or "").strip().splitlines()[0]
+    return {
+        "name": name,
+        "summary": summary,
+        "actions": module.ACTIONS,
+        "schema": config.json_schema(module.Args),
+        "docs": _docs(name),
+    }
+
+
+def _docs(name: str) -> str:
+    """The page of an algorithm: shipped inside the package, or in the checkout's docs/."""
+    package = Path(cleanrl_worker.__file__).parent
+    for folder in (package / "docs", package.parent.parent / "docs" / "algorithms"):
+        page = folder / f"{name}.md"
+        if page.exists():
+            return page.read_text()
+    return ""
+
+
+def _families() -> list[dict[str, Any]]:
+    families: list[dict[str, Any]] = []
+    for family in envs.FAMILIES:
+        entry: dict[str, Any] = {"name": family.name, "extra": family.extra or "", "installed": True, "advice": ""}
+        try:
+            entry["environments"] = [{"env_id": env_id, "actions": ""} for env_id in envs.list_ids(family.name)]
+        except MissingExtra as error:
+            entry |= {"installed": False, "advice": str(error), "environments": []}
+        families.append(entry)
+    return families
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

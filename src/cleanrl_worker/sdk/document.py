@@ -1,0 +1,68 @@
+"""Config files of the worker: a run config, or the bare worker config inside one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from cleanrl_worker.sdk import catalog
+from mosaic import config
+from mosaic.errors import ConfigError, Problem
+from mosaic.spec import run_config
+from mosaic.spec.run_config import Artifacts, Environment, Metadata, TrainRunConfig, Worker, WorkerConfig
+
+OUTSIDE = ("env_id", "total_timesteps", "seed")
+"""Settings of an algorithm that stand beside `algo_params` in the JSON."""
+
+
+def read_document(path: Path) -> TrainRunConfig:
+    """A run config, or a bare worker config made into one; all that is wrong with it in one error."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ConfigError([Problem("", f"cannot be read: {error.strerror}")], what=str(path)) from error
+    data, _ = run_config.take_secrets(config.loads(text, what=str(path)))
+    bare = "metadata" not in data and "environment" not in data
+    document, problems = None, dict[str, Problem]()
+    try:
+        document = around(run_config.parse_worker(data)) if bare else run_config.parse(data)
+    except ConfigError as error:
+        problems = {problem.path: problem for problem in error.problems}
+    worker = data if bare else _descend(data, "metadata", "worker", "config")
+    for problem in _problems_of_settings(worker):
+        place = f"{'' if bare else 'metadata.worker.config.'}{problem.path}"
+        problems.setdefault(place, Problem(place, problem.message))
+    if document is None or problems:
+        raise ConfigError(problems.values(), what=str(path))
+    return document
+
+
+def _problems_of_settings(worker: Any) -> Iterator[Problem]:
+    """Broken rules of the algorithm, also where the rest of the document is broken too."""
+    match worker:
+        case {"algo": str(algo), "extras": {"algo_params": dict(settings)}} if algo in catalog.names():
+            outside = {name: worker[name] for name in OUTSIDE if name in worker}
+            for name in OUTSIDE:
+                if name in settings:
+                    yield Problem(f"extras.algo_params.{name}", f"stands beside extras, as '{name}'")
+            try:
+                config.from_json(catalog.load(algo).Args, settings | outside)
+            except ConfigError as error:
+                for problem in error.problems:
+                    inside = "" if problem.path in OUTSIDE else "extras.algo_params."
+                    yield Problem((inside + problem.path).rstrip("."), problem.message)
+        case _:
+            return
+
+
+def _descend(data: object, *keys: str) -> object:
+    for key in keys:
+        data = cast("dict[str, object]", data).get(key) if isinstance(data, dict) else None
+    return data
+
+
+def around(worker: WorkerConfig) -> TrainRunConfig:
+    return TrainRunConfig(
+        environment=Environment(env_id=worker.env_id),
+        artifacts=Artifacts(),
+        metadata=Metadata(worker=Worker(config=worker)),
+    )

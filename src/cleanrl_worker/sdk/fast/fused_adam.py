@@ -1,0 +1,51 @@
+"""Adam in one pass of torch's fused kernel: half the time of `Adam` for vectors of some ten thousand numbers or more."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.optim.adam import adam
+
+from cleanrl_worker.sdk.fast.flat import FlatParameters
+
+
+class FusedAdam:
+    """`torch.optim.Adam` without weight decay on one flat vector, without the optimiser's bookkeeping."""
+
+    def __init__(self, flat: FlatParameters, *, eps: float = 1e-8, betas: tuple[float, float] = (0.9, 0.999)) -> None:
+        self._eps = eps
+        self._beta1, self._beta2 = betas
+        self._values, self._gradient = torch.from_numpy(flat.values), torch.from_numpy(flat.gradient)
+        self._state = {
+            "steps": torch.zeros(()),
+            "exp_avg": torch.zeros_like(self._values),
+            "exp_avg_sq": torch.zeros_like(self._values),
+        }
+
+    def step(self, learning_rate: float) -> None:
+        """Move the values against the flat gradient."""
+        adam(
+            [self._values],
+            [self._gradient],
+            [self._state["exp_avg"]],
+            [self._state["exp_avg_sq"]],
+            [],
+            [self._state["steps"]],
+            fused=True,
+            amsgrad=False,
+            beta1=self._beta1,
+            beta2=self._beta2,
+            lr=learning_rate,
+            weight_decay=0.0,
+            eps=self._eps,
+            maximize=False,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """A copy of all that `load` needs to go on bit for bit."""
+        return {name: tensor.numpy().copy() for name, tensor in self._state.items()}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state()` of a network with as many parameters."""
+        for name, tensor in self._state.items():
+            tensor.copy_(torch.as_tensor(state[name]).reshape(tensor.shape))

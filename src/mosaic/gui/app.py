@@ -1,0 +1,114 @@
+"""The application: flags, fonts, theme, the reader of the home, the window, and the event loop."""
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtWidgets import QApplication
+
+from mosaic import config
+from mosaic.errors import MosaicError
+from mosaic.gui.assets import load_fonts, text_font
+from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.source import RunFolders
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.theme import Scheme, Theme
+from mosaic.gui.window import Window
+from mosaic.log import get_logger
+from mosaic.spec.run_dir import Home
+
+SWITCH_INTERVAL_S = 0.001
+"""The reader thread decodes for tens of milliseconds; with Python's 5 ms each paint would wait that long for it."""
+EXAMPLE = ("train", "ppo", "--env-id", "CartPole-v1", "--total-timesteps", "500000")
+
+log = get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuiFlags:
+    """Open the window on the runs of this home ($MOSAIC_HOME, else the user-data folder)."""
+
+    theme: Literal["last", "dark", "light"] = "last"
+    """Colours; "last" is what the window was closed with, dark the first time."""
+
+
+@dataclass
+class Opened:
+    """A window with all that keeps it alive."""
+
+    window: Window
+    studio: Studio
+    feed: Feed
+    theme: Theme
+
+    def close(self) -> None:
+        self.window.close()
+        self.feed.stop()
+
+
+def main(argv: Sequence[str]) -> int:
+    try:
+        flags = config.from_flags(GuiFlags, argv, prog="mosaic gui")
+        home = Home.resolve()
+    except MosaicError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    application = make_application()
+    opened = open_window(application, home, theme=flags.theme)
+    opened.window.show()
+    opened.feed.start()
+    sys.excepthook = _excepthook(opened.studio)
+    # The handler runs as soon as the interpreter does, which the refresh timer makes four times a second.
+    signal.signal(signal.SIGINT, lambda *_: QTimer.singleShot(0, opened.window.close))
+    code = application.exec()
+    opened.close()
+    return code
+
+
+def make_application() -> QApplication:
+    """The one application of this process."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    application = QApplication(["mosaic"])
+    application.setApplicationName("MOSAIC")
+    load_fonts()
+    application.setFont(text_font())
+    return application
+
+
+def open_window(application: QApplication, home: Home, *, theme: Literal["last", "dark", "light"] = "last") -> Opened:
+    """Everything but the event loop; `feed.start()` begins to read."""
+    settings = QSettings(str(home.root / "gui.ini"), QSettings.Format.IniFormat)
+    remembered: Scheme = "light" if settings.value("scheme") == "light" else "dark"
+    look = Theme(application, remembered if theme == "last" else theme)
+    feed = Feed(RunFolders(home))
+    studio = Studio(home, feed)
+    window = Window(studio, look, settings, example=example_command(home))
+    return Opened(window, studio, feed, look)
+
+
+def example_command(home: Home) -> str:
+    """A first run in this very home, whatever the terminal's environment is."""
+    beside = Path(sys.executable).with_name("mosaic")
+    found = shutil.which("mosaic")
+    program = "mosaic" if found and Path(found).resolve() == beside.resolve() else str(beside)
+    prefix = [f"MOSAIC_HOME={shlex.quote(str(home.root))}"] if os.environ.get("MOSAIC_HOME") else []
+    return " ".join([*prefix, shlex.quote(program), *EXAMPLE])
+
+
+def _excepthook(studio: Studio) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
+    """An error in a slot is logged and shown; the window lives on."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        log.error("gui.error", exc_info=(kind, error, trace))
+        studio.noticed.emit(Notice(f"an error in the window: {error}"))
+
+    return hook

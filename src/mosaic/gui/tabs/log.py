@@ -1,0 +1,55 @@
+"""The Log tab: what the current run printed and what its events say, as it happens."""
+
+from functools import partial
+
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from mosaic.gui.assets import keep_icon
+from mosaic.gui.models.batch import LogSource
+from mosaic.gui.models.log_model import SOURCES
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.log_view import LogView
+from mosaic.gui.widgets.parts import chip_button, label, row, search_field
+
+
+class LogTab(QWidget):
+    """Chips choose the sources, a field the text, a button whether the end is followed."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio = studio
+        self.view = LogView(studio.log, theme)
+        self._name = label("", "faint")
+        chips = [
+            chip_button(source, checked=source in studio.log.sources, toggled=partial(self._show_source, source))
+            for source in SOURCES
+        ]
+        self._search = search_field(theme, "Filter lines…", lambda text: studio.log.filter(text=text))
+        self._search.setMaximumWidth(240)
+        self.follow = QPushButton("Follow")
+        self.follow.setCheckable(True)
+        self.follow.setChecked(True)
+        self.follow.setToolTip("Keep the newest line in view")
+        keep_icon(theme, "arrow-down-to-line", self.follow.setIcon)
+        self.follow.toggled.connect(self._follow)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row(*chips, self._name, 1, self._search, self.follow, spacing=6, margins=(12, 8, 12, 6)))
+        layout.addWidget(self.view, 1)
+        studio.selection_changed.connect(self._show_name)
+        studio.runs_changed.connect(self._show_name)
+
+    def _show_source(self, source: LogSource, shown: bool) -> None:
+        before = self._studio.log.sources
+        self._studio.log.filter(sources=[each for each in SOURCES if (shown if each == source else each in before)])
+
+    def _follow(self, follows: bool) -> None:
+        self.view.follows = follows
+        self.view.to_end()
+
+    def _show_name(self) -> None:
+        record = self._studio.record()
+        self._name.setText(name_of(record) if record else "")

@@ -1,0 +1,74 @@
+"""Small parts that several views share: labels and buttons by their role in the style sheet, and lines of them."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+
+from mosaic.gui.assets import keep_icon
+from mosaic.gui.theme import Theme
+
+LabelRole: TypeAlias = Literal["chip", "heading", "title", "section", "muted", "faint", "code"]
+
+
+def label(text: str, role: LabelRole, *, selectable: bool = False) -> QLabel:
+    made = QLabel(text)
+    made.setProperty(role, True)
+    if selectable:
+        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return made
+
+
+def icon_label(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QLabel:
+    made = QLabel()
+    made.setFixedSize(size, size)
+    keep_icon(theme, name, lambda icon: made.setPixmap(icon.pixmap(size, size)), token)
+    return made
+
+
+def search_field(theme: Theme, placeholder: str, changed: Callable[[str], None]) -> QLineEdit:
+    made = QLineEdit()
+    made.setPlaceholderText(placeholder)
+    made.setClearButtonEnabled(True)
+    made.setAccessibleName(placeholder)
+    action = made.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition)
+    keep_icon(theme, "search", action.setIcon)
+    made.textChanged.connect(changed)
+    return made
+
+
+def chip_button(text: str, *, checked: bool, toggled: Callable[[bool], None]) -> QPushButton:
+    made = QPushButton(text)
+    made.setProperty("chip", True)
+    made.setCheckable(True)
+    made.setChecked(checked)
+    made.toggled.connect(toggled)
+    return made
+
+
+def copy_button(theme: Theme, text: str, content: Callable[[], str]) -> QPushButton:
+    """Puts something on the clipboard, and shows that it did."""
+    made = QPushButton(text)
+    keep_icon(theme, "copy", made.setIcon)
+
+    def copy() -> None:
+        QGuiApplication.clipboard().setText(content())
+        made.setText("Copied")
+
+    made.clicked.connect(copy)
+    return made
+
+
+def row(*widgets: QWidget | int, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
+    """Widgets in a line; a number is a stretch."""
+    made = QHBoxLayout()
+    made.setSpacing(spacing)
+    made.setContentsMargins(*margins)
+    for widget in widgets:
+        if isinstance(widget, int):
+            made.addStretch(widget)
+        else:
+            made.addWidget(widget)
+    return made

@@ -1,0 +1,61 @@
+"""`python -m mosaic.trainer`: the daemon in the foreground."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
+
+from mosaic import config, log
+from mosaic.errors import MosaicError
+from mosaic.spec.run_dir import Home
+from mosaic.trainer.daemon import Settings, serve
+from mosaic.trainer.supervisor import Patience
+
+
+@dataclass(frozen=True, kw_only=True)
+class DaemonFlags:
+    """The trainer daemon."""
+
+    listen: str | None = None
+    """HOST:PORT beside the unix socket; always with the token of daemon.token."""
+    certificate: Path | None = None
+    """TLS certificate (PEM), needed beyond loopback."""
+    key: Path | None = None
+    """Its private key (PEM)."""
+    cpus: Annotated[int, Ge(1)] | None = None
+    """CPU slots; by default the cores of this machine."""
+    warm: bool = True
+    """Keep a pre-imported worker ready, so that runs start at once."""
+    stop_s: Annotated[float, Ge(0)] = 30.0
+    """Seconds that a cancelled worker has for its last checkpoint."""
+    pause_s: Annotated[float, Ge(0)] = 60.0
+    """Seconds after which a paused run gives its resources back."""
+    log_file: Path | None = None
+    """Log there as JSON lines instead of on stderr."""
+
+
+def main() -> int:
+    try:
+        flags = config.from_flags(DaemonFlags, sys.argv[1:], prog="mosaic daemon")
+        log.configure(file=flags.log_file)
+        serve(
+            Settings(
+                home=Home.resolve(),
+                listen=flags.listen,
+                certificate=flags.certificate,
+                key=flags.key,
+                cpus=flags.cpus,
+                patience=Patience(stop_s=flags.stop_s, pause_s=flags.pause_s),
+                warm=flags.warm,
+            )
+        )
+    except MosaicError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+"""Algorithms and environments, as a worker process describes them; cached by the digest of the sources.
+
+The daemon never imports torch or gymnasium: `python -m cleanrl_worker.describe` does, once, and prints JSON.
+"""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from mosaic import config
+from mosaic.errors import MosaicError, UnknownAlgorithm
+from mosaic.log import get_logger
+from mosaic.spec.files import write_atomically
+from mosaic.spec.run_dir import Home
+
+DESCRIBE = "cleanrl_worker.describe"
+DESCRIBE_TIMEOUT_S = 120.0
+WATCHED_PACKAGES = ("gymnasium", "ale-py", "mujoco", "box2d", "minigrid", "envpool", "mosaic-rl")
+
+log = get_logger()
+
+
+class CatalogUnavailable(MosaicError):
+    """The describing process failed."""
+
+
+class Catalog:
+    """What there is to train, and where."""
+
+    def __init__(self, home: Home) -> None:
+        self._path = home.trainer / "catalog.json"
+        self._lock = threading.Lock()
+        self._digest = ""
+        self._content: dict[str, Any] = {}
+        self._classes: dict[str, type[Any]] = {}
+
+    def content(self) -> dict[str, Any]:
+        """{"algorithms": [...], "families": [...]}, made anew when a source or a package changed."""
+        with self._lock:
+            digest = sources_digest()
+            if digest != self._digest:
+                self._content = self._stored(digest) or self._describe(digest)
+                self._digest = digest
+                self._classes = {}
+            return self._content
+
+    def settings_of(self, algo: str) -> type[Any]:
+        """A config class made from the algorithm's schema: the same rules as in the worker."""
+        content = self.content()
+        schemas = {item["name"]: item["schema"] for item in content["algorithms"]}
+        if algo not in schemas:
+            import difflib
+
+            near = difflib.get_close_matches(algo, schemas, n=3)
+            raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(schemas))}")
+        if algo not in self._classes:
+            self._classes[algo] = config.class_from_schema(schemas[algo], name=algo)
+        return self._classes[algo]
+
+    def _stored(self, digest: str) -> dict[str, Any] | None:
+        try:
+            stored = json.loads(self._path.read_bytes())
+            return stored["content"] if stored["digest"] == digest else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _describe(self, digest: str) -> dict[str, Any]:
+        log.info("catalog.describe")
+        done = subprocess.run(
+            [sys.executable, "-m", DESCRIBE], capture_output=True, timeout=DESCRIBE_TIMEOUT_S, check=False
+        )
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise CatalogUnavailable(f"the worker could not describe itself: {said[-1] if said else done.returncode}")
+        content: dict[str, Any] = json.loads(done.stdout)
+        write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
+        return content
+
+
+def sources_digest() -> str:
+    """Changes when an algorithm, an environment family, their docs or a package that provides environments changes."""
+    state = hashlib.sha256()
+    for package in ("cleanrl_worker", "mosaic.envs"):
+        spec = importlib.util.find_spec(package)
+        folder = Path(next(iter(spec.submodule_search_locations or []))) if spec else Path()
+        docs = folder.parent.parent / "docs" / "algorithms"
+        for path in sorted([*folder.rglob("*.py"), *docs.glob("*.md")]):
+            stat = path.stat()
+            state.update(f"{path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
+    for name in WATCHED_PACKAGES:
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            version = "absent"
+        state.update(f"{name}={version}\n".encode())
+    return state.hexdigest()

@@ -1,0 +1,223 @@
+"""The gRPC service: requests in, records out. Every error a client sees has a status and a sentence."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from mosaic import __version__, config
+from mosaic.errors import (
+    CheckpointError,
+    ConfigError,
+    InvalidTransition,
+    MosaicError,
+    Problem,
+    RunNotFound,
+    UnknownName,
+    UnsafePath,
+)
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.codec import to_message
+from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
+from mosaic.spec import manifest
+from mosaic.spec.identity import ProcessIdentity
+from mosaic.spec.run_dir import RunDir
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL, RunState
+from mosaic.trainer import streams, submit, validate
+from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.health import Health
+from mosaic.trainer.supervisor import Supervisor
+
+CHUNK_BYTES = 256 * 1024
+MAX_PAGE = 1000
+MAX_CONFIG_BYTES = 1024 * 1024
+
+STATUS: dict[type[MosaicError], grpc.StatusCode] = {
+    ConfigError: grpc.StatusCode.INVALID_ARGUMENT,
+    UnsafePath: grpc.StatusCode.INVALID_ARGUMENT,
+    RunNotFound: grpc.StatusCode.NOT_FOUND,
+    UnknownName: grpc.StatusCode.INVALID_ARGUMENT,
+    InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
+    CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
+}
+
+
+class TrainerService(TrainerServicer):
+    """One method per rpc; the work is the supervisor's."""
+
+    def __init__(self, supervisor: Supervisor, catalog: Catalog, health: Health) -> None:
+        self._supervisor = supervisor
+        self._catalog = catalog
+        self._health = health
+        self._store = supervisor.store
+        self._home = supervisor.home
+
+    def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
+        with self._supervisor.submitting:
+            if request.client_key and (known := self._store.by_key(request.client_key)):
+                return pb.SubmitRunReply(runs=map(to_message, known), known=True)
+            accepted = submit.check(
+                _document(request.config_json),
+                seeds=list(request.seeds),
+                client_key=request.client_key,
+                priority=request.priority,
+                slots=self._supervisor.slots,
+                settings_of=self._catalog.settings_of,
+            )
+            records = submit.write(self._home, accepted)
+            for item in accepted:
+                if item.secrets:
+                    self._supervisor.secrets[item.record.run_id] = dict(item.secrets)
+            return pb.SubmitRunReply(runs=map(to_message, self._supervisor.add(records)))
+
+    def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
+        return validate.validate(_document(request.config_json), self._catalog)
+
+    def CancelRun(self, request: pb.RunId, context: Any) -> pb.Run:
+        return to_message(self._supervisor.cancel(request.run_id))
+
+    def PauseRun(self, request: pb.RunId, context: Any) -> pb.Run:
+        return to_message(self._supervisor.pause(request.run_id))
+
+    def ContinueRun(self, request: pb.RunId, context: Any) -> pb.Run:
+        return to_message(self._supervisor.go_on(request.run_id))
+
+    def ResumeRun(self, request: pb.ResumeRunRequest, context: Any) -> pb.Run:
+        return to_message(self._supervisor.resume(request.run_id, request.from_step))
+
+    def GetRun(self, request: pb.RunId, context: Any) -> pb.Run:
+        return to_message(self._supervisor.get(request.run_id))
+
+    def ListRuns(self, request: pb.ListRunsRequest, context: Any) -> pb.ListRunsReply:
+        unknown = [state for state in request.states if state not in set(RunState)]
+        if unknown:
+            raise ConfigError([Problem("states", f"'{unknown[0]}' is none of {', '.join(RunState)}")], what="ListRuns")
+        size = min(request.page_size or 100, MAX_PAGE)
+        page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
+        return pb.ListRunsReply(runs=map(to_message, page.runs), next_page_token=page.next_token, total=page.total)
+
+    def DeleteRun(self, request: pb.RunId, context: Any) -> pb.Empty:
+        self._supervisor.delete(request.run_id)
+        return pb.Empty()
+
+    def SetLabel(self, request: pb.SetLabelRequest, context: Any) -> pb.Run:
+        changes = {name: getattr(request, name) for name in ("label", "notes", "priority") if request.HasField(name)}
+        return to_message(self._supervisor.set_label(request.run_id, **changes))
+
+    def WatchRuns(self, request: pb.WatchRunsRequest, context: Any) -> Iterator[pb.Run]:
+        return streams.runs(self._store, self._supervisor.bell, request.after_revision, context)
+
+    def WatchEvents(self, request: pb.WatchEventsRequest, context: Any) -> Iterator[pb.EventLine]:
+        record = self._supervisor.get(request.run_id)
+        return streams.events(self._supervisor, self._dir(record), request.after_seq, context)
+
+    def GetMetrics(self, request: pb.GetMetricsRequest, context: Any) -> pb.GetMetricsReply:
+        metrics = self._supervisor.ingest_of(self._supervisor.get(request.run_id)).metrics
+        series: list[pb.Series] = []
+        for tag in request.tags or metrics.tags:
+            rows, total = metrics.read(tag, min_step=request.min_step, max_step=request.max_step, points=request.points)
+            if total:
+                steps = rows[:, 0].astype("u8").tolist()
+                series.append(
+                    pb.Series(tag=tag, steps=steps, values=rows[:, 1].tolist(), times=rows[:, 2].tolist(), total=total)
+                )
+        return pb.GetMetricsReply(series=series)
+
+    def ListTags(self, request: pb.RunId, context: Any) -> pb.ListTagsReply:
+        return pb.ListTagsReply(tags=self._supervisor.ingest_of(self._supervisor.get(request.run_id)).metrics.tags)
+
+    def StreamLogs(self, request: pb.StreamLogsRequest, context: Any) -> Iterator[pb.LogChunk]:
+        run_dir = self._dir(self._supervisor.get(request.run_id))
+        paths = {"stdout": run_dir.stdout, "stderr": run_dir.stderr, "": run_dir.stdout}
+        if request.stream not in paths:
+            raise ConfigError(
+                [Problem("stream", f"'{request.stream}' is neither stdout nor stderr")], what="StreamLogs"
+            )
+        return streams.log(self._supervisor, run_dir, paths[request.stream], request.offset, request.follow, context)
+
+    def ListArtifacts(self, request: pb.RunId, context: Any) -> pb.ListArtifactsReply:
+        run_dir = self._dir(self._supervisor.get(request.run_id))
+        found = manifest.read(run_dir).artifacts if run_dir.manifest.exists() else ()
+        there: list[pb.Artifact] = []
+        for artifact in found:
+            path = run_dir.root / artifact.path
+            if path.exists():
+                size = path.stat().st_size if path.is_file() else 0
+                message = pb.Artifact(kind=artifact.kind, path=artifact.path, label=artifact.label, bytes=size)
+                if artifact.global_step is not None:
+                    message.global_step = artifact.global_step
+                there.append(message)
+        return pb.ListArtifactsReply(artifacts=there)
+
+    def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
+        path = self._dir(self._supervisor.get(request.run_id)).inside(request.path)
+        if not path.is_file():
+            raise UnsafePath(f"'{request.path}' is not a file of run {request.run_id}; ListArtifacts lists them")
+        return _chunks(path)
+
+    def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:
+        described: list[dict[str, Any]] = self._catalog.content()["algorithms"]
+        algorithms = [
+            pb.Algorithm(
+                name=item["name"],
+                summary=item["summary"],
+                actions=item["actions"],
+                schema_json=json.dumps(item["schema"]).encode(),
+                docs=item["docs"],
+            )
+            for item in described
+        ]
+        return pb.ListAlgorithmsReply(algorithms=algorithms)
+
+    def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
+        families = [
+            pb.EnvironmentFamily(**family | {"environments": [pb.EnvironmentInfo(**e) for e in family["environments"]]})
+            for family in self._catalog.content()["families"]
+        ]
+        return pb.ListEnvironmentsReply(families=families)
+
+    def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: Any) -> pb.RegisterWorkerReply:
+        record = self._supervisor.get(request.run_id)
+        who = config.from_json_text(ProcessIdentity, request.identity_json, what="identity_json")
+        # A worker of an attempt before the newest one must not go on beside it.
+        accepted = record.state not in TERMINAL and who.attempt >= record.attempt
+        return pb.RegisterWorkerReply(last_seq=self._supervisor.ingest_of(record).progress.last_seq, accepted=accepted)
+
+    def PublishEvents(
+        self, request_iterator: Iterator[pb.PublishEventsRequest], context: Any
+    ) -> Iterator[pb.PublishEventsReply]:
+        """The worker's spool lies in our own home: a batch is the news that there is something to read in it."""
+        for request in request_iterator:
+            record = self._supervisor.get(request.run_id)
+            self._supervisor.wake()
+            if request.events:
+                wanted = request.events[-1].seq
+                yield pb.PublishEventsReply(acknowledged_seq=self._supervisor.wait_for_event(record, wanted))
+
+    def GetHealth(self, request: pb.Empty, context: Any) -> pb.Health:
+        health = self._health.look()
+        health.version = __version__
+        return health
+
+    def Shutdown(self, request: pb.Empty, context: Any) -> pb.Empty:
+        self._health.ask_to_end()
+        return pb.Empty()
+
+    def _dir(self, record: RunRecord) -> RunDir:
+        return self._home.run(record.run_id)
+
+
+def _document(data: bytes) -> config.JsonObject:
+    if len(data) > MAX_CONFIG_BYTES:
+        problem = Problem("config_json", f"{len(data):,} bytes; at most {MAX_CONFIG_BYTES:,} are taken")
+        raise ConfigError([problem], what="run config")
+    return config.loads(data, what="run config")
+
+
+def _chunks(path: Path) -> Iterator[pb.FileChunk]:
+    with path.open("rb") as file:
+        while data := file.read(CHUNK_BYTES):
+            yield pb.FileChunk(data=data)

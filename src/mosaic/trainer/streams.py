@@ -1,0 +1,82 @@
+"""What watchers receive: each reads from disk at its own pace and waits for the bell, so none holds up another."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.codec import to_message
+from mosaic.spec.run_dir import RunDir
+from mosaic.spec.states import TERMINAL
+from mosaic.trainer.bell import Bell
+from mosaic.trainer.store import Store
+from mosaic.trainer.supervisor import Supervisor
+
+WAIT_S = 1.0
+CHUNK_BYTES = 256 * 1024
+SEQ_AT = len(b'{"v":1,"seq":')
+
+
+def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterator[pb.Run]:
+    """Every run that changed after a revision, then every change; of changes in quick succession only the last."""
+    revision = after_revision
+    while context.is_active() and not bell.closed:
+        heard = bell.rings
+        changed = store.changed_since(revision)
+        for record in changed:
+            revision = record.revision
+            yield to_message(record)
+        if not changed:
+            bell.wait(heard, WAIT_S)
+
+
+def events(supervisor: Supervisor, run_dir: RunDir, after_seq: int, context: Any) -> Iterator[pb.EventLine]:
+    """The lines of the spool behind a sequence number, until the run has ended and all are out."""
+    bell = supervisor.bell
+    offset = 0
+    while context.is_active() and not bell.closed:
+        heard = bell.rings
+        ended = supervisor.get(run_dir.run_id).state in TERMINAL
+        data = _read(run_dir.events, offset)
+        whole = data[: data.rfind(b"\n") + 1]
+        offset += len(whole)
+        for line in whole.splitlines():
+            seq = int(line[SEQ_AT:].split(b",", 1)[0])
+            if seq > after_seq:
+                yield pb.EventLine(seq=seq, json=line)
+        if not whole and ended:
+            return
+        if not whole:
+            bell.wait(heard, WAIT_S)
+
+
+def log(
+    supervisor: Supervisor, run_dir: RunDir, path: Path, offset: int, follow: bool, context: Any
+) -> Iterator[pb.LogChunk]:
+    """A log file from an offset on; negative counts from its end."""
+    bell = supervisor.bell
+    if offset < 0:
+        offset = max(0, (path.stat().st_size if path.exists() else 0) + offset)
+    while context.is_active() and not bell.closed:
+        heard = bell.rings
+        ended = supervisor.get(run_dir.run_id).state in TERMINAL
+        data = _read(path, offset)
+        offset += len(data)
+        if data:
+            yield pb.LogChunk(data=data, next_offset=offset)
+        elif ended or not follow:
+            return
+        else:
+            bell.wait(heard, WAIT_S)
+
+
+def _read(path: Path, offset: int) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return b""
+    try:
+        return os.pread(descriptor, CHUNK_BYTES, offset)
+    finally:
+        os.close(descriptor)

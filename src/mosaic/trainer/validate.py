@@ -1,0 +1,50 @@
+"""ValidateRun: a dry run through the real worker entry point, in a process of its own."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mosaic.config import JsonObject
+from mosaic.errors import ConfigError, MosaicError
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec import run_config
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.workers import WORKERS
+
+TIMEOUT_S = 60.0
+
+
+def validate(document: JsonObject, catalog: Catalog) -> pb.ValidateRunReply:
+    """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
+    try:
+        clean, _ = run_config.take_secrets(document)
+        parsed = run_config.parse(clean)
+        kind = parsed.metadata.worker.config.extras.mode
+        if kind == "train":
+            catalog.settings_of(parsed.metadata.worker.config.algo)
+        module = WORKERS[kind].module
+    except ConfigError as error:
+        problems = [pb.ConfigProblem(path=problem.path, message=problem.message) for problem in error.problems]
+        return pb.ValidateRunReply(output=str(error), problems=problems)
+    except (MosaicError, KeyError) as error:
+        return pb.ValidateRunReply(output=str(error), problems=[pb.ConfigProblem(path="", message=str(error))])
+    with tempfile.TemporaryDirectory(prefix="mosaic-dry-run-") as name:
+        file = Path(name) / "config.json"
+        file.write_text(json.dumps(clean))
+        run_dir = Home(Path(name)).run(new_run_id())
+        command = [sys.executable, "-m", module, "--config", str(file), "--dry-run", "--emit-summary"]
+        command += ["--run-dir", str(run_dir.root)]
+        try:
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False, cwd=name
+            )
+        except subprocess.TimeoutExpired as error:
+            said = (error.output or b"").decode(errors="replace")
+            return pb.ValidateRunReply(output=f"{said}\nthe dry run did not end within {TIMEOUT_S:.0f} s")
+    output = done.stdout.decode(errors="replace")
+    last = output.strip().rpartition("\n")[2]
+    summary = last.encode() if done.returncode == 0 and last.startswith("{") else b""
+    return pb.ValidateRunReply(ok=done.returncode == 0, output=output, summary_json=summary)
