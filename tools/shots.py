@@ -1,56 +1,132 @@
 """Screenshots of the window for the docs, from real short runs: `make shots` writes docs/pictures/*.png."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ.setdefault("QT_SCALE_FACTOR", "1")
-os.environ.setdefault("QT_FONT_DPI", "96")
-
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
-from mosaic.gui.tabs.log import LogTab
+from mosaic.gui.theme import Scheme
+from mosaic.spec import identity
 from mosaic.spec.run_dir import Home
+from mosaic.spec.run_list import all_runs
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 MOSAIC = Path(sys.executable).with_name("mosaic")
 LARGE, SMALL = QSize(1600, 960), QSize(1280, 720)
-FINISHED = (
-    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=150000", "--seed=1"),
-    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=150000", "--seed=2"),
-    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=150000", "--seed=3", "--learning-rate=0.001"),
+TRAINED = (
     ("dqn", "--env-id=CartPole-v1", "--total-timesteps=30000", "--seed=1"),
+    ("ppo", "--env-id=Acrobot-v1", "--total-timesteps=150000", "--seed=1"),
+    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seed=1"),
+    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seed=2"),
+    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seed=3"),
 )
-FAILING = ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30")
-LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=5000000", "--seed=1")
-LIVE_STEPS = 60_000
+FAILING = ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--seed=4")
+LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=2000000", "--seed=1")
+LIVE_STEPS = 100_000
 TIMEOUT_S = 120.0
+SETTLE_S = 2.0
+SCHEMES: Sequence[Scheme] = ("dark", "light")
 
 
 def main() -> int:
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96"}
     PICTURES.mkdir(parents=True, exist_ok=True)
     application = app.make_application()
-    with tempfile.TemporaryDirectory(prefix="mosaic-shots-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
         os.environ["MOSAIC_HOME"] = folder
-        home = Home(Path(folder))
-        empty = app.open_window(application, home, theme="dark")
-        _settle(application, empty)
-        _grab(empty, "empty-dark", SMALL, application)
-        empty.close()
-        for flags in (*FINISHED, FAILING):
+        home = Home.resolve()
+        with_window(application, home, take_empty)
+        for flags in (*TRAINED, FAILING):
             print("training", *flags, flush=True)
-            subprocess.run([MOSAIC, "train", *flags], check=flags is not FAILING, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        live = subprocess.Popen([MOSAIC, "train", *LIVE], stdout=subprocess.DEVNULL)
+            train(flags).wait()
+        live = train(LIVE)
         try:
-            _take(application, home)
+            with_window(application, home, take)
         finally:
-            live.terminate()
+            stop_workers(home)
             live.wait()
     return 0
+
+
+def train(flags: Sequence[str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([MOSAIC, "train", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def stop_workers(home: Home) -> None:
+    """Ask what still trains to save and stop: a worker outlives the command that started it."""
+    for run_dir in all_runs(home):
+        worker = identity.read(run_dir.worker)
+        if worker.is_alive:
+            os.kill(worker.pid, signal.SIGTERM)
+
+
+def with_window(application: QApplication, home: Home, act: Callable[[QApplication, app.Opened], None]) -> None:
+    opened = app.open_window(application, home, theme="dark")
+    opened.window.show()
+    opened.feed.start()
+    try:
+        act(application, opened)
+    finally:
+        opened.close()
+
+
+def take_empty(application: QApplication, opened: app.Opened) -> None:
+    shoot(application, opened, "empty-dark", SMALL)
+
+
+def take(application: QApplication, opened: app.Opened) -> None:
+    window, records = opened.window, opened.studio.runs.records
+
+    def ids(env_id: str) -> list[str]:
+        return [run.run_id for run in records() if run.env_id == env_id and run.algo == "ppo" and not run.reason]
+
+    wait(application, lambda: any(run.env_id == "LunarLander-v3" and run.global_step > LIVE_STEPS for run in records()))
+    window.runs.select(ids("CartPole-v1"))
+    for scheme in SCHEMES:
+        opened.theme.use(scheme)
+        shoot(application, opened, f"studio-{scheme}", LARGE)
+        shoot(application, opened, f"studio-{scheme}-1280", SMALL)
+    opened.theme.use("dark")
+    window.runs.select(ids("LunarLander-v3"))
+    shoot(application, opened, "live-dark", LARGE)
+    window.centre.setCurrentWidget(window.tabs["Overview"])
+    shoot(application, opened, "overview-dark", LARGE)
+    window.runs.select([run.run_id for run in records() if run.reason])
+    opened.theme.use("light")
+    shoot(application, opened, "overview-light-1280", SMALL)
+
+
+def shoot(application: QApplication, opened: app.Opened, name: str, size: QSize) -> None:
+    opened.window.resize(size)
+    run_for(application, SETTLE_S)
+    path = PICTURES / f"{name}.png"
+    opened.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888).save(str(path), "PNG", 1)
+    print(f"{path.name}: {path.stat().st_size // 1024} KiB", flush=True)
+
+
+def wait(application: QApplication, until: Callable[[], bool]) -> None:
+    end = time.monotonic() + TIMEOUT_S
+    while not until():
+        if time.monotonic() > end:
+            raise TimeoutError(f"the runs did not get there in {TIMEOUT_S:.0f} s")
+        run_for(application, 0.1)
+
+
+def run_for(application: QApplication, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        application.processEvents()
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -213,10 +213,10 @@ class FastLearner:
         self.parameters = {name: FlatParameters(module) for name, module in agent.named_children()}
         self.adams = {name: FusedAdam(self.parameters[name]) for name in ("actor", "critics", "temperature")}
         self.actor, self.policy = fast_actor(agent.actor)
-        critics = (agent.critics.qf1, agent.critics.qf2, agent.targets.qf1, agent.targets.qf2)
-        self.qf1, self.qf2, self.qf1_target, self.qf2_target = (
-            ReluNetwork([critic.fc1, critic.fc2], [critic.fc3]) for critic in critics
-        )
+        self.qf1, self.qf2 = fast_critic(agent.critics.qf1), fast_critic(agent.critics.qf2)
+        # A target has spoken before its critic does: in the same buffers, which are then still in the cache.
+        self.qf1_target = fast_critic(agent.targets.qf1, shares=self.qf1)
+        self.qf2_target = fast_critic(agent.targets.qf2, shares=self.qf2)
         self.log_alpha = self.parameters["temperature"].values
         self.losses: dict[str, SupportsFloat] = {}
 
@@ -394,6 +394,10 @@ def fast_actor(actor: Actor) -> tuple[ReluNetwork, SquashedGaussian]:
     network = ReluNetwork([actor.fc1, actor.fc2], [actor.fc_mean, actor.fc_logstd])
     scale, bias = actor.action_scale.numpy(), actor.action_bias.numpy()
     return network, SquashedGaussian(scale, bias, log_std_range=(LOG_STD_MIN, LOG_STD_MAX))
+
+
+def fast_critic(critic: SoftQNetwork, *, shares: ReluNetwork | None = None) -> ReluNetwork:
+    return ReluNetwork([critic.fc1, critic.fc2], [critic.fc3], shares=shares)
 
 
 def train(run: Run, args: Args) -> None:

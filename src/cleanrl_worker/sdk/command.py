@@ -51,6 +51,10 @@ class WorkerFlags(CommonFlags, TrainOptions):
     """Print the JSON Schema of the algorithm's settings."""
     cpus: Annotated[int, Ge(1)] = 1
     """Threads for torch; small networks are fastest with one."""
+    grpc: bool = False
+    """Keep a trainer daemon up to date; one that is absent or dies never matters."""
+    grpc_target: str | None = None
+    """Where it listens: unix:/path or HOST:PORT; by default the daemon of this home."""
 
 
 @dataclass(frozen=True, kw_only=True)

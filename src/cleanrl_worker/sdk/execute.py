@@ -6,7 +6,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ import torch
 from cleanrl_worker.sdk import catalog, command
 from cleanrl_worker.sdk.command import Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
-from cleanrl_worker.sdk.stop import on_stop_signal
+from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic import config, envs
 from mosaic.errors import ConfigError, EnvironmentFailed, HomeUnusable, IncompatibleSpaces, MosaicError, Problem
 from mosaic.spec import identity
 from mosaic.spec.files import write_atomically
+from mosaic.spec.life_lock import own_life
 from mosaic.spec.run_config import TrainRunConfig
-from mosaic.spec.run_dir import RunDir
+from mosaic.spec.run_dir import Home, RunDir
 
 MINIMUM_FREE_BYTES = 200 * 2**20
 
@@ -126,17 +127,30 @@ def carry_out(plan: Plan) -> int:
         sys.stdout.write(f"run directory: {run_dir.root}\n")
         sys.stdout.flush()
         try:
-            write_start(run_dir, plan.run_config)
-            run = Run(spec)
-            with on_stop_signal(run.stop), run:
+            with own_life(run_dir):
+                write_start(run_dir, plan.run_config)
+                run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
-                plan.algorithm.train(run, plan.args)
+                signals = on_stop_signal(run.stop), on_hold_signals(run.hold, run.let_go)
+                with signals[0], signals[1], _publishing(plan, run), run:
+                    plan.algorithm.train(run, plan.args)
         except MosaicError as error:
             return command.reported(error)
         except Exception:  # A border: the traceback belongs into the run's own log, whatever raised.
             sys.stderr.write(traceback.format_exc())
             return 1
     return 0
+
+
+def _publishing(plan: Plan, run: Run) -> AbstractContextManager[object]:
+    """Left after the run has written its last event."""
+    if not plan.flags.grpc:
+        return nullcontext()
+    # Only here: the library starts slowly, and most stand-alone runs never need it.
+    from cleanrl_worker.sdk.publisher import Publisher
+
+    target = plan.flags.grpc_target or f"unix:{Home.resolve().socket}"
+    return closing(Publisher(run.run_dir, target, superseded=run.stop))
 
 
 def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:

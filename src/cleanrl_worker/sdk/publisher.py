@@ -6,7 +6,7 @@ difference to the learner; what it missed it reads from the spool.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mosaic import config
@@ -30,14 +30,13 @@ log = get_logger()
 class Publisher:
     """One thread that keeps a daemon up to date as long as the run lasts."""
 
-    def __init__(self, run_dir: RunDir, target: str, attempt_token: str) -> None:
+    def __init__(self, run_dir: RunDir, target: str, *, superseded: Callable[[], None]) -> None:
         self._run_dir = run_dir
         self._target = target
-        self._attempt_token = attempt_token
+        self._superseded = superseded
+        """Called if the daemon has started a later attempt of this run: this one must end."""
         self._closing = threading.Event()
         self._abandoned = threading.Event()
-        self.superseded = False
-        """The daemon has started a later attempt of this run: this one must end."""
         self._thread = threading.Thread(target=self._work, name="publisher", daemon=True)
         self._thread.start()
 
@@ -48,7 +47,7 @@ class Publisher:
         self._abandoned.set()
 
     def _work(self) -> None:
-        while not self._abandoned.is_set() and not self.superseded:
+        while not self._abandoned.is_set():
             try:
                 with open_channel(self._target) as channel:
                     self._talk(TrainerStub(channel))
@@ -64,11 +63,10 @@ class Publisher:
         request = RegisterWorkerRequest(
             run_id=self._run_dir.run_id,
             identity_json=json.dumps(config.to_json(who)).encode(),
-            attempt_token=self._attempt_token,
         )
         reply = stub.RegisterWorker(request, timeout=CALL_TIMEOUT_S)
         if not reply.accepted:
-            self.superseded = True
+            self._superseded()
             return
         acknowledgements: Iterator[PublishEventsReply] = stub.PublishEvents(self._batches(reply.last_seq))
         for _ in acknowledgements:

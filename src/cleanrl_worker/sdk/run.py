@@ -43,6 +43,7 @@ from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
 
 HEARTBEAT_S = 1.0
+HOLD_POLL_S = 0.02
 MAY_BE_NAN = frozenset({"losses/explained_variance"})
 """Undefined while all returns are equal; every other loss that is not a number ends the run."""
 
@@ -78,6 +79,7 @@ class Run:
         self.run_dir = spec.run_dir
         self.stopping = False
         """A stop was asked for (SIGTERM, cancel): save a checkpoint and return."""
+        self._held = False
         self.generator = np.random.default_rng(spec.args["seed"])
         """The algorithm's own source of randomness; saved with each checkpoint."""
         self.envs: Envs | None = None
@@ -148,7 +150,9 @@ class Run:
 
     @property
     def checkpoint_due(self) -> bool:
-        """Ask at a step boundary from which the algorithm can go on exactly."""
+        """Ask at a step boundary from which the algorithm can go on exactly; a held run waits here."""
+        while self._held and not self.stopping:
+            time.sleep(HOLD_POLL_S)
         self._raise_background_errors()
         options = self.spec.options
         if self._writer.busy:
@@ -225,6 +229,14 @@ class Run:
     def stop(self) -> None:
         """Ask for the end; safe in a signal handler."""
         self.stopping = True
+
+    def hold(self) -> None:
+        """Ask the run to wait at its next step boundary; safe in a signal handler."""
+        self._held = True
+
+    def let_go(self) -> None:
+        """Let a held run go on; safe in a signal handler."""
+        self._held = False
 
     def __enter__(self) -> "Run":
         return self

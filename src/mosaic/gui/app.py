@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
     opened.feed.start()
     sys.excepthook = _excepthook(opened.studio)
     # The handler runs as soon as the interpreter does, which the refresh timer makes four times a second.
-    signal.signal(signal.SIGINT, lambda *_: QTimer.singleShot(0, opened.window.close))
+    signal.signal(signal.SIGINT, lambda number, frame: QTimer.singleShot(0, opened.window.close))  # noqa: ARG005
     code = application.exec()
     opened.close()
     return code

@@ -32,6 +32,7 @@ def mono_font() -> QFont:
     font = QFont("JetBrains Mono")
     font.setPixelSize(12)
     font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setFeature(QFont.Tag("calt"), 0)  # ligatures would turn "--flag" into a dash
     return font
 
 

@@ -123,7 +123,7 @@ QLabel[section="true"] { color: $muted; font-weight: 600; font-size: 11px; lette
 QLabel[muted="true"] { color: $muted; }
 QLabel[faint="true"] { color: $faint; font-size: 11px; }
 QLabel[code="true"] { background: $field; border: 1px solid $line; border-radius: 6px; padding: 10px 12px;
-                      font-family: "JetBrains Mono"; font-size: 12px; color: $text; }
+                      color: $text; }
 QLabel[alarm="bad"] { background: $raised; border-left: 3px solid $bad; padding: 9px 12px; color: $text; }
 QLabel[alarm="warn"] { background: $raised; border-left: 3px solid $warn; padding: 9px 12px; color: $text; }
 QFrame[card="true"] { background: $panel; border: 1px solid $line; border-radius: 8px; }
@@ -139,6 +139,8 @@ QScrollBar::handle { background: $line; border-radius: 3px; margin: 2px; min-hei
 QScrollBar::handle:hover { background: $faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QSplitter::handle { background: $line; }
+QSplitter::handle:horizontal { width: 1px; }
 QSlider::groove:horizontal { background: $line; height: 4px; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: $text; width: 12px; height: 12px; margin: -4px 0; border-radius: 6px; }

@@ -4,104 +4,107 @@
 # source: mosaic/rpc/trainer.proto
 # Protobuf Python Version: 7.35.1
 """Generated protocol buffer code."""
-
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pool as _descriptor_pool
 from google.protobuf import runtime_version as _runtime_version
 from google.protobuf import symbol_database as _symbol_database
 from google.protobuf.internal import builder as _builder
-
 _runtime_version.ValidateProtobufRuntimeVersion(
-    _runtime_version.Domain.PUBLIC, 7, 35, 1, "", "mosaic/rpc/trainer.proto"
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'mosaic/rpc/trainer.proto'
 )
 # @@protoc_insertion_point(imports)
 
 _sym_db = _symbol_database.Default()
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(
-    b'\n\x18mosaic/rpc/trainer.proto\x12\tmosaic.v1"\x07\n\x05\x45mpty"\x17\n\x05RunId\x12\x0e\n\x06run_id\x18\x01 \x01(\t"\\\n\x10SubmitRunRequest\x12\x13\n\x0b\x63onfig_json\x18\x01 \x01(\x0c\x12\x12\n\nclient_key\x18\x02 \x01(\t\x12\r\n\x05seeds\x18\x03 \x03(\r\x12\x10\n\x08priority\x18\x04 \x01(\x05"=\n\x0eSubmitRunReply\x12\x1c\n\x04runs\x18\x01 \x03(\x0b\x32\x0e.mosaic.v1.Run\x12\r\n\x05known\x18\x02 \x01(\x08")\n\x12ValidateRunRequest\x12\x13\n\x0b\x63onfig_json\x18\x01 \x01(\x0c"p\n\x10ValidateRunReply\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x0e\n\x06output\x18\x02 \x01(\t\x12\x14\n\x0csummary_json\x18\x03 \x01(\x0c\x12*\n\x08problems\x18\x04 \x03(\x0b\x32\x18.mosaic.v1.ConfigProblem".\n\rConfigProblem\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t"\xd8\x04\n\x03Run\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\r\n\x05label\x18\x05 \x01(\t\x12\r\n\x05notes\x18\x06 \x01(\t\x12\x0c\n\x04\x61lgo\x18\x07 \x01(\t\x12\x0e\n\x06\x65nv_id\x18\x08 \x01(\t\x12\x0c\n\x04seed\x18\t \x01(\r\x12\r\n\x05group\x18\n \x01(\t\x12\x10\n\x08priority\x18\x0b \x01(\x05\x12\x13\n\x0bglobal_step\x18\x0c \x01(\x04\x12\x17\n\x0ftotal_timesteps\x18\r \x01(\x04\x12\x13\n\x0bsteps_per_s\x18\x0e \x01(\x01\x12\r\n\x05\x65ta_s\x18\x0f \x01(\x01\x12\x18\n\x0blast_return\x18\x10 \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0b\x62\x65st_return\x18\x11 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\texit_code\x18\x12 \x01(\x05H\x02\x88\x01\x01\x12\x13\n\x0bstderr_tail\x18\x13 \x03(\t\x12\x15\n\rconfig_digest\x18\x14 \x01(\t\x12\x14\n\x0csubmitted_at\x18\x15 \x01(\x01\x12\x12\n\nstarted_at\x18\x16 \x01(\x01\x12\x10\n\x08\x65nded_at\x18\x17 \x01(\x01\x12\x0f\n\x07\x61ttempt\x18\x18 \x01(\r\x12\x0b\n\x03pid\x18\x19 \x01(\r\x12\x10\n\x08last_seq\x18\x1a \x01(\x04\x12\x10\n\x08revision\x18\x1b \x01(\x04\x12\x0f\n\x07run_dir\x18\x1c \x01(\t\x12\x0f\n\x07\x64\x65leted\x18\x1d \x01(\x08\x12\x11\n\tsparkline\x18\x1e \x03(\x02\x42\x0e\n\x0c_last_returnB\x0e\n\x0c_best_returnB\x0c\n\n_exit_code"5\n\x10ResumeRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x11\n\tfrom_step\x18\x02 \x01(\x04"V\n\x0fListRunsRequest\x12\x0e\n\x06states\x18\x01 \x03(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\r\x12\x12\n\npage_token\x18\x04 \x01(\t"U\n\rListRunsReply\x12\x1c\n\x04runs\x18\x01 \x03(\x0b\x32\x0e.mosaic.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\r\n\x05total\x18\x03 \x01(\r"\x81\x01\n\x0fSetLabelRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x12\n\x05label\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\x05notes\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x15\n\x08priority\x18\x04 \x01(\x05H\x02\x88\x01\x01\x42\x08\n\x06_labelB\x08\n\x06_notesB\x0b\n\t_priority"*\n\x10WatchRunsRequest\x12\x16\n\x0e\x61\x66ter_revision\x18\x01 \x01(\x04"7\n\x12WatchEventsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x11\n\tafter_seq\x18\x02 \x01(\x04"&\n\tEventLine\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\x0c\n\x04json\x18\x02 \x01(\x0c"e\n\x11GetMetricsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0c\n\x04tags\x18\x02 \x03(\t\x12\x10\n\x08min_step\x18\x03 \x01(\x04\x12\x10\n\x08max_step\x18\x04 \x01(\x04\x12\x0e\n\x06points\x18\x05 \x01(\r"4\n\x0fGetMetricsReply\x12!\n\x06series\x18\x01 \x03(\x0b\x32\x11.mosaic.v1.Series"R\n\x06Series\x12\x0b\n\x03tag\x18\x01 \x01(\t\x12\r\n\x05steps\x18\x02 \x03(\x04\x12\x0e\n\x06values\x18\x03 \x03(\x01\x12\r\n\x05times\x18\x04 \x03(\x01\x12\r\n\x05total\x18\x05 \x01(\x04"\x1d\n\rListTagsReply\x12\x0c\n\x04tags\x18\x01 \x03(\t"S\n\x11StreamLogsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0e\n\x06stream\x18\x02 \x01(\t\x12\x0e\n\x06offset\x18\x03 \x01(\x03\x12\x0e\n\x06\x66ollow\x18\x04 \x01(\x08"-\n\x08LogChunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03"<\n\x12ListArtifactsReply\x12&\n\tartifacts\x18\x01 \x03(\x0b\x32\x13.mosaic.v1.Artifact"n\n\x08\x41rtifact\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x18\n\x0bglobal_step\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\r\n\x05label\x18\x04 \x01(\t\x12\r\n\x05\x62ytes\x18\x05 \x01(\x04\x42\x0e\n\x0c_global_step"3\n\x13ReadArtifactRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t"\x19\n\tFileChunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c"?\n\x13ListAlgorithmsReply\x12(\n\nalgorithms\x18\x01 \x03(\x0b\x32\x14.mosaic.v1.Algorithm"^\n\tAlgorithm\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\t\x12\x13\n\x0bschema_json\x18\x04 \x01(\x0c\x12\x0c\n\x04\x64ocs\x18\x05 \x01(\t"G\n\x15ListEnvironmentsReply\x12.\n\x08\x66\x61milies\x18\x01 \x03(\x0b\x32\x1c.mosaic.v1.EnvironmentFamily"\x85\x01\n\x11\x45nvironmentFamily\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x65xtra\x18\x02 \x01(\t\x12\x11\n\tinstalled\x18\x03 \x01(\x08\x12\x0e\n\x06\x61\x64vice\x18\x04 \x01(\t\x12\x30\n\x0c\x65nvironments\x18\x05 \x03(\x0b\x32\x1a.mosaic.v1.EnvironmentInfo"2\n\x0f\x45nvironmentInfo\x12\x0e\n\x06\x65nv_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x01(\t"U\n\x15RegisterWorkerRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x15\n\ridentity_json\x18\x02 \x01(\x0c\x12\x15\n\rattempt_token\x18\x03 \x01(\t"9\n\x13RegisterWorkerReply\x12\x10\n\x08last_seq\x18\x01 \x01(\x04\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x08"L\n\x14PublishEventsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12$\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x14.mosaic.v1.EventLine".\n\x12PublishEventsReply\x12\x18\n\x10\x61\x63knowledged_seq\x18\x01 \x01(\x04"\xa9\x02\n\x06Health\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0b\n\x03pid\x18\x02 \x01(\r\x12\x10\n\x08uptime_s\x18\x03 \x01(\x01\x12\x0c\n\x04home\x18\x04 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x05 \x01(\t\x12)\n\x04runs\x18\x06 \x03(\x0b\x32\x1b.mosaic.v1.Health.RunsEntry\x12\x11\n\tcpu_slots\x18\x07 \x01(\r\x12\x16\n\x0e\x63pu_slots_used\x18\x08 \x01(\r\x12\x0c\n\x04gpus\x18\t \x03(\t\x12\x17\n\x0f\x64isk_free_bytes\x18\n \x01(\x04\x12\x14\n\x0cwarm_workers\x18\x0b \x01(\r\x12\x10\n\x08warnings\x18\x0c \x03(\t\x1a+\n\tRunsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x32\x9e\x0b\n\x07Trainer\x12\x43\n\tSubmitRun\x12\x1b.mosaic.v1.SubmitRunRequest\x1a\x19.mosaic.v1.SubmitRunReply\x12I\n\x0bValidateRun\x12\x1d.mosaic.v1.ValidateRunRequest\x1a\x1b.mosaic.v1.ValidateRunReply\x12-\n\tCancelRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12,\n\x08PauseRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12/\n\x0b\x43ontinueRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12\x38\n\tResumeRun\x12\x1b.mosaic.v1.ResumeRunRequest\x1a\x0e.mosaic.v1.Run\x12*\n\x06GetRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12@\n\x08ListRuns\x12\x1a.mosaic.v1.ListRunsRequest\x1a\x18.mosaic.v1.ListRunsReply\x12/\n\tDeleteRun\x12\x10.mosaic.v1.RunId\x1a\x10.mosaic.v1.Empty\x12\x36\n\x08SetLabel\x12\x1a.mosaic.v1.SetLabelRequest\x1a\x0e.mosaic.v1.Run\x12:\n\tWatchRuns\x12\x1b.mosaic.v1.WatchRunsRequest\x1a\x0e.mosaic.v1.Run0\x01\x12\x44\n\x0bWatchEvents\x12\x1d.mosaic.v1.WatchEventsRequest\x1a\x14.mosaic.v1.EventLine0\x01\x12\x46\n\nGetMetrics\x12\x1c.mosaic.v1.GetMetricsRequest\x1a\x1a.mosaic.v1.GetMetricsReply\x12\x36\n\x08ListTags\x12\x10.mosaic.v1.RunId\x1a\x18.mosaic.v1.ListTagsReply\x12\x41\n\nStreamLogs\x12\x1c.mosaic.v1.StreamLogsRequest\x1a\x13.mosaic.v1.LogChunk0\x01\x12@\n\rListArtifacts\x12\x10.mosaic.v1.RunId\x1a\x1d.mosaic.v1.ListArtifactsReply\x12\x46\n\x0cReadArtifact\x12\x1e.mosaic.v1.ReadArtifactRequest\x1a\x14.mosaic.v1.FileChunk0\x01\x12\x42\n\x0eListAlgorithms\x12\x10.mosaic.v1.Empty\x1a\x1e.mosaic.v1.ListAlgorithmsReply\x12\x46\n\x10ListEnvironments\x12\x10.mosaic.v1.Empty\x1a .mosaic.v1.ListEnvironmentsReply\x12R\n\x0eRegisterWorker\x12 .mosaic.v1.RegisterWorkerRequest\x1a\x1e.mosaic.v1.RegisterWorkerReply\x12S\n\rPublishEvents\x12\x1f.mosaic.v1.PublishEventsRequest\x1a\x1d.mosaic.v1.PublishEventsReply(\x01\x30\x01\x12\x30\n\tGetHealth\x12\x10.mosaic.v1.Empty\x1a\x11.mosaic.v1.Health\x12.\n\x08Shutdown\x12\x10.mosaic.v1.Empty\x1a\x10.mosaic.v1.Emptyb\x06proto3'
-)
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18mosaic/rpc/trainer.proto\x12\tmosaic.v1\"\x07\n\x05\x45mpty\"\x17\n\x05RunId\x12\x0e\n\x06run_id\x18\x01 \x01(\t\"\\\n\x10SubmitRunRequest\x12\x13\n\x0b\x63onfig_json\x18\x01 \x01(\x0c\x12\x12\n\nclient_key\x18\x02 \x01(\t\x12\r\n\x05seeds\x18\x03 \x03(\r\x12\x10\n\x08priority\x18\x04 \x01(\x05\"=\n\x0eSubmitRunReply\x12\x1c\n\x04runs\x18\x01 \x03(\x0b\x32\x0e.mosaic.v1.Run\x12\r\n\x05known\x18\x02 \x01(\x08\")\n\x12ValidateRunRequest\x12\x13\n\x0b\x63onfig_json\x18\x01 \x01(\x0c\"p\n\x10ValidateRunReply\x12\n\n\x02ok\x18\x01 \x01(\x08\x12\x0e\n\x06output\x18\x02 \x01(\t\x12\x14\n\x0csummary_json\x18\x03 \x01(\x0c\x12*\n\x08problems\x18\x04 \x03(\x0b\x32\x18.mosaic.v1.ConfigProblem\".\n\rConfigProblem\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\"\xd8\x04\n\x03Run\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\r\n\x05state\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\r\n\x05label\x18\x05 \x01(\t\x12\r\n\x05notes\x18\x06 \x01(\t\x12\x0c\n\x04\x61lgo\x18\x07 \x01(\t\x12\x0e\n\x06\x65nv_id\x18\x08 \x01(\t\x12\x0c\n\x04seed\x18\t \x01(\r\x12\r\n\x05group\x18\n \x01(\t\x12\x10\n\x08priority\x18\x0b \x01(\x05\x12\x13\n\x0bglobal_step\x18\x0c \x01(\x04\x12\x17\n\x0ftotal_timesteps\x18\r \x01(\x04\x12\x13\n\x0bsteps_per_s\x18\x0e \x01(\x01\x12\r\n\x05\x65ta_s\x18\x0f \x01(\x01\x12\x18\n\x0blast_return\x18\x10 \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0b\x62\x65st_return\x18\x11 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\texit_code\x18\x12 \x01(\x05H\x02\x88\x01\x01\x12\x13\n\x0bstderr_tail\x18\x13 \x03(\t\x12\x15\n\rconfig_digest\x18\x14 \x01(\t\x12\x14\n\x0csubmitted_at\x18\x15 \x01(\x01\x12\x12\n\nstarted_at\x18\x16 \x01(\x01\x12\x10\n\x08\x65nded_at\x18\x17 \x01(\x01\x12\x0f\n\x07\x61ttempt\x18\x18 \x01(\r\x12\x0b\n\x03pid\x18\x19 \x01(\r\x12\x10\n\x08last_seq\x18\x1a \x01(\x04\x12\x10\n\x08revision\x18\x1b \x01(\x04\x12\x0f\n\x07run_dir\x18\x1c \x01(\t\x12\x0f\n\x07\x64\x65leted\x18\x1d \x01(\x08\x12\x11\n\tsparkline\x18\x1e \x03(\x02\x42\x0e\n\x0c_last_returnB\x0e\n\x0c_best_returnB\x0c\n\n_exit_code\"5\n\x10ResumeRunRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x11\n\tfrom_step\x18\x02 \x01(\x04\"V\n\x0fListRunsRequest\x12\x0e\n\x06states\x18\x01 \x03(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\r\x12\x12\n\npage_token\x18\x04 \x01(\t\"U\n\rListRunsReply\x12\x1c\n\x04runs\x18\x01 \x03(\x0b\x32\x0e.mosaic.v1.Run\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\r\n\x05total\x18\x03 \x01(\r\"\x81\x01\n\x0fSetLabelRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x12\n\x05label\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x12\n\x05notes\x18\x03 \x01(\tH\x01\x88\x01\x01\x12\x15\n\x08priority\x18\x04 \x01(\x05H\x02\x88\x01\x01\x42\x08\n\x06_labelB\x08\n\x06_notesB\x0b\n\t_priority\"*\n\x10WatchRunsRequest\x12\x16\n\x0e\x61\x66ter_revision\x18\x01 \x01(\x04\"7\n\x12WatchEventsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x11\n\tafter_seq\x18\x02 \x01(\x04\"&\n\tEventLine\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\x0c\n\x04json\x18\x02 \x01(\x0c\"e\n\x11GetMetricsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0c\n\x04tags\x18\x02 \x03(\t\x12\x10\n\x08min_step\x18\x03 \x01(\x04\x12\x10\n\x08max_step\x18\x04 \x01(\x04\x12\x0e\n\x06points\x18\x05 \x01(\r\"4\n\x0fGetMetricsReply\x12!\n\x06series\x18\x01 \x03(\x0b\x32\x11.mosaic.v1.Series\"R\n\x06Series\x12\x0b\n\x03tag\x18\x01 \x01(\t\x12\r\n\x05steps\x18\x02 \x03(\x04\x12\x0e\n\x06values\x18\x03 \x03(\x01\x12\r\n\x05times\x18\x04 \x03(\x01\x12\r\n\x05total\x18\x05 \x01(\x04\"\x1d\n\rListTagsReply\x12\x0c\n\x04tags\x18\x01 \x03(\t\"S\n\x11StreamLogsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0e\n\x06stream\x18\x02 \x01(\t\x12\x0e\n\x06offset\x18\x03 \x01(\x03\x12\x0e\n\x06\x66ollow\x18\x04 \x01(\x08\"-\n\x08LogChunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x02 \x01(\x03\"<\n\x12ListArtifactsReply\x12&\n\tartifacts\x18\x01 \x03(\x0b\x32\x13.mosaic.v1.Artifact\"n\n\x08\x41rtifact\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\x12\x18\n\x0bglobal_step\x18\x03 \x01(\x04H\x00\x88\x01\x01\x12\r\n\x05label\x18\x04 \x01(\t\x12\r\n\x05\x62ytes\x18\x05 \x01(\x04\x42\x0e\n\x0c_global_step\"3\n\x13ReadArtifactRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x0c\n\x04path\x18\x02 \x01(\t\"\x19\n\tFileChunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"?\n\x13ListAlgorithmsReply\x12(\n\nalgorithms\x18\x01 \x03(\x0b\x32\x14.mosaic.v1.Algorithm\"^\n\tAlgorithm\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x03 \x01(\t\x12\x13\n\x0bschema_json\x18\x04 \x01(\x0c\x12\x0c\n\x04\x64ocs\x18\x05 \x01(\t\"G\n\x15ListEnvironmentsReply\x12.\n\x08\x66\x61milies\x18\x01 \x03(\x0b\x32\x1c.mosaic.v1.EnvironmentFamily\"\x85\x01\n\x11\x45nvironmentFamily\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05\x65xtra\x18\x02 \x01(\t\x12\x11\n\tinstalled\x18\x03 \x01(\x08\x12\x0e\n\x06\x61\x64vice\x18\x04 \x01(\t\x12\x30\n\x0c\x65nvironments\x18\x05 \x03(\x0b\x32\x1a.mosaic.v1.EnvironmentInfo\"2\n\x0f\x45nvironmentInfo\x12\x0e\n\x06\x65nv_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x63tions\x18\x02 \x01(\t\">\n\x15RegisterWorkerRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12\x15\n\ridentity_json\x18\x02 \x01(\x0c\"9\n\x13RegisterWorkerReply\x12\x10\n\x08last_seq\x18\x01 \x01(\x04\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x02 \x01(\x08\"L\n\x14PublishEventsRequest\x12\x0e\n\x06run_id\x18\x01 \x01(\t\x12$\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x14.mosaic.v1.EventLine\".\n\x12PublishEventsReply\x12\x18\n\x10\x61\x63knowledged_seq\x18\x01 \x01(\x04\"\xa9\x02\n\x06Health\x12\x0f\n\x07version\x18\x01 \x01(\t\x12\x0b\n\x03pid\x18\x02 \x01(\r\x12\x10\n\x08uptime_s\x18\x03 \x01(\x01\x12\x0c\n\x04home\x18\x04 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x05 \x01(\t\x12)\n\x04runs\x18\x06 \x03(\x0b\x32\x1b.mosaic.v1.Health.RunsEntry\x12\x11\n\tcpu_slots\x18\x07 \x01(\r\x12\x16\n\x0e\x63pu_slots_used\x18\x08 \x01(\r\x12\x0c\n\x04gpus\x18\t \x03(\t\x12\x17\n\x0f\x64isk_free_bytes\x18\n \x01(\x04\x12\x14\n\x0cwarm_workers\x18\x0b \x01(\r\x12\x10\n\x08warnings\x18\x0c \x03(\t\x1a+\n\tRunsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x32\x9e\x0b\n\x07Trainer\x12\x43\n\tSubmitRun\x12\x1b.mosaic.v1.SubmitRunRequest\x1a\x19.mosaic.v1.SubmitRunReply\x12I\n\x0bValidateRun\x12\x1d.mosaic.v1.ValidateRunRequest\x1a\x1b.mosaic.v1.ValidateRunReply\x12-\n\tCancelRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12,\n\x08PauseRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12/\n\x0b\x43ontinueRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12\x38\n\tResumeRun\x12\x1b.mosaic.v1.ResumeRunRequest\x1a\x0e.mosaic.v1.Run\x12*\n\x06GetRun\x12\x10.mosaic.v1.RunId\x1a\x0e.mosaic.v1.Run\x12@\n\x08ListRuns\x12\x1a.mosaic.v1.ListRunsRequest\x1a\x18.mosaic.v1.ListRunsReply\x12/\n\tDeleteRun\x12\x10.mosaic.v1.RunId\x1a\x10.mosaic.v1.Empty\x12\x36\n\x08SetLabel\x12\x1a.mosaic.v1.SetLabelRequest\x1a\x0e.mosaic.v1.Run\x12:\n\tWatchRuns\x12\x1b.mosaic.v1.WatchRunsRequest\x1a\x0e.mosaic.v1.Run0\x01\x12\x44\n\x0bWatchEvents\x12\x1d.mosaic.v1.WatchEventsRequest\x1a\x14.mosaic.v1.EventLine0\x01\x12\x46\n\nGetMetrics\x12\x1c.mosaic.v1.GetMetricsRequest\x1a\x1a.mosaic.v1.GetMetricsReply\x12\x36\n\x08ListTags\x12\x10.mosaic.v1.RunId\x1a\x18.mosaic.v1.ListTagsReply\x12\x41\n\nStreamLogs\x12\x1c.mosaic.v1.StreamLogsRequest\x1a\x13.mosaic.v1.LogChunk0\x01\x12@\n\rListArtifacts\x12\x10.mosaic.v1.RunId\x1a\x1d.mosaic.v1.ListArtifactsReply\x12\x46\n\x0cReadArtifact\x12\x1e.mosaic.v1.ReadArtifactRequest\x1a\x14.mosaic.v1.FileChunk0\x01\x12\x42\n\x0eListAlgorithms\x12\x10.mosaic.v1.Empty\x1a\x1e.mosaic.v1.ListAlgorithmsReply\x12\x46\n\x10ListEnvironments\x12\x10.mosaic.v1.Empty\x1a .mosaic.v1.ListEnvironmentsReply\x12R\n\x0eRegisterWorker\x12 .mosaic.v1.RegisterWorkerRequest\x1a\x1e.mosaic.v1.RegisterWorkerReply\x12S\n\rPublishEvents\x12\x1f.mosaic.v1.PublishEventsRequest\x1a\x1d.mosaic.v1.PublishEventsReply(\x01\x30\x01\x12\x30\n\tGetHealth\x12\x10.mosaic.v1.Empty\x1a\x11.mosaic.v1.Health\x12.\n\x08Shutdown\x12\x10.mosaic.v1.Empty\x1a\x10.mosaic.v1.Emptyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, "mosaic.rpc.trainer_pb2", _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'mosaic.rpc.trainer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-    DESCRIPTOR._loaded_options = None
-    _globals["_HEALTH_RUNSENTRY"]._loaded_options = None
-    _globals["_HEALTH_RUNSENTRY"]._serialized_options = b"8\001"
-    _globals["_EMPTY"]._serialized_start = 39
-    _globals["_EMPTY"]._serialized_end = 46
-    _globals["_RUNID"]._serialized_start = 48
-    _globals["_RUNID"]._serialized_end = 71
-    _globals["_SUBMITRUNREQUEST"]._serialized_start = 73
-    _globals["_SUBMITRUNREQUEST"]._serialized_end = 165
-    _globals["_SUBMITRUNREPLY"]._serialized_start = 167
-    _globals["_SUBMITRUNREPLY"]._serialized_end = 228
-    _globals["_VALIDATERUNREQUEST"]._serialized_start = 230
-    _globals["_VALIDATERUNREQUEST"]._serialized_end = 271
-    _globals["_VALIDATERUNREPLY"]._serialized_start = 273
-    _globals["_VALIDATERUNREPLY"]._serialized_end = 385
-    _globals["_CONFIGPROBLEM"]._serialized_start = 387
-    _globals["_CONFIGPROBLEM"]._serialized_end = 433
-    _globals["_RUN"]._serialized_start = 436
-    _globals["_RUN"]._serialized_end = 1036
-    _globals["_RESUMERUNREQUEST"]._serialized_start = 1038
-    _globals["_RESUMERUNREQUEST"]._serialized_end = 1091
-    _globals["_LISTRUNSREQUEST"]._serialized_start = 1093
-    _globals["_LISTRUNSREQUEST"]._serialized_end = 1179
-    _globals["_LISTRUNSREPLY"]._serialized_start = 1181
-    _globals["_LISTRUNSREPLY"]._serialized_end = 1266
-    _globals["_SETLABELREQUEST"]._serialized_start = 1269
-    _globals["_SETLABELREQUEST"]._serialized_end = 1398
-    _globals["_WATCHRUNSREQUEST"]._serialized_start = 1400
-    _globals["_WATCHRUNSREQUEST"]._serialized_end = 1442
-    _globals["_WATCHEVENTSREQUEST"]._serialized_start = 1444
-    _globals["_WATCHEVENTSREQUEST"]._serialized_end = 1499
-    _globals["_EVENTLINE"]._serialized_start = 1501
-    _globals["_EVENTLINE"]._serialized_end = 1539
-    _globals["_GETMETRICSREQUEST"]._serialized_start = 1541
-    _globals["_GETMETRICSREQUEST"]._serialized_end = 1642
-    _globals["_GETMETRICSREPLY"]._serialized_start = 1644
-    _globals["_GETMETRICSREPLY"]._serialized_end = 1696
-    _globals["_SERIES"]._serialized_start = 1698
-    _globals["_SERIES"]._serialized_end = 1780
-    _globals["_LISTTAGSREPLY"]._serialized_start = 1782
-    _globals["_LISTTAGSREPLY"]._serialized_end = 1811
-    _globals["_STREAMLOGSREQUEST"]._serialized_start = 1813
-    _globals["_STREAMLOGSREQUEST"]._serialized_end = 1896
-    _globals["_LOGCHUNK"]._serialized_start = 1898
-    _globals["_LOGCHUNK"]._serialized_end = 1943
-    _globals["_LISTARTIFACTSREPLY"]._serialized_start = 1945
-    _globals["_LISTARTIFACTSREPLY"]._serialized_end = 2005
-    _globals["_ARTIFACT"]._serialized_start = 2007
-    _globals["_ARTIFACT"]._serialized_end = 2117
-    _globals["_READARTIFACTREQUEST"]._serialized_start = 2119
-    _globals["_READARTIFACTREQUEST"]._serialized_end = 2170
-    _globals["_FILECHUNK"]._serialized_start = 2172
-    _globals["_FILECHUNK"]._serialized_end = 2197
-    _globals["_LISTALGORITHMSREPLY"]._serialized_start = 2199
-    _globals["_LISTALGORITHMSREPLY"]._serialized_end = 2262
-    _globals["_ALGORITHM"]._serialized_start = 2264
-    _globals["_ALGORITHM"]._serialized_end = 2358
-    _globals["_LISTENVIRONMENTSREPLY"]._serialized_start = 2360
-    _globals["_LISTENVIRONMENTSREPLY"]._serialized_end = 2431
-    _globals["_ENVIRONMENTFAMILY"]._serialized_start = 2434
-    _globals["_ENVIRONMENTFAMILY"]._serialized_end = 2567
-    _globals["_ENVIRONMENTINFO"]._serialized_start = 2569
-    _globals["_ENVIRONMENTINFO"]._serialized_end = 2619
-    _globals["_REGISTERWORKERREQUEST"]._serialized_start = 2621
-    _globals["_REGISTERWORKERREQUEST"]._serialized_end = 2706
-    _globals["_REGISTERWORKERREPLY"]._serialized_start = 2708
-    _globals["_REGISTERWORKERREPLY"]._serialized_end = 2765
-    _globals["_PUBLISHEVENTSREQUEST"]._serialized_start = 2767
-    _globals["_PUBLISHEVENTSREQUEST"]._serialized_end = 2843
-    _globals["_PUBLISHEVENTSREPLY"]._serialized_start = 2845
-    _globals["_PUBLISHEVENTSREPLY"]._serialized_end = 2891
-    _globals["_HEALTH"]._serialized_start = 2894
-    _globals["_HEALTH"]._serialized_end = 3191
-    _globals["_HEALTH_RUNSENTRY"]._serialized_start = 3148
-    _globals["_HEALTH_RUNSENTRY"]._serialized_end = 3191
-    _globals["_TRAINER"]._serialized_start = 3194
-    _globals["_TRAINER"]._serialized_end = 4632
+  DESCRIPTOR._loaded_options = None
+  _globals['_HEALTH_RUNSENTRY']._loaded_options = None
+  _globals['_HEALTH_RUNSENTRY']._serialized_options = b'8\001'
+  _globals['_EMPTY']._serialized_start=39
+  _globals['_EMPTY']._serialized_end=46
+  _globals['_RUNID']._serialized_start=48
+  _globals['_RUNID']._serialized_end=71
+  _globals['_SUBMITRUNREQUEST']._serialized_start=73
+  _globals['_SUBMITRUNREQUEST']._serialized_end=165
+  _globals['_SUBMITRUNREPLY']._serialized_start=167
+  _globals['_SUBMITRUNREPLY']._serialized_end=228
+  _globals['_VALIDATERUNREQUEST']._serialized_start=230
+  _globals['_VALIDATERUNREQUEST']._serialized_end=271
+  _globals['_VALIDATERUNREPLY']._serialized_start=273
+  _globals['_VALIDATERUNREPLY']._serialized_end=385
+  _globals['_CONFIGPROBLEM']._serialized_start=387
+  _globals['_CONFIGPROBLEM']._serialized_end=433
+  _globals['_RUN']._serialized_start=436
+  _globals['_RUN']._serialized_end=1036
+  _globals['_RESUMERUNREQUEST']._serialized_start=1038
+  _globals['_RESUMERUNREQUEST']._serialized_end=1091
+  _globals['_LISTRUNSREQUEST']._serialized_start=1093
+  _globals['_LISTRUNSREQUEST']._serialized_end=1179
+  _globals['_LISTRUNSREPLY']._serialized_start=1181
+  _globals['_LISTRUNSREPLY']._serialized_end=1266
+  _globals['_SETLABELREQUEST']._serialized_start=1269
+  _globals['_SETLABELREQUEST']._serialized_end=1398
+  _globals['_WATCHRUNSREQUEST']._serialized_start=1400
+  _globals['_WATCHRUNSREQUEST']._serialized_end=1442
+  _globals['_WATCHEVENTSREQUEST']._serialized_start=1444
+  _globals['_WATCHEVENTSREQUEST']._serialized_end=1499
+  _globals['_EVENTLINE']._serialized_start=1501
+  _globals['_EVENTLINE']._serialized_end=1539
+  _globals['_GETMETRICSREQUEST']._serialized_start=1541
+  _globals['_GETMETRICSREQUEST']._serialized_end=1642
+  _globals['_GETMETRICSREPLY']._serialized_start=1644
+  _globals['_GETMETRICSREPLY']._serialized_end=1696
+  _globals['_SERIES']._serialized_start=1698
+  _globals['_SERIES']._serialized_end=1780
+  _globals['_LISTTAGSREPLY']._serialized_start=1782
+  _globals['_LISTTAGSREPLY']._serialized_end=1811
+  _globals['_STREAMLOGSREQUEST']._serialized_start=1813
+  _globals['_STREAMLOGSREQUEST']._serialized_end=1896
+  _globals['_LOGCHUNK']._serialized_start=1898
+  _globals['_LOGCHUNK']._serialized_end=1943
+  _globals['_LISTARTIFACTSREPLY']._serialized_start=1945
+  _globals['_LISTARTIFACTSREPLY']._serialized_end=2005
+  _globals['_ARTIFACT']._serialized_start=2007
+  _globals['_ARTIFACT']._serialized_end=2117
+  _globals['_READARTIFACTREQUEST']._serialized_start=2119
+  _globals['_READARTIFACTREQUEST']._serialized_end=2170
+  _globals['_FILECHUNK']._serialized_start=2172
+  _globals['_FILECHUNK']._serialized_end=2197
+  _globals['_LISTALGORITHMSREPLY']._serialized_start=2199
+  _globals['_LISTALGORITHMSREPLY']._serialized_end=2262
+  _globals['_ALGORITHM']._serialized_start=2264
+  _globals['_ALGORITHM']._serialized_end=2358
+  _globals['_LISTENVIRONMENTSREPLY']._serialized_start=2360
+  _globals['_LISTENVIRONMENTSREPLY']._serialized_end=2431
+  _globals['_ENVIRONMENTFAMILY']._serialized_start=2434
+  _globals['_ENVIRONMENTFAMILY']._serialized_end=2567
+  _globals['_ENVIRONMENTINFO']._serialized_start=2569
+  _globals['_ENVIRONMENTINFO']._serialized_end=2619
+  _globals['_REGISTERWORKERREQUEST']._serialized_start=2621
+  _globals['_REGISTERWORKERREQUEST']._serialized_end=2683
+  _globals['_REGISTERWORKERREPLY']._serialized_start=2685
+  _globals['_REGISTERWORKERREPLY']._serialized_end=2742
+  _globals['_PUBLISHEVENTSREQUEST']._serialized_start=2744
+  _globals['_PUBLISHEVENTSREQUEST']._serialized_end=2820
+  _globals['_PUBLISHEVENTSREPLY']._serialized_start=2822
+  _globals['_PUBLISHEVENTSREPLY']._serialized_end=2868
+  _globals['_HEALTH']._serialized_start=2871
+  _globals['_HEALTH']._serialized_end=3168
+  _globals['_HEALTH_RUNSENTRY']._serialized_start=3125
+  _globals['_HEALTH_RUNSENTRY']._serialized_end=3168
+  _globals['_TRAINER']._serialized_start=3171
+  _globals['_TRAINER']._serialized_end=4609
 # @@protoc_insertion_point(module_scope)

@@ -333,14 +333,12 @@ class EnvironmentInfo(_message.Message):
     def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ...) -> None: ...
 
 class RegisterWorkerRequest(_message.Message):
-    __slots__ = ("run_id", "identity_json", "attempt_token")
+    __slots__ = ("run_id", "identity_json")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     IDENTITY_JSON_FIELD_NUMBER: _ClassVar[int]
-    ATTEMPT_TOKEN_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     identity_json: bytes
-    attempt_token: str
-    def __init__(self, run_id: _Optional[str] = ..., identity_json: _Optional[bytes] = ..., attempt_token: _Optional[str] = ...) -> None: ...
+    def __init__(self, run_id: _Optional[str] = ..., identity_json: _Optional[bytes] = ...) -> None: ...
 
 class RegisterWorkerReply(_message.Message):
     __slots__ = ("last_seq", "accepted")

@@ -8,6 +8,7 @@ from pathlib import Path
 from mosaic import config
 from mosaic.errors import CheckpointError
 from mosaic.spec.files import write_atomically
+from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -28,8 +29,11 @@ def make_launch(home: Home, run_dir: RunDir, record: RunRecord, *, target: str, 
     argv = ["--config", str(worker_config), "--run-dir", str(run_dir.root)]
     if record.resume_from:
         argv += ["--resume", str(run_dir.inside(record.resume_from))]
+    if record.kind == "train":
+        argv += ["--grpc", "--grpc-target", target]
     environment = {name: str(record.cpus) for name in THREAD_VARIABLES}
     environment["MOSAIC_HOME"] = str(home.root)
+    environment[INHERITED] = "1"
     environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, record.gpu_ids))
     return Launch(
         run_dir=run_dir,

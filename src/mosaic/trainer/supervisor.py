@@ -296,7 +296,7 @@ class Supervisor:
             self._change(record, durable=True, pid=0, resume_from=checkpoint, reason="paused; resources given back")
         elif record.state is RunState.STARTING and ending is None and code is None:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
-            self._change(record, durable=True, state=RunState.QUEUED, attempt=record.attempt - 1, pid=0)
+            self._change(record, durable=True, state=RunState.QUEUED, pid=0)
         else:
             state, reason = launching.verdict(record, ending, code, killed=watched.killed)
             tail = launching.last_lines(run_dir.stderr, STDERR_LINES) if state in _BAD else ()
@@ -315,7 +315,9 @@ class Supervisor:
 
     def _start(self, record: RunRecord) -> None:
         run_dir = self._dir(record)
-        changes = {"attempt": record.attempt + 1, "started_at": record.started_at or time.time(), "pid": 0}
+        # The worker counts the attempts in its own spool; the next one is the one after the last that began.
+        attempt = self._watch(record).ingest.started_attempt + 1
+        changes = {"attempt": attempt, "started_at": record.started_at or time.time(), "pid": 0}
         # On disk before the worker exists: a daemon that dies in between finds either no lock or a living worker.
         record = self._move(record, RunState.STARTING, reason="", gpu_ids=record.gpu_ids, **changes)
         try:

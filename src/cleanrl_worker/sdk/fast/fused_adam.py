@@ -1,4 +1,4 @@
-"""Adam in one pass of torch's fused kernel: half the time of `Adam` for vectors of some ten thousand numbers or more."""
+"""Adam in one pass of torch's fused kernel: half the time of `Adam` on vectors of ten thousand numbers and more."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,10 +28,12 @@ class ReluNetwork:
     features), outputs are views of buffers that the next `forward` with as many rows overwrites.
     """
 
-    def __init__(self, hidden: Sequence[nn.Linear], heads: Sequence[nn.Linear]) -> None:
+    def __init__(
+        self, hidden: Sequence[nn.Linear], heads: Sequence[nn.Linear], *, shares: "ReluNetwork | None" = None
+    ) -> None:
         self._hidden = [_Layer.of(layer) for layer in hidden]
         self._heads = [_Head.of(layer) for layer in heads]
-        self._all_buffers: dict[int, _Buffers] = {}
+        self._all_buffers: dict[int, _Buffers] = {} if shares is None else shares._all_buffers
         self._buffers: _Buffers | None = None
 
     def forward(self, *parts: NDArray[Any]) -> list[Floats]:
@@ -61,14 +63,14 @@ class ReluNetwork:
         for head, grad in zip(self._heads, grad_outputs, strict=True):
             np.dot(buffers.features.T, grad, head.weight_gradient_t)
             np.add.reduce(grad, 0, out=head.bias_gradient)
-        grad = self._through_heads(grad_outputs, buffers)
+        grad = self._through_heads(grad_outputs)
         for index in reversed(range(len(self._hidden))):
             layer = self._hidden[index]
             _mask_by_relu(grad, buffers.activations[index + 1], 0, grad_input=grad)
             torch.mm(buffers.activations[index].t(), grad, out=layer.weight_gradient_t)
             torch.sum(grad, 0, out=layer.bias_gradient)
             if index:
-                grad = torch.mm(grad, layer.weight, out=buffers.gradients[index - 1])
+                grad = torch.mm(grad, layer.weight)
 
     def input_gradient(self, *grad_outputs: Floats, rows: NDArray[np.int64], columns: slice) -> Floats:
         """The loss's gradient by some columns of the inputs, for some rows of the last `forward`.
@@ -77,19 +79,19 @@ class ReluNetwork:
         """
         buffers = self._last()
         chosen = torch.from_numpy(rows)
-        grad = self._through_heads(grad_outputs, buffers)
+        grad = self._through_heads(grad_outputs)
         for index in reversed(range(len(self._hidden))):
             _mask_by_relu(grad, buffers.activations[index + 1].index_select(0, chosen), 0, grad_input=grad)
             if index:
-                grad = torch.mm(grad, self._hidden[index].weight, out=buffers.gradients[index - 1][: len(rows)])
+                grad = torch.mm(grad, self._hidden[index].weight)
         return grad.numpy().dot(self._hidden[0].weight[:, columns].numpy())
 
-    def _through_heads(self, grad_outputs: Sequence[Floats], buffers: "_Buffers") -> torch.Tensor:
-        total = buffers.gradients[-1][: len(grad_outputs[0])]
-        vector = total.numpy()
-        np.dot(grad_outputs[0], self._heads[0].weight, vector)
+    def _through_heads(self, grad_outputs: Sequence[Floats]) -> torch.Tensor:
+        total = torch.empty(len(grad_outputs[0]), self._heads[0].weight.shape[1])
+        array = total.numpy()
+        np.dot(grad_outputs[0], self._heads[0].weight, array)
         for head, grad in zip(self._heads[1:], grad_outputs[1:], strict=True):
-            vector += grad.dot(head.weight)
+            array += grad.dot(head.weight)
         return total
 
     def _last(self) -> "_Buffers":
@@ -107,7 +109,6 @@ class ReluNetwork:
             inputs=activations[0].numpy(),
             features=activations[-1].numpy(),
             outputs=[np.empty((rows, len(head.weight)), np.float32) for head in self._heads],
-            gradients=[torch.empty(rows, width) for width in widths[1:]],
         )
 
 
@@ -152,5 +153,3 @@ class _Buffers:
     features: Floats
     """The last of them, which the heads read."""
     outputs: list[Floats]
-    gradients: list[torch.Tensor]
-    """By the output of each hidden layer."""

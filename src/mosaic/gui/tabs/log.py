@@ -2,16 +2,15 @@
 
 from functools import partial
 
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from mosaic.gui.assets import keep_icon
 from mosaic.gui.models.batch import LogSource
 from mosaic.gui.models.log_model import SOURCES
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.log_view import LogView
-from mosaic.gui.widgets.parts import chip_button, label, row, search_field
+from mosaic.gui.widgets.parts import chip_button, icon_button, label, row, search_field
 
 
 class LogTab(QWidget):
@@ -28,11 +27,10 @@ class LogTab(QWidget):
         ]
         self._search = search_field(theme, "Filter lines…", lambda text: studio.log.filter(text=text))
         self._search.setMaximumWidth(240)
-        self.follow = QPushButton("Follow")
+        self.follow = icon_button(theme, "arrow-down-to-line", "Follow")
         self.follow.setCheckable(True)
         self.follow.setChecked(True)
         self.follow.setToolTip("Keep the newest line in view")
-        keep_icon(theme, "arrow-down-to-line", self.follow.setIcon)
         self.follow.toggled.connect(self._follow)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -21,6 +21,8 @@ REFRESH_MS = 250
 SMOOTHING = 20
 MOST_SMOOTHING = 100
 LEGEND = 6
+SMOOTH = frozenset({"charts/learning_rate"})
+"""Tags without noise, of which a mean over a window would only lag behind."""
 
 
 class MetricsTab(QWidget):
@@ -126,8 +128,9 @@ class MetricsTab(QWidget):
             record = self._studio.runs.get(run_id)
             x = found.times - found.times[0] if by_time else found.steps
             colour = self._theme.curve(self._studio.colour_of(run_id))
-            smooth = trailing_mean(found.values, window)
-            curves.append(Curve(name_of(record) if record else run_id, colour, x, found.values, smooth))
+            raw = found.values
+            smooth = raw if card.tag in SMOOTH else trailing_mean(raw, window)
+            curves.append(Curve(name_of(record) if record else run_id, colour, x, raw, smooth))
         card.show_curves(curves, time_axis=by_time)
 
     def _show_chips(self) -> None:

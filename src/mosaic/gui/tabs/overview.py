@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QFormLayout, QLabel, QSplitter, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QSplitter, QTreeView, QVBoxLayout, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.assets import mono_font
@@ -16,7 +16,15 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.parts import copy_button, label, row
 from mosaic.spec.run_record import RunRecord
 
-FACTS = ("Run", "State", "Algorithm", "Environment", "Seed", "Steps", "Mean return", "Speed", "Started", "Folder")
+FACTS = (
+    ("Run",),
+    ("State", "Steps"),
+    ("Algorithm", "Mean return"),
+    ("Environment", "Speed"),
+    ("Seed", "Started"),
+    ("Folder",),
+)
+"""Lines of the table of facts."""
 
 
 class OverviewTab(QWidget):
@@ -27,19 +35,23 @@ class OverviewTab(QWidget):
         self._studio, self._theme = studio, theme
         self._detail: Detail | None = None
         self._title = label("", "title")
-        self._facts = {name: label("", "muted", selectable=True) for name in FACTS}
+        self._facts = {name: label("", "muted", selectable=True) for names in FACTS for name in names}
         self.alarm = QLabel()
         self.alarm.setWordWrap(True)
         self.alarm.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._artifacts, self._config = _tree(), _tree()
+        self._artifacts, self._config = _tree(nested=False), _tree(nested=True)
         left, right = QWidget(), QWidget()
-        facts = QFormLayout()
-        facts.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
-        facts.setHorizontalSpacing(24)
+        facts = QGridLayout()
+        facts.setHorizontalSpacing(18)
         facts.setVerticalSpacing(8)
-        for name, value in self._facts.items():
-            value.setWordWrap(name == "Folder")
-            facts.addRow(label(name, "faint"), value)
+        for line, names in enumerate(FACTS):
+            for place, name in enumerate(names):
+                facts.addWidget(label(name, "faint"), line, 2 * place)
+                facts.addWidget(self._facts[name], line, 2 * place + 1, 1, 1 if len(names) > 1 else 3)
+        facts.setColumnStretch(1, 1)
+        facts.setColumnStretch(3, 1)
+        # A long path must not widen the page.
+        self._facts["Folder"].setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         page = QVBoxLayout(left)
         page.setContentsMargins(16, 14, 12, 10)
         page.setSpacing(12)
@@ -73,6 +85,7 @@ class OverviewTab(QWidget):
         self._title.setText(name_of(record) if record else "Select a run on the left.")
         for name, value in self._facts.items():
             value.setText(_facts(record).get(name, "") if record else "")
+            value.setToolTip(value.text())
         self._show_alarm(record)
         if detail is not self._detail:
             self._detail = detail
@@ -112,7 +125,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "Environment": record.env_id,
         "Seed": str(record.seed),
         "Steps": f"{steps} of {record.total_timesteps:,}" if record.total_timesteps else steps,
-        "Mean return": "–" if record.last_return is None else f"{number(record.last_return)} (last 100 episodes)",
+        "Mean return": "–" if record.last_return is None else number(record.last_return),
         "Speed": f"{record.steps_per_s:,.0f} steps/s" if record.steps_per_s else "–",
         "Started": started.strftime("%Y-%m-%d %H:%M:%S"),
         "Folder": record.run_dir,
@@ -123,13 +136,14 @@ def _named(kind: str, extra: str) -> str:
     return f"{kind} ({extra})" if extra else kind
 
 
-def _tree() -> QTreeView:
+def _tree(*, nested: bool) -> QTreeView:
     view = QTreeView()
     view.setModel(QStandardItemModel(0, 2, view))
     view.setHeaderHidden(True)
     view.setAlternatingRowColors(True)
     view.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
     view.setIndentation(16)
+    view.setRootIsDecorated(nested)
     return view
 
 

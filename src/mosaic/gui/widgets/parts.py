@@ -3,19 +3,23 @@
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
-from mosaic.gui.assets import keep_icon
+from mosaic.gui.assets import keep_icon, mono_font
 from mosaic.gui.theme import Theme
 
 LabelRole: TypeAlias = Literal["chip", "heading", "title", "section", "muted", "faint", "code"]
+
+COPIED_MS = 1500
 
 
 def label(text: str, role: LabelRole, *, selectable: bool = False) -> QLabel:
     made = QLabel(text)
     made.setProperty(role, True)
+    if role == "code":
+        made.setFont(mono_font())
     if selectable:
         made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return made
@@ -48,14 +52,24 @@ def chip_button(text: str, *, checked: bool, toggled: Callable[[bool], None]) ->
     return made
 
 
-def copy_button(theme: Theme, text: str, content: Callable[[], str]) -> QPushButton:
-    """Puts something on the clipboard, and shows that it did."""
-    made = QPushButton(text)
-    keep_icon(theme, "copy", made.setIcon)
+def icon_button(theme: Theme, icon: str, text: str, *, token: str = "muted") -> QPushButton:
+    made = QPushButton(f" {text}")
+    keep_icon(theme, icon, made.setIcon, token)
+    return made
+
+
+def copy_button(theme: Theme, text: str, content: Callable[[], str], *, token: str = "muted") -> QPushButton:
+    """Puts something on the clipboard, and shows for a moment that it did."""
+    made = icon_button(theme, "copy", text, token=token)
+    back = QTimer(made)
+    back.setSingleShot(True)
+    back.setInterval(COPIED_MS)
+    back.timeout.connect(lambda: made.setText(f" {text}"))
 
     def copy() -> None:
         QGuiApplication.clipboard().setText(content())
-        made.setText("Copied")
+        made.setText(" Copied")
+        back.start()
 
     made.clicked.connect(copy)
     return made

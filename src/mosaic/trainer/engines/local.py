@@ -1,12 +1,10 @@
 """The local engine: workers as processes of this machine, forked from a pre-imported one where that is ready.
 
-A worker holds a lock (flock) on `worker.lock` of its run. The daemon takes it before the start and hands the open file
-over, so there is no moment in which a worker exists without it, and no way to start a second one beside it.
+Every worker is handed the run's life lock (`mosaic.spec.life_lock`) and leads a session of its own.
 """
 
 import contextlib
 import ctypes
-import fcntl
 import json
 import os
 import signal
@@ -22,6 +20,7 @@ import psutil
 from mosaic.errors import InvalidTransition, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import identity
+from mosaic.spec.life_lock import life_lock
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer.engines.engine import Launch
 
@@ -47,7 +46,7 @@ class LocalEngine:
             ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def launch(self, launch: Launch) -> int:
-        with self._lock, _life_lock(launch.run_dir) as lock:
+        with self._lock, life_lock(launch.run_dir) as lock:
             launch.run_dir.logs.mkdir(parents=True, exist_ok=True)
             with launch.run_dir.stdout.open("ab") as out, launch.run_dir.stderr.open("ab") as err:
                 files = (out.fileno(), err.fileno(), lock)
@@ -90,7 +89,7 @@ class LocalEngine:
 
     def is_alive(self, run_dir: RunDir) -> bool:
         try:
-            with _life_lock(run_dir):
+            with life_lock(run_dir):
                 return False
         except InvalidTransition:
             return True
@@ -189,22 +188,6 @@ class _Zygote:
         self._socket.close()
         self._process.kill()
         self._process.wait()
-
-
-@contextlib.contextmanager
-def _life_lock(run_dir: RunDir):  # type: ignore[no-untyped-def]
-    """The run's life lock, taken; our own hold on it ends here, a worker's that was handed the file goes on."""
-    descriptor = os.open(run_dir.life_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InvalidTransition(
-                f"run {run_dir.run_id} already has a living worker; it is not started twice"
-            ) from None
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
