@@ -28,7 +28,7 @@ from mosaic.spec.run_dir import Home
 
 SWITCH_INTERVAL_S = 0.001
 """The reader thread decodes for tens of milliseconds; with Python's 5 ms each paint would wait that long for it."""
-EXAMPLE = ("train", "ppo", "--env-id", "CartPole-v1", "--total-timesteps", "500000")
+EXAMPLE = "train ppo \\\n  --env-id CartPole-v1 --total-timesteps 500000"
 
 log = get_logger()
 
@@ -101,7 +101,7 @@ def example_command(home: Home) -> str:
     found = shutil.which("mosaic")
     program = "mosaic" if found and Path(found).resolve() == beside.resolve() else str(beside)
     prefix = [f"MOSAIC_HOME={shlex.quote(str(home.root))}"] if os.environ.get("MOSAIC_HOME") else []
-    return " ".join([*prefix, shlex.quote(program), *EXAMPLE])
+    return " \\\n  ".join([*prefix, f"{shlex.quote(program)} {EXAMPLE}"])
 
 
 def _excepthook(studio: Studio) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:

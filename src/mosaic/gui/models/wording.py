@@ -69,10 +69,13 @@ def number(value: float) -> str:
 
 
 def thousands(value: float) -> str:
-    """Steps on an axis: 500, 20k, 1.5M."""
+    """A number on an axis: 2.5e-4, 500, 20k, 1.5M."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
             return f"{value / unit:.4g}{letter}"
+    if 0 < abs(value) < 1e-3:
+        mantissa, exponent = f"{value:.3e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
     return f"{value:.4g}"
 
 

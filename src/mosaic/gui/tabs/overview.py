@@ -2,10 +2,11 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QSplitter, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSplitter, QTreeView, QVBoxLayout, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.assets import mono_font
@@ -50,8 +51,6 @@ class OverviewTab(QWidget):
                 facts.addWidget(self._facts[name], line, 2 * place + 1, 1, 1 if len(names) > 1 else 3)
         facts.setColumnStretch(1, 1)
         facts.setColumnStretch(3, 1)
-        # A long path must not widen the page.
-        self._facts["Folder"].setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         page = QVBoxLayout(left)
         page.setContentsMargins(16, 14, 12, 10)
         page.setSpacing(12)
@@ -61,7 +60,7 @@ class OverviewTab(QWidget):
         page.addWidget(label("ARTIFACTS", "section"))
         page.addWidget(self._artifacts, 1)
         copy_json = copy_button(theme, "Copy JSON", self._json)
-        copy_folder = copy_button(theme, "Copy path", lambda: self._facts["Folder"].text())
+        copy_folder = copy_button(theme, "Copy path", self._folder)
         page = QVBoxLayout(right)
         page.setContentsMargins(12, 14, 16, 10)
         page.setSpacing(8)
@@ -71,6 +70,7 @@ class OverviewTab(QWidget):
         split.addWidget(left)
         split.addWidget(right)
         split.setSizes([500, 500])
+        split.setHandleWidth(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(split)
@@ -111,6 +111,10 @@ class OverviewTab(QWidget):
         self._config.expandAll()
         self._config.resizeColumnToContents(0)
 
+    def _folder(self) -> str:
+        record = self._studio.record()
+        return record.run_dir if record else ""
+
     def _json(self) -> str:
         return json.dumps(self._detail.config, indent=1) if self._detail else ""
 
@@ -128,7 +132,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "Mean return": "–" if record.last_return is None else number(record.last_return),
         "Speed": f"{record.steps_per_s:,.0f} steps/s" if record.steps_per_s else "–",
         "Started": started.strftime("%Y-%m-%d %H:%M:%S"),
-        "Folder": record.run_dir,
+        "Folder": f"…/{Path(record.run_dir).parent.name}/{record.run_id}",
     }
 
 

@@ -46,7 +46,7 @@ class RunsPanel(QWidget):
         )
         layout.addLayout(row(self.filter, margins=(10, 2, 10, 8)))
         layout.addWidget(self.view, 1)
-        self.setMinimumWidth(220)
+        self.setMinimumWidth(256)
 
     def select(self, run_ids: list[str]) -> None:
         """Select these runs in the list, the first as the current one."""

@@ -1,0 +1,37 @@
+"""`mosaic gui`: open the window, as a process of its own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+from mosaic.errors import MissingExtra, MosaicError
+
+MODULE = "mosaic.gui"
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+class NoDisplay(MosaicError):
+    exit_code = 3
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this machine has no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set);"
+            " log in with 'ssh -X', set QT_QPA_PLATFORM=vnc and connect a VNC viewer to port 5900,"
+            " or stay in the terminal with 'mosaic runs'"
+        )
+
+
+def main(argv: Sequence[str]) -> int:
+    if any(importlib.util.find_spec(name) is None for name in ("PySide6", "pyqtgraph")):
+        raise MissingExtra("the window", "gui")
+    asks_for_help = any(word in ("-h", "--help") for word in argv)
+    if not asks_for_help and not has_display(sys.platform, os.environ):
+        raise NoDisplay
+    return subprocess.run([sys.executable, "-m", MODULE, *argv], check=False).returncode
+
+
+def has_display(platform: str, environment: Mapping[str, str]) -> bool:
+    """macOS and Windows always have one."""
+    return platform in ("darwin", "win32") or any(environment.get(name) for name in DISPLAYS)
