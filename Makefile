@@ -6,7 +6,7 @@ export MOSAIC_HOME ?= $(CURDIR)/var
 # One thread a process: more make networks of this size slower, by far when several processes run.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup run test check bench gui shots lock proto clean
+.PHONY: help setup run test check bench bench-learning gui shots lock proto clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -29,6 +29,9 @@ check: setup ## format, lint, types, import contracts, generated code
 
 bench: setup ## steps per second against Stable-Baselines3, as ratios
 	@$(BIN)/python -m bench
+
+bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
+	@$(BIN)/python -m bench.learning
 
 gui: setup ## open the window
 	@$(BIN)/mosaic gui

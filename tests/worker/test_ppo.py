@@ -169,18 +169,34 @@ def test_both_learners_make_the_same_updates(algorithm: ModuleType) -> None:
 def test_gae_sums_discounted_errors_up_to_the_episodes_end(algorithm: ModuleType) -> None:
     rng = np.random.default_rng(0)
     rewards, values = normal(rng, 40, 3), normal(rng, 41, 3)
-    dones = (rng.random((41, 3)) < 0.15).astype(np.float32)
+    dones = (rng.random((40, 3)) < 0.15).astype(np.float32)
     advantages, returns = algorithm.gae(rewards, values, dones, gamma=0.9, gae_lambda=0.8)
     for env in range(3):
         for start in range(40):
             expected, weight = 0.0, 1.0
             for step in range(start, 40):
-                # dones[step + 1] says that this step was its episode's last.
-                goes_on = 1.0 - dones[step + 1, env]
+                goes_on = 1.0 - dones[step, env]
                 expected += weight * (rewards[step, env] + 0.9 * goes_on * values[step + 1, env] - values[step, env])
                 weight *= 0.9 * 0.8 * goes_on
             assert advantages[start, env] == pytest.approx(expected, abs=1e-5)
             assert returns[start, env] == pytest.approx(expected + values[start, env], abs=1e-5)
+
+
+@both
+def test_an_episodes_end_is_seen_by_the_step_that_ended_it(
+    algorithm: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[np.ndarray] = []
+    gae = algorithm.gae
+
+    def spy(rewards: Any, values: Any, dones: Any, **settings: float) -> Any:
+        seen.append(dones[:, 0].copy())
+        return gae(rewards, values, dones, **settings)
+
+    monkeypatch.setattr(algorithm, "gae", spy)
+    env_id = "test/Echo-v0" if algorithm is ppo else "test/EchoContinuous-v0"
+    trained(tmp_path, algorithm, replace(FIRST[algorithm], env_id=env_id))
+    np.testing.assert_array_equal(np.flatnonzero(np.concatenate(seen)), np.arange(9, 512, 10))
 
 
 @both

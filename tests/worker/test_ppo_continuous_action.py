@@ -19,9 +19,7 @@ from mosaic.envs import make_vec
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
-SHORT = ppo.Args(
-    cuda=False, env_id="test/Target-v0", total_timesteps=512, num_envs=2, num_steps=64, num_minibatches=4
-)
+SHORT = ppo.Args(cuda=False, env_id="test/Target-v0", total_timesteps=512, num_envs=2, num_steps=64, num_minibatches=4)
 
 
 class Target(gym.Env[Any, Any]):

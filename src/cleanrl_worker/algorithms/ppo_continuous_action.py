@@ -151,11 +151,12 @@ class Losses(NamedTuple):
 
 
 def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
-    """Advantages and returns of a rollout of `steps` × `envs`; `values` and `dones` have one row more.
+    """Advantages and returns of a rollout of `steps` × `envs`; `values` has one row more.
 
-    `dones[t]` tells that `values[t]` begins a new episode (CleanRL's convention), so nothing flows back across it.
+    `dones[t]` tells that step t ended its episode, so that `values[t + 1]` belongs to the next one and nothing flows
+    back from there (CleanRL stores the same flag one row later).
     """
-    continues = 1.0 - dones[1:]
+    continues = 1.0 - dones
     deltas = rewards + gamma * values[1:] * continues - values[:-1]
     decays = gamma * gae_lambda * continues
     # In Python floats, which are quicker than arrays of a few environments.
@@ -351,9 +352,9 @@ def train(run: Run, args: Args) -> None:
     actions = np.zeros((*rollout, *action_space.shape), dtype=np.float32)
     rewards = np.zeros(rollout, dtype=np.float64)
     terminations = np.zeros(rollout, dtype=np.bool_)
-    dones = np.zeros((args.num_steps + 1, args.num_envs), dtype=np.float32)
+    dones = np.zeros(rollout, dtype=np.float32)
     # What the networks see and choose, in the same memory: one vector an environment.
-    inputs, choices = obs.reshape(*dones.shape, -1), actions.reshape(*rollout, -1)
+    inputs, choices = obs.reshape(args.num_steps + 1, args.num_envs, -1), actions.reshape(*rollout, -1)
 
     saved = run.resume()
     if saved is None:
@@ -364,25 +365,25 @@ def train(run: Run, args: Args) -> None:
         observation_normaliser.load(saved["observation_normaliser"])
         reward_normaliser.load(saved["reward_normaliser"])
         first_iteration = saved["iteration"] + 1
-        obs[-1], dones[-1] = observation_normaliser.apply(envs.current_obs), saved["done"]
+        obs[-1] = observation_normaliser.apply(envs.current_obs)
 
     for iteration in range(first_iteration, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
         learning_rate = (1.0 - progress) * args.learning_rate
 
         # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
-        obs[0], dones[0] = obs[-1], dones[-1]
+        obs[0] = obs[-1]
         noise = learner.std() * run.generator.standard_normal(choices.shape, dtype=np.float32)
         for step in range(args.num_steps):
             choices[step] = learner.act(inputs[step], noise[step])
             clipped = actions[step].clip(action_space.low, action_space.high)
             next_obs, rewards[step], terminations[step], truncations, infos = envs.step(clipped)
             obs[step + 1] = observation_normaliser.next(next_obs, infos)
-            dones[step + 1] = terminations[step] | truncations
+            dones[step] = terminations[step] | truncations
         scaled_rewards = reward_normaliser.rollout(rewards, terminations)
 
         # Assess and estimate the advantages; upstream treats a truncation as an end, and so do we.
-        values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(dones.shape)
+        values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
         advantages, returns = gae(scaled_rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
         flat_obs, flat_actions = inputs[:-1].reshape(args.batch_size, -1), choices.reshape(args.batch_size, -1)
         batch = Batch(
@@ -421,7 +422,7 @@ def train(run: Run, args: Args) -> None:
         )
         if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
             reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
-            state = {"learner": learner.state(), "iteration": iteration, "done": dones[-1]}
+            state = {"learner": learner.state(), "iteration": iteration}
             state["observation_normaliser"] = observation_normaliser.state()
             state["reward_normaliser"] = reward_normaliser.state()
             run.checkpoint(state, reason=reason)

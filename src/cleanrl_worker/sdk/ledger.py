@@ -23,6 +23,9 @@ class Ledger:
     def add(self, artifact: Artifact) -> None:
         self._write(self.content.adding(artifact))
 
+    def remove(self, path: str) -> None:
+        self._write(self.content.removing(path))
+
     def add_board(self, folder: Path) -> None:
         """The TensorBoard folder, wherever `CLEANRL_TENSORBOARD_DIR` may have put it."""
         inside = folder.resolve().is_relative_to(self._run_dir.root.resolve())

@@ -17,6 +17,7 @@ import torch
 from cleanrl_worker.sdk import checkpoint, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.live import open_view
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
@@ -29,6 +30,7 @@ from mosaic.spec.events import (
     Episode,
     EventBody,
     Heartbeat,
+    LiveViewOpened,
     Number,
     PolicySaved,
     RunCompleted,
@@ -106,8 +108,12 @@ class Run:
         return self.envs.global_step if self.envs is not None else self._first_step
 
     def make_envs(self, env_id: str, num_envs: int) -> Envs:
-        backend = families.make_vec(env_id, num_envs, backend=self.spec.options.env_backend)
+        options = self.spec.options
+        watched = options.fastlane_enabled and options.video_mode != "off"
+        mode = "rgb_array" if watched else None
+        backend = families.make_vec(env_id, num_envs, backend=options.env_backend, render_mode=mode)
         self.envs = Envs(backend, self._episode)
+        self.envs.live = open_view(backend, options, global_step=lambda: self.global_step, complain=self._warn)
         return self.envs
 
     def resume(self) -> dict[str, Any] | None:
@@ -129,6 +135,9 @@ class Run:
             checkpoint.clear_leftovers(self.run_dir, after=self._first_step)
             self._ledger.list_checkpoints()
         self.emit(self._start_event())
+        if self.envs.live is not None:
+            self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
+            self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         if not self._exact:
             self.emit(Warned(message="the environments could not be restored exactly; new episodes were begun"))
         return None if state is None else state["algorithm"]
@@ -250,6 +259,8 @@ class Run:
             self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=str(failure)))
         self._recorder.close()
         if self.envs is not None:
+            if self.envs.live is not None:
+                self._ledger.remove(self.envs.live.path)
             self.envs.close()
         if error is None:
             self._raise_background_errors()
@@ -297,6 +308,9 @@ class Run:
             pid=os.getpid(),
             host=socket.gethostname(),
         )
+
+    def _warn(self, message: str) -> None:
+        self.emit(Warned(message=message))
 
     def _episode(self, episode: Episode) -> None:
         self._recent_returns.append(float(episode.episodic_return))

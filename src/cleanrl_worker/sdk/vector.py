@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from cleanrl_worker.sdk.live import LiveView
 from mosaic.envs import VecEnv
 from mosaic.errors import EnvironmentFailed
 from mosaic.spec.events import Episode, number
@@ -25,6 +26,8 @@ class Envs:
         self.single_observation_space = backend.single_observation_space
         self.single_action_space = backend.single_action_space
         self.global_step = 0
+        self.live: LiveView | None = None
+        """Somebody may be looking."""
         self._report = report
 
     def reset(self, seed: int) -> Array:
@@ -42,6 +45,8 @@ class Envs:
         except Exception as error:  # A border: whatever somebody else's environment raises.
             raise EnvironmentFailed(f"the environment raised at step {self.global_step}: {error!r}") from error
         self.global_step += self.num_envs
+        if self.live is not None and self.live.due:
+            self.live.show()
         if infos:
             self._report_episodes(infos)
         return observations, rewards, terminations, truncations, infos
@@ -65,4 +70,6 @@ class Envs:
         return self.backend.restore(state["backend"])
 
     def close(self) -> None:
+        if self.live is not None:
+            self.live.close()
         self.backend.close()

@@ -2,49 +2,83 @@
 
 import difflib
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from mosaic.cli import reach
 from mosaic.errors import MosaicError
 
-VERBS: Mapping[str, str] = {
-    "demo": "train PPO on CartPole until it is solved, then evaluate the policy",
-    "evaluate": "play episodes with a trained policy and print what it scored",
-    "train": "train an algorithm and follow it",
-    "runs": "list the runs of this home",
-    "gui": "open the window on the runs of this home",
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+VERBS: Mapping[str, tuple[str, str]] = {
+    "demo": ("demo", "train PPO on CartPole until it is solved, then evaluate the policy"),
+    "train": ("train", "train an algorithm: submit a run and follow it"),
+    "runs": ("runs", "list runs"),
+    "show": ("show", "everything about a run"),
+    "follow": ("follow", "live progress of runs"),
+    "logs": ("logs", "what a run printed"),
+    "metrics": ("metrics", "the numbers that a run logged"),
+    "cancel": ("cancel", "end runs; each saves a checkpoint first"),
+    "pause": ("pause", "hold runs"),
+    "continue": ("go_on", "go on with paused runs"),
+    "resume": ("resume", "go on with ended runs from a checkpoint"),
+    "delete": ("delete", "remove ended runs and their files"),
+    "label": ("label", "change the label or the notes of a run"),
+    "export": ("export", "copy a run into a zip file or a folder"),
+    "evaluate": ("evaluate", "play episodes with a trained policy and print what it scored"),
+    "algos": ("algos", "list algorithms, or read the page of one"),
+    "envs": ("envs", "list environments"),
+    "gui": ("gui", "open the window"),
+    "daemon": ("daemon", "start, stop and look at the trainer daemon"),
+    "reindex": ("reindex", "rebuild the list of runs from their directories"),
+    "doctor": ("doctor", "check this installation"),
+    "completion": ("completion", "shell completion for bash, zsh or fish"),
+    "version": ("version", "print the version"),
 }
-"""Each verb is a module of this package with `main(argv) -> int`."""
+"""Each verb, its module of this package with `main(argv) -> int`, and what it does."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(_usage())
-        return 0
-    verb, *rest = words
-    if verb not in VERBS:
-        near = difflib.get_close_matches(verb, VERBS, n=1)
-        advice = f"did you mean 'mosaic {near[0]}'?" if near else "'mosaic --help' lists the verbs"
-        print(f"error: 'mosaic {verb}' is not a command; {advice}", file=sys.stderr)
-        return 2
-    from mosaic.cli.worker import WorkerFailed
-
     try:
-        return importlib.import_module(f"mosaic.cli.{verb}").main(rest)
-    except WorkerFailed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.code
+        code = _run(words)
+        # Here rather than at the interpreter's end, where a closed pipe would leave a traceback.
+        sys.stdout.flush()
+        return code
     except MosaicError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`mosaic runs | head`): not an error of ours.
-        sys.stderr.close()
-        return 141
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def _run(words: list[str]) -> int:
+    words = reach.take_global_options(words)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0
+    verb, *rest = ("version",) if words[0] in ("-V", "--version") else words
+    if verb not in VERBS:
+        near = difflib.get_close_matches(verb, VERBS, n=1)
+        advice = f"did you mean 'mosaic {near[0]}'?" if near else "'mosaic --help' lists the verbs"
+        raise reach.BadArguments(f"'mosaic {verb}' is not a command; {advice}")
+    return importlib.import_module(f"mosaic.cli.{VERBS[verb][0]}").main(rest)
 
 
 def _usage() -> str:
     width = max(map(len, VERBS))
-    lines = [f"  {verb:<{width}}  {text}" for verb, text in VERBS.items()]
-    return "\n".join(["usage: mosaic VERB [flags]", "", *lines, "", "'mosaic VERB --help' shows the flags of a verb."])
+    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, (_, text) in VERBS.items())
+    return f"""usage: mosaic [--target HOST:PORT] [--certificate FILE] [--no-start] VERB …
+
+{verbs}
+
+RUN is an id, its beginning or end, a label, @last, or @last-1 for the one before it.
+'mosaic VERB --help' shows the flags of a verb; --json gives one JSON object a line.
+The daemon is that of MOSAIC_HOME, started when needed, or the one at --target (or MOSAIC_TARGET)."""

@@ -4,63 +4,89 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic import config
-from mosaic.cli.evaluate import evaluate, line_of, policy_of
-from mosaic.cli.train import train
-from mosaic.spec import manifest
-from mosaic.spec.course import Course
-from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.cli import INTERRUPTED, evaluate
+from mosaic.cli.following import RunFailed, detached, follow
+from mosaic.cli.pick import short
+from mosaic.cli.reach import connect, parser
+from mosaic.cli.train import document_of, parse
+from mosaic.errors import PolicyError
+from mosaic.rpc.client import Client
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
 
 SOLVED_RETURN = 475.0
 """CartPole-v1 counts as solved at this mean return over 100 episodes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DemoFlags:
-    """Train PPO on CartPole-v1 until it is solved, then evaluate the saved policy."""
-
-    seed: int = 1
-    """Seed of the run."""
-    episodes: int = 100
-    """Episodes of the evaluation."""
+ENV_ID = "CartPole-v1"
 
 
 def main(argv: Sequence[str]) -> int:
-    flags = config.from_flags(DemoFlags, argv, prog="mosaic demo")
-    home = Home.resolve()
-    home.create()
-    run_dir, eval_dir = home.run(new_run_id()), home.run(new_run_id())
-    print("Training PPO on CartPole-v1 until the mean return of 100 episodes reaches 475 …", flush=True)
+    words = parser("demo", "Train PPO on CartPole-v1 until it is solved, then evaluate the saved policy.")
+    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the run (default 1)")
+    words.add_argument(
+        "--episodes", type=int, default=100, metavar="N", help="episodes of the evaluation (default 100)"
+    )
+    flags = words.parse_args(argv)
+    if flags.episodes < 1:
+        words.error("--episodes must be at least 1")
+    print(f"Training PPO on {ENV_ID} until the mean return of 100 episodes reaches {SOLVED_RETURN:.0f} …", flush=True)
     started = time.monotonic()
-    course = train("ppo", ["--env-id", "CartPole-v1", "--seed", str(flags.seed)], run_dir, until=_solved)
-    elapsed_s = time.monotonic() - started
-    verdict = "Solved" if _solved(course) else "Not solved"
-    print(f"{verdict} after {course.global_step:,} steps in {elapsed_s:.1f} s, start-up included.\n")
-    print("Evaluating the saved policy …", flush=True)
-    summary = evaluate(policy_of(run_dir), ["--episodes", str(flags.episodes), "--deterministic"], eval_dir)
-    print(f"  {line_of(summary)}\n")
-    _show_what_is_there(run_dir, eval_dir)
-    return 0 if _solved(course) else 1
+    with connect() as client:
+        settings, run_flags = parse(client, "ppo", ["--env-id", ENV_ID, "--seed", str(flags.seed), "--label", "demo"])
+        [run] = client.submit(document_of("ppo", settings, run_flags))
+        try:
+            run = _train(client, run)
+            verdict = "Solved" if _solved(run) else "Not solved"
+            elapsed_s = time.monotonic() - started
+            print(f"{verdict} after {run.global_step:,} steps in {elapsed_s:.1f} s, start-up included.\n")
+            print("Evaluating the saved policy …", flush=True)
+            evaluation = _evaluate(client, run, flags.episodes)
+        except KeyboardInterrupt:
+            detached([run])
+            return INTERRUPTED
+        _show_what_is_there(client, run, evaluation)
+    return 0 if _solved(run) else 1
 
 
-def _solved(course: Course) -> bool:
-    mean = course.mean_return
-    return mean is not None and len(course.returns) == course.returns.maxlen and mean >= SOLVED_RETURN
+def _train(client: Client, run: RunRecord) -> RunRecord:
+    asked: set[str] = set()
+
+    def stop_when_solved(now: RunRecord) -> None:
+        if now.state is RunState.RUNNING and _solved(now) and not asked:
+            asked.add(now.run_id)
+            client.cancel(now.run_id)
+
+    [ended] = follow(client, [run], on_change=stop_when_solved)
+    if ended.state is not RunState.FINISHED and not asked:
+        raise RunFailed(ended)
+    return ended
 
 
-def _show_what_is_there(run_dir: RunDir, eval_dir: RunDir) -> None:
+def _solved(run: RunRecord) -> bool:
+    """The daemon's mean is over the last 100 episodes; it cannot be this high while the first, short ones count."""
+    return run.best_return is not None and run.best_return >= SOLVED_RETURN
+
+
+def _evaluate(client: Client, run: RunRecord, episodes: int) -> RunRecord:
+    policy = evaluate.policy_of(client, run)
+    if policy is None:
+        raise PolicyError(f"run {run.run_id} saved no policy; 'mosaic logs {short(run.run_id)}' may say why")
+    [evaluation] = client.submit(evaluate.document_of(policy, ENV_ID, episodes=episodes, label="demo, evaluated"))
+    print(f"  {evaluate.line_of(evaluate.result_of(client, evaluation))}\n")
+    return evaluation
+
+
+def _show_what_is_there(client: Client, run: RunRecord, evaluation: RunRecord) -> None:
     print("What it made:")
-    for artifact in manifest.read(run_dir).artifacts:
-        print(f"  {artifact.kind:<12} {_short(run_dir.root / artifact.path)}")
-    print(f"  {'evaluation':<12} {_short(eval_dir.eval_summary)}")
+    for artifact in client.artifacts(run.run_id):
+        print(f"  {artifact.kind:<12} {_short(Path(run.run_dir) / artifact.path)}")
+    print(f"  {'evaluation':<12} {_short(Path(evaluation.run_dir) / evaluate.SUMMARY)}")
     mosaic = _short(Path(sys.argv[0]).absolute())
     print("\nTry next:")
-    print(f"  {mosaic} train dqn --env-id CartPole-v1 --total-timesteps 100000")
-    print(f"  {mosaic} evaluate {run_dir.run_id} --episodes 20")
     print(f"  {mosaic} runs")
+    print(f"  {mosaic} resume {short(run.run_id)} --follow    # go on from where it was stopped")
+    print(f"  {mosaic} train dqn --env-id {ENV_ID} --total-timesteps 100000 --seeds 1-3")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         print(f"  {mosaic} gui        # the window: this machine has a display")
 

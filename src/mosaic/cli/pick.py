@@ -1,19 +1,51 @@
-"""Naming a run on the command line: its id, the beginning or the end of it, or @last."""
+"""Naming a run on the command line: its id, the beginning or the end of it, its label, @last or @last-1."""
+
+import difflib
+import re
+from collections.abc import Sequence
 
 from mosaic.errors import RunNotFound
-from mosaic.spec.run_dir import Home, RunDir
-from mosaic.spec.run_list import all_runs
+from mosaic.rpc.client import Client
+from mosaic.spec.run_record import RunRecord
+
+_LAST = re.compile(r"@last(?:-(\d{1,6}))?")
+NEAR_AMONG = 200
+"""Newest runs among which a mistyped label is looked for."""
 
 
-def pick_run(home: Home, word: str) -> RunDir:
-    runs = all_runs(home)
-    if word == "@last":
-        if not runs:
-            raise RunNotFound(word, hint=f"{home.runs} holds no run yet; 'mosaic train ppo' makes one")
-        return runs[-1]
+def pick(client: Client, word: str) -> RunRecord:
+    """The one run that a word means, or RunNotFound with what it could have meant."""
+    if match := _LAST.fullmatch(word):
+        return _last(client, word, before=int(match[1] or 0))
+    # The daemon looks for the word anywhere in id, label and more; what it finds is narrowed here.
+    found = client.list(text=word) if word else []
     wanted = word.upper()
-    found = [run for run in runs if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
-    if len(found) == 1:
-        return found[0]
-    near = [run.run_id for run in found[:3]]
-    raise RunNotFound(word, near, hint="more letters of the id make it unique" if found else "")
+    by_id = [run for run in found if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
+    by_label = [run for run in found if run.label == word] or [run for run in found if run.label.upper() == wanted]
+    matches = by_id or by_label
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        near = [f"{run.run_id} ({run.label})" for run in matches[:3]]
+        raise RunNotFound(word, near, hint=f"{len(matches)} runs answer to it: more letters of the id make it unique")
+    labels = {run.label: run.run_id for run in client.list(limit=NEAR_AMONG)}
+    near = [f"{labels[label]} ({label})" for label in difflib.get_close_matches(word, labels, n=3)]
+    raise RunNotFound(word, near)
+
+
+def pick_all(client: Client, words: Sequence[str]) -> list[RunRecord]:
+    """Each run once, in the order given; nothing is done to any of them unless all are known."""
+    return list({run.run_id: run for run in (pick(client, word) for word in words)}.values())
+
+
+def _last(client: Client, word: str, *, before: int) -> RunRecord:
+    runs = client.list(limit=before + 1)
+    if len(runs) <= before:
+        there = f"there are {len(runs)}" if runs else "there is none yet; 'mosaic train ppo' makes one"
+        raise RunNotFound(word, hint=f"of the runs of this home, {there}")
+    return runs[before]
+
+
+def short(run_id: str) -> str:
+    """The end of an id, which is random and so unique sooner than its beginning, which is the time."""
+    return run_id[-8:]

@@ -1,80 +1,112 @@
-"""`mosaic runs`: the runs of this home, newest last, read from their directories."""
+"""`mosaic runs`: a table of runs, live with --watch."""
 
-import json
-import sys
+import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from ulid import ULID
+from mosaic.cli import wording
+from mosaic.cli.pick import short
+from mosaic.cli.reach import connect, parser
+from mosaic.cli.screen import Block, clean, is_terminal, paint, print_json, table
+from mosaic.rpc.client import Client
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
 
-from mosaic import config
-from mosaic.spec import manifest
-from mosaic.spec.course import Course, state_of
-from mosaic.spec.events import decode_spool
-from mosaic.spec.run_dir import Home, RunDir
-from mosaic.spec.run_list import all_runs
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunsFlags:
-    """List the runs of this home."""
-
-    json: bool = False
-    """One JSON object a line."""
+LIMIT = 30
+NAMES = ("run", "label", "state", "steps", "done", "return", "started")
 
 
 def main(argv: Sequence[str]) -> int:
-    flags = config.from_flags(RunsFlags, argv, prog="mosaic runs")
-    home = Home.resolve()
-    rows = [row_of(run) for run in all_runs(home) if run.manifest.exists()]
+    flags = _flags(argv)
+    with connect() as client:
+        if flags.watch:
+            return _watch(client, flags)
+        runs = client.list(states=flags.state, text=flags.text, limit=flags.limit)
     if flags.json:
-        for row in rows:
-            print(json.dumps(row))
-        return 0
-    if not rows:
-        print(f"no runs in {home.runs} yet; 'mosaic train ppo' makes one")
-        return 0
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("run", "kind", "algorithm", "environment", "seed", "state", "steps", "return", "started"):
-        table.add_column(name, justify="right" if name in ("seed", "steps", "return") else "left", no_wrap=True)
-    for row in rows:
-        mean = "–" if row["mean_return"] is None else f"{row['mean_return']:.1f}"
-        started = datetime.fromisoformat(row["started"]).astimezone().strftime("%Y-%m-%d %H:%M")
-        table.add_row(
-            row["run"],
-            row["kind"],
-            row["algo"],
-            row["env_id"],
-            str(row["seed"]),
-            row["state"],
-            f"{row['global_step']:,}",
-            mean,
-            started,
-        )
-    # Piped, there is no width to fit into: whole lines, for grep and awk.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+        for run in runs:
+            print_json(wording.as_json(run))
+    elif runs:
+        print("\n".join(_table(runs)))
+        if len(runs) == flags.limit and is_terminal():
+            print(paint(f"the newest {flags.limit}; --limit 0 lists all", "dim"))
+    elif flags.state or flags.text:
+        print("no run matches")
+    else:
+        print("no runs yet; 'mosaic train ppo' makes one")
     return 0
 
 
-def row_of(run_dir: RunDir) -> dict[str, Any]:
-    """What the directory tells of a run."""
-    found = manifest.read(run_dir)
-    course = Course()
-    with run_dir.events.open("rb") as file:
-        for event in decode_spool(file):
-            course.take(event)
-    return {
-        "run": run_dir.run_id,
-        "kind": found.mode,
-        "algo": found.algo,
-        "env_id": found.env_id,
-        "seed": found.seed,
-        "state": state_of(run_dir, course).value,
-        "global_step": course.global_step,
-        "mean_return": course.mean_return,
-        "started": datetime.fromtimestamp(ULID.from_str(run_dir.run_id).timestamp, UTC).isoformat(),
-    }
+def _flags(argv: Sequence[str]) -> argparse.Namespace:
+    words = parser("runs", "List runs, newest first.", json=True)
+    words.add_argument("--state", action="append", default=[], choices=list(RunState), help="only runs in this state")
+    words.add_argument("--text", default="", help="only runs whose label, algorithm, environment or id contains this")
+    words.add_argument("--limit", type=int, default=LIMIT, metavar="N", help=f"at most N; 0 is all (default {LIMIT})")
+    words.add_argument("--watch", action="store_true", help="go on as they change, until Ctrl-C")
+    flags = words.parse_args(argv)
+    if flags.limit < 0:
+        words.error(f"--limit must not be negative (got {flags.limit})")
+    return flags
+
+
+def _watch(client: Client, flags: argparse.Namespace) -> int:
+    """On a terminal the table is redrawn; elsewhere each change is a line."""
+    known = {run.run_id: run for run in reversed(client.list(text=flags.text, limit=flags.limit))}
+    block = Block()
+    block.live &= not flags.json
+    since = max((run.revision for run in known.values()), default=0)
+
+    def draw() -> None:
+        shown = [run for run in known.values() if not flags.state or run.state in flags.state]
+        block.draw(_table(sorted(shown, key=lambda run: run.run_id, reverse=True)[: flags.limit or None]))
+
+    draw()
+    if not block.live:
+        for run in known.values():
+            _show_change(run, flags)
+    for run in client.watch_runs(after_revision=since):
+        if run.deleted:
+            known.pop(run.run_id, None)
+        elif run.run_id in known or _matches(run, flags.text):
+            known[run.run_id] = run
+            if not block.live:
+                _show_change(run, flags)
+        draw()
+    return 0
+
+
+def _show_change(run: RunRecord, flags: argparse.Namespace) -> None:
+    if flags.state and run.state not in flags.state:
+        return
+    if flags.json:
+        print_json(wording.as_json(run))
+    else:
+        print("  ".join(_row(run)), flush=True)
+
+
+def _matches(run: RunRecord, text: str) -> bool:
+    """The daemon's own filter, for runs that appear while we watch."""
+    return text.lower() in " ".join([run.run_id, run.label, run.algo, run.env_id, run.group, run.notes]).lower()
+
+
+def _table(runs: Sequence[RunRecord]) -> list[str]:
+    rows = [_row(run) for run in runs]
+    lines = table(NAMES, rows, right=("steps", "done", "return"), shrink="label")
+    states = [run.state for run in runs]
+    return [lines[0], *(_painted(line, state) for line, state in zip(lines[1:], states, strict=True))]
+
+
+def _painted(line: str, state: RunState) -> str:
+    """Colour the state: its column is the only one that can hold the word with two spaces on each side."""
+    return line.replace(f"  {state}  ", f"  {paint(state, wording.COLOUR_OF[state])}  ", 1)
+
+
+def _row(run: RunRecord) -> Sequence[str]:
+    done = f"{run.global_step / run.total_timesteps:.0%}" if run.total_timesteps else ""
+    return (
+        short(run.run_id) if is_terminal() else run.run_id,
+        clean(run.label),
+        run.state,
+        wording.count(run.global_step),
+        done,
+        wording.score(run.last_return),
+        wording.ago(run.submitted_at) if is_terminal() else wording.moment(run.submitted_at),
+    )

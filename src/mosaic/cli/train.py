@@ -1,44 +1,160 @@
-"""`mosaic train ALGO [flags]`: train and follow; the flags are the worker's and the algorithm's own."""
+"""`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
 
-import subprocess
+The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
+"""
+
+import difflib
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
-from mosaic.cli import worker
-from mosaic.cli.follow import follow, stop_gently
-from mosaic.errors import ConfigError, Problem
-from mosaic.spec.course import Course
-from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from annotated_types import Ge
 
-MODULE = "cleanrl_worker.cli"
-ANSWERED_BY_WORKER = ("-h", "--help", "--schema", "--dry-run")
+from mosaic import config
+from mosaic.cli import wording
+from mosaic.cli.following import follow_and_report
+from mosaic.cli.pick import short
+from mosaic.cli.reach import BadArguments, connect
+from mosaic.cli.screen import is_terminal, note, print_json
+from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
+from mosaic.rpc.client import Client, Refused
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Metadata,
+    Resources,
+    Toggle,
+    TrainExtras,
+    TrainOptions,
+    TrainRunConfig,
+    Worker,
+    WorkerConfig,
+)
+
+OUTSIDE = ("env_id", "total_timesteps", "seed")
+"""Settings of an algorithm that stand in the worker's config itself, not in `algo_params`."""
+MAX_SEED = 2**32 - 1
+MAX_SEEDS = 1000
+_SEEDS = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(TrainOptions):
+    """Flags of the run, the same for every algorithm."""
+
+    label: str = ""
+    """Name for people; the algorithm, environment and seed if not given."""
+    seeds: str = ""
+    """A run for each: 1-5, or 1,2,7."""
+    priority: int = 0
+    """Higher starts earlier."""
+    cpus: Annotated[int, Ge(1)] = 1
+    """CPU cores that the queue reserves, and the threads of the worker."""
+    gpus: Annotated[float, Ge(0)] = 0
+    """GPUs that the queue reserves; 0.25 lets four runs share one."""
+    tensorboard: bool = True
+    """Write TensorBoard files."""
+    follow: bool = False
+    """Show the progress until the end; so by default on a terminal."""
+    detach: bool = False
+    """Print the id of the run and return; so by default elsewhere."""
+    dry_run: bool = False
+    """Try everything in a real worker, train nothing."""
+    json: bool = False
+    """One JSON object a line."""
 
 
 def main(argv: Sequence[str]) -> int:
-    if argv and argv[0] in ("-h", "--help"):
-        print("usage: mosaic train ALGO [flags]\n\n'mosaic train ALGO --help' shows the flags of an algorithm.")
-        return 0
-    if not argv or argv[0].startswith("-"):
-        raise ConfigError([Problem("ALGO", "is missing: mosaic train ppo --env-id CartPole-v1")], what="mosaic train")
-    algo, *flags = argv
-    if any(flag in ANSWERED_BY_WORKER for flag in flags):
-        return subprocess.run([sys.executable, "-m", MODULE, "--algo", algo, *flags], check=False).returncode
-    run_dir = Home.resolve().run(new_run_id())
-    train(algo, flags, run_dir)
-    print(f"run directory: {run_dir.root}")
+    if not argv or argv[0] in ("-h", "--help"):
+        if argv:
+            print("usage: mosaic train ALGO [flags]\n\n'mosaic train ALGO --help' shows the flags of an algorithm;")
+            print("'mosaic algos' lists the algorithms.")
+            return 0
+        raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
+    if argv[0].startswith("-"):
+        raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
+    algo, *words = argv
+    with connect() as client:
+        settings, flags = parse(client, algo, words)
+        document, seeds = document_of(algo, settings, flags), seeds_of(flags.seeds)
+        if flags.dry_run:
+            return dry_run(client, document, json=flags.json)
+        if not knows(client, document.environment.env_id) and (code := dry_run(client, document, silent=True)):
+            return code
+        runs = client.submit(document, seeds=seeds, priority=flags.priority)
+        if flags.json:
+            for run in runs:
+                print_json(wording.as_json(run))
+        if flags.follow or (is_terminal() and not flags.detach and not flags.json):
+            if not flags.json:
+                print("\n".join(f"run {run.run_id}  {run.label}" for run in runs))
+            return follow_and_report(client, runs, json=flags.json)
+    if not flags.json:
+        print("\n".join(run.run_id for run in runs))
+        note(f"follow with: mosaic follow {' '.join(short(run.run_id) for run in runs)}")
     return 0
 
 
-def train(
-    algo: str, flags: Sequence[str], run_dir: RunDir, until: Callable[[Course], bool] = lambda _: False
-) -> Course:
-    """Start a worker and show its progress until it ends, or until `until` holds."""
-    started = worker.start(MODULE, ["--algo", algo, "--quiet", *flags], run_dir)
-    try:
-        course = follow(run_dir.events, started.process, until)
-    except KeyboardInterrupt:
-        stop_gently(started.process)
-        print(f"stopped; go on with: {sys.executable} -m {MODULE} --resume {run_dir.root}")
-        raise SystemExit(130) from None
-    started.check()
-    return course
+def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
+    """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
+    known = client.algorithms()
+    if algo not in known:
+        near = difflib.get_close_matches(algo, known, n=3)
+        raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
+    settings = config.class_from_schema(known[algo].schema, name=algo)
+    prog = f"mosaic train {algo}"
+    summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
+    parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=summary)
+    if flags.follow and flags.detach:
+        raise ConfigError([Problem("--follow", "contradicts --detach")], what=prog)
+    return parsed, flags
+
+
+def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
+    params = config.to_json(settings)
+    outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
+    options = {field.name: getattr(flags, field.name) for field in fields(TrainOptions)}
+    worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))
+    return TrainRunConfig(
+        run_name=flags.label,
+        environment=Environment(env_id=worker.env_id),
+        artifacts=Artifacts(tensorboard=Toggle(enabled=flags.tensorboard), wandb=Toggle(enabled=flags.track_wandb)),
+        resources=Resources(cpus=flags.cpus, gpus=flags.gpus),
+        metadata=Metadata(worker=Worker(config=worker)),
+    )
+
+
+def seeds_of(text: str) -> list[int]:
+    """`1-5`, `1,2,7` or a mixture."""
+    seeds: list[int] = []
+    for part in filter(None, text.replace(" ", "").split(",")):
+        match = _SEEDS.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if first > last or last > MAX_SEED or last - first >= MAX_SEEDS:
+            raise BadArguments(f"--seeds: '{part}' is no seed or range of at most {MAX_SEEDS}; write 1-5 or 1,2,7")
+        seeds += range(first, last + 1)
+    if text and (not seeds or len(set(seeds)) < len(seeds)):
+        raise BadArguments(f"--seeds: '{text}' names {'a seed twice' if seeds else 'no seed'}; write 1-5 or 1,2,7")
+    return seeds
+
+
+def knows(client: Client, env_id: str) -> bool:
+    """Whether the catalogue lists it. Gymnasium may know others, and only a worker can tell: it is then tried first."""
+    return any(info.env_id == env_id for family in client.environments() for info in family.environments)
+
+
+def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
+    """Try the config in a real worker; 2 if it would be refused. `silent` says nothing of success."""
+    found = client.validate(document)
+    if json:
+        problems = [{"path": problem.path, "message": problem.message} for problem in found.problems]
+        print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})
+    elif not found.ok:
+        said = [line for line in found.output.strip().splitlines() if line]
+        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", "DRY_RUN")
+    elif not silent:
+        sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
+        print("dry run: ok, nothing was made")
+    return 0 if found.ok else 2

@@ -134,6 +134,10 @@ class BareVec:
         for begin in self._begins:
             begin.start = None
 
+    def episode_so_far(self, slot: int) -> tuple[float, int]:
+        """Return and length of a slot's running episode."""
+        return float(self._totals[slot]), self._length(slot)
+
     def render_slot(self, slot: int) -> "NDArray[np.uint8] | None":
         """The frame of one slot, or None where nothing is rendered."""
         env = self.envs[slot]

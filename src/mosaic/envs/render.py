@@ -1,5 +1,6 @@
 """Rendering without a display: find, by really rendering a frame, the graphics backend that works on this machine."""
 
+import ctypes
 import os
 import sys
 from collections.abc import Mapping
@@ -32,10 +33,21 @@ def headless_defaults() -> dict[str, str]:
     """
     wanted = {"SDL_NO_SIGNAL_HANDLERS": "1", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
     if not _has_display():
-        wanted |= {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
+        wanted |= {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", **_mujoco_backend()}
     changed = {name: value for name, value in wanted.items() if name not in os.environ}
     os.environ.update(changed)
     return changed
+
+
+def _mujoco_backend() -> dict[str, str]:
+    """The first library that loads: cheap enough for every start; `preflight` proves it by a frame."""
+    for name, library in (("egl", "libEGL.so.1"), ("osmesa", "libOSMesa.so.8")):
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        return {"MUJOCO_GL": name}
+    return {}
 
 
 @cache

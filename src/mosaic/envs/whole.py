@@ -88,6 +88,10 @@ class WholeVec:
         self._raw = raw
         return self._seen(raw), rewards, np.array(terminations), np.array(truncations), infos
 
+    def episode_so_far(self, slot: int) -> tuple[float, int]:
+        """Return and length of a slot's running episode."""
+        return float(self._tally.totals[slot]), int(self._tally.lengths[slot])
+
     def render_slot(self, slot: int) -> NDArray[np.uint8] | None:
         """The frame of one slot, or None where nothing is rendered."""
         frame = self._whole.frame(slot)

@@ -54,6 +54,10 @@ class WrappedVec:
         rows = list(iterate(self.vector.observation_space, obs))
         return obs, rewards, terminations, truncations, self._tally.end(self._batch, rows, finals)
 
+    def episode_so_far(self, slot: int) -> tuple[float, int]:
+        """Return and length of a slot's running episode."""
+        return float(self._tally.totals[slot]), int(self._tally.lengths[slot])
+
     def render_slot(self, slot: int) -> NDArray[np.uint8] | None:
         """The frame of one slot, or None where nothing is rendered."""
         frame = self.vector.call("render_if", slot)[slot]

@@ -5,7 +5,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
 
 import grpc
 
@@ -45,10 +49,10 @@ def running_address(home: Home) -> str | None:
         os.close(descriptor)
 
 
-def ensure_daemon(home: Home, *, start: bool = True) -> str:
-    """The address of a daemon that answers; starts one if there is none."""
+def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) -> str:
+    """The address of a daemon that answers; starts one, with `flags`, if there is none."""
     deadline = time.monotonic() + START_TIMEOUT_S
-    started: subprocess.Popen[bytes] | None = None
+    started: Started | None = None
     while True:
         address = running_address(home)
         if address and _answers(address):
@@ -56,30 +60,42 @@ def ensure_daemon(home: Home, *, start: bool = True) -> str:
         if address is None and started is None:
             if not start:
                 raise DaemonUnavailable(f"no daemon runs for {home.root}; 'mosaic daemon start' starts one")
-            started = _start(home)
-        if started is not None and started.poll() not in (None, 0) and running_address(home) is None:
+            started = _start(home, flags)
+        if started is not None and started.process.poll() not in (None, 0) and running_address(home) is None:
             raise DaemonUnavailable(f"the daemon ended at once; {home.trainer / 'daemon.log'} says why{_said(started)}")
         if time.monotonic() > deadline:
             raise DaemonUnavailable(f"the daemon of {home.root} does not answer; 'mosaic daemon logs' may say why")
         time.sleep(0.02)
 
 
-def _start(home: Home) -> "subprocess.Popen[bytes]":
+@dataclass(frozen=True)
+class Started:
+    """A daemon that was just started, and what it says before its log is open."""
+
+    process: "subprocess.Popen[bytes]"
+    stderr: IO[bytes]
+
+
+def _start(home: Home, flags: Sequence[str]) -> Started:
     """A daemon of its own session: it outlives this process and its terminal."""
     home.create()
-    return subprocess.Popen(
-        [sys.executable, "-m", "mosaic.trainer", "--log-file", str(home.trainer / "daemon.log")],
+    # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
+    stderr = tempfile.TemporaryFile()  # noqa: SIM115
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mosaic.trainer", "--log-file", str(home.trainer / "daemon.log"), *flags],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         start_new_session=True,
         env={**os.environ, "MOSAIC_HOME": str(home.root)},
         cwd=home.root,
     )
+    return Started(process, stderr)
 
 
-def _said(process: "subprocess.Popen[bytes]") -> str:
-    text = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
+def _said(started: Started) -> str:
+    started.stderr.seek(0)
+    text = started.stderr.read().decode(errors="replace").strip()
     return f": {text.removeprefix('error: ')}" if text else ""
 
 

@@ -128,6 +128,17 @@ class VideoSaved:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LiveViewOpened:
+    """Live frames can be watched (docs/protocols/fastlane.md)."""
+
+    kind: ClassVar[str] = "fastlane.opened"
+    path: str
+    """The ring, an absolute path on the worker's host."""
+    environments: Annotated[int, Ge(1)]
+    """Environments that the run steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvalBatch:
     """A batch of evaluation episodes is done."""
 
@@ -189,6 +200,7 @@ EventBody: TypeAlias = (
     | CheckpointSaved
     | PolicySaved
     | VideoSaved
+    | LiveViewOpened
     | EvalBatch
     | Warned
     | RunCompleted

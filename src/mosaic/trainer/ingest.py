@@ -1,17 +1,19 @@
-"""Reading a run's events into its record and its metrics, incrementally, each event once."""
+"""Reading a run's events into its progress and its metrics, incrementally, each event once."""
 
+import json
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from mosaic import config
-from mosaic.errors import ConfigError, SpoolCorrupt
+from mosaic.errors import SpoolCorrupt
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
+from mosaic.spec.spool_reader import LineReader
 from mosaic.trainer.metrics import RunMetrics
 
-CHUNK_BYTES = 4 * 2**20
+CHUNK_BYTES = 2**20
+"""Read at one look: about 0.1 s of work, so that nobody waits longer for the supervisor."""
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
 
@@ -29,96 +31,122 @@ class RunIngest:
     """One run's events, read as far as they have been written."""
 
     def __init__(self, home: Home, run_dir: RunDir) -> None:
+        self._home = home
         self._run_dir = run_dir
+        self._reader = LineReader(run_dir.events)
         self.metrics = RunMetrics(home.metrics / run_dir.run_id)
-        self.progress = Progress()
         self.ending: Ending | None = None
         """Of the newest attempt; None while it runs."""
         self.started_attempt = 0
         """Newest attempt that reported its start."""
         self.total_timesteps = 0
-        self._offset = 0
-        self._saved_offset = 0
+        self.behind = False
+        """There was more to read than one look takes."""
+        self.last_seq = 0
+        self._global_step = 0
+        self._steps_per_s = 0.0
         self._returns: deque[float] = deque(maxlen=100)
+        self._best: float | None = None
         self._spark: list[float] = []
         self._spark_stride = 1
         self._spark_skip = 0
+        self._saved_offset = 0
         self._load()
 
+    @property
+    def progress(self) -> Progress:
+        every_second = self._spark[::2] if len(self._spark) > SPARK_POINTS else self._spark
+        return Progress(
+            global_step=self._global_step,
+            steps_per_s=self._steps_per_s,
+            last_return=fmean(self._returns) if self._returns else None,
+            best_return=self._best,
+            last_seq=self.last_seq,
+            sparkline=tuple(every_second),
+        )
+
     def poll(self) -> bool:
-        """Take in what is new; True if there was anything."""
-        changed = False
-        while chunk := self._read_chunk():
-            changed = True
-            for line in chunk.splitlines():
+        """Take in a bounded part of what is new; True if there was anything, `behind` if there is more."""
+        lines = self._reader.new_lines(CHUNK_BYTES)
+        self.behind = sum(map(len, lines)) + len(lines) >= CHUNK_BYTES
+        try:
+            for line in lines:
                 self._take(line)
+        finally:
             self.metrics.flush()
-        if changed and self._offset - self._saved_offset >= CURSOR_EVERY_BYTES:
+        if self._reader.offset - self._saved_offset >= CURSOR_EVERY_BYTES:
             self.save()
-        return changed
+        return bool(lines)
+
+    def catch_up(self) -> None:
+        """Take in everything."""
+        while self.poll() and self.behind:
+            pass
 
     def save(self) -> None:
         """Remember how far this is, so that the next daemon goes on from here."""
-        self._saved_offset = self._offset
-        progress = {**vars(self.progress), "sparkline": list(self.progress.sparkline)}
+        self._saved_offset = self._reader.offset
         self.metrics.save(
             {
-                "offset": self._offset,
-                "progress": progress,
+                "offset": self._reader.offset,
+                "last_seq": self.last_seq,
+                "global_step": self._global_step,
+                "steps_per_s": self._steps_per_s,
                 "returns": list(self._returns),
+                "best": self._best,
                 "spark": [self._spark, self._spark_stride, self._spark_skip],
                 "started_attempt": self.started_attempt,
                 "total_timesteps": self.total_timesteps,
-                "ending": None if self.ending is None else vars(self.ending),
+                "ending": None if self.ending is None else asdict(self.ending),
             }
         )
 
     def _load(self) -> None:
         cursor = self.metrics.load()
         size = self._run_dir.events.stat().st_size if self._run_dir.events.exists() else 0
-        if cursor is None or cursor["offset"] > size:
-            self.metrics.clear()
-            return
-        self._offset = self._saved_offset = cursor["offset"]
-        self.progress = Progress(**cursor["progress"] | {"sparkline": tuple(cursor["progress"]["sparkline"])})
-        self._returns.extend(cursor["returns"])
-        self._spark, self._spark_stride, self._spark_skip = cursor["spark"]
-        self.started_attempt = cursor["started_attempt"]
-        self.total_timesteps = cursor["total_timesteps"]
-        self.ending = None if cursor["ending"] is None else Ending(**cursor["ending"])
-
-    def _read_chunk(self) -> bytes:
         try:
-            with self._run_dir.events.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read(CHUNK_BYTES)
-        except FileNotFoundError:
-            return b""
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        return whole
+            if cursor is None or cursor["offset"] > size:
+                self.metrics.clear()
+                return
+            self._spark, self._spark_stride, self._spark_skip = cursor["spark"]
+            self.ending = None if cursor["ending"] is None else Ending(**cursor["ending"])
+            self._returns.extend(cursor["returns"])
+            self.last_seq, self._global_step = cursor["last_seq"], cursor["global_step"]
+            self._steps_per_s, self._best = cursor["steps_per_s"], cursor["best"]
+            self.started_attempt, self.total_timesteps = cursor["started_attempt"], cursor["total_timesteps"]
+            self._reader.offset = self._saved_offset = cursor["offset"]
+        except (KeyError, TypeError, ValueError):  # Another version's: a cache, so begin anew.
+            self.metrics.clear()
+            self.__init__(self._home, self._run_dir)
 
     def _take(self, line: bytes) -> None:
         try:
-            event: dict[str, Any] = config.loads(line, what="event")
-            seq, kind = event["seq"], event["kind"]
-        except (ConfigError, KeyError) as error:
+            event: dict[str, Any] = json.loads(line)
+            self._check_seq(event["seq"])
+            self._apply(event["kind"], event)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SpoolCorrupt(
-                f"run {self._run_dir.run_id}: a line of events.jsonl is no event: {line[:200]!r}"
+                f"run {self._run_dir.run_id}: a line of events.jsonl is no event ({error!r}): {line[:200]!r}"
             ) from error
-        if seq != self.progress.last_seq + 1:
-            expected = self.progress.last_seq + 1
-            raise SpoolCorrupt(f"run {self._run_dir.run_id}: event {expected} is missing, the next one is {seq}")
-        self.progress = replace(
-            self.progress, last_seq=seq, global_step=event.get("global_step", self.progress.global_step)
-        )
+
+    def _check_seq(self, seq: int) -> None:
+        if seq != self.last_seq + 1:
+            raise SpoolCorrupt(f"run {self._run_dir.run_id}: event {self.last_seq + 1} is missing, next is {seq}")
+        self.last_seq = seq
+
+    def _apply(self, kind: str, event: dict[str, Any]) -> None:
+        step = self._global_step = event.get("global_step", self._global_step)
         if kind == "scalars":
+            append, time = self.metrics.append, event["time"]
             for tag, value in event["values"].items():
-                self.metrics.append(tag, event["global_step"], float(value), event["time"])
+                append(tag, step, float(value), time)
         elif kind == "episode":
-            self._take_episode(event)
+            value = float(event["episodic_return"])
+            self.metrics.append("charts/episodic_return", step, value, event["time"])
+            self.metrics.append("charts/episodic_length", step, event["episodic_length"], event["time"])
+            self._take_return(value)
         elif kind == "run.heartbeat":
-            self.progress = replace(self.progress, steps_per_s=event["steps_per_s"])
+            self._steps_per_s = float(event["steps_per_s"])
         elif kind == "run.started":
             self._take_start(event)
         elif kind == "eval.batch":
@@ -129,34 +157,17 @@ class RunIngest:
         elif kind == "run.failed":
             self.ending = Ending(completed=False, message=f"{event['error']}: {event['message']}")
 
-    def _take_episode(self, event: dict[str, Any]) -> None:
-        step, time = event["global_step"], event["time"]
-        value = float(event["episodic_return"])
-        self.metrics.append("charts/episodic_return", step, value, time)
-        self.metrics.append("charts/episodic_length", step, event["episodic_length"], time)
-        self._take_return(value)
-
     def _take_return(self, value: float) -> None:
         self._returns.append(value)
-        mean = fmean(self._returns)
-        best = self.progress.best_return
-        self.progress = replace(
-            self.progress,
-            last_return=mean,
-            best_return=mean if best is None else max(best, mean),
-            sparkline=self._sparkline(mean),
-        )
-
-    def _sparkline(self, mean: float) -> tuple[float, ...]:
-        """Every k-th mean; k doubles when there are too many."""
         self._spark_skip += 1
+        mean = fmean(self._returns)
+        self._best = mean if self._best is None else max(self._best, mean)
         if self._spark_skip >= self._spark_stride:
             self._spark_skip = 0
             self._spark.append(mean)
             if len(self._spark) >= 2 * SPARK_POINTS:
                 self._spark = self._spark[::2]
                 self._spark_stride *= 2
-        return tuple(self._spark[-SPARK_POINTS:]) if len(self._spark) <= SPARK_POINTS else tuple(self._spark[::2])
 
     def _take_start(self, event: dict[str, Any]) -> None:
         self.started_attempt = event["attempt"]
@@ -165,4 +176,4 @@ class RunIngest:
         resumed = event["resumed_from_step"]
         if resumed is not None:
             self.metrics.rewind(resumed)
-            self.progress = replace(self.progress, global_step=resumed)
+            self._global_step = resumed

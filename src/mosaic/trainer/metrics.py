@@ -61,8 +61,9 @@ class RunMetrics:
         """Drop what lies after a step: a resumed run writes it again."""
         self.flush()
         for column in self._columns.values():
-            column.count = int(np.searchsorted(_rows(column)[:, 0], step, side="right"))
-            _truncate(column)
+            if column.count:
+                column.count = int(np.searchsorted(_rows(column)[:, 0], step, side="right"))
+                _truncate(column)
 
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
@@ -105,26 +106,32 @@ class RunMetrics:
 def reduce_rows(rows: Floats, points: int) -> Floats:
     """At most `points` rows: the lowest and the highest value of each of `points` / 2 columns, in order of step."""
     if points <= 0 or len(rows) <= points:
-        return np.array(rows)
-    bins = max(points // 2, 1)
-    edges = np.linspace(0, len(rows), bins + 1).astype(np.int64)
-    values = np.nan_to_num(np.ascontiguousarray(rows[:, 1]), nan=0.0)
-    keep = np.empty(2 * bins, dtype=np.int64)
-    width = len(rows) // bins
-    if width * bins == len(rows):
-        block = values.reshape(bins, width)
-        keep[::2], keep[1::2] = block.argmin(1) + edges[:-1], block.argmax(1) + edges[:-1]
-    else:
-        for index, (start, stop) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
-            part = values[start:stop]
-            keep[2 * index], keep[2 * index + 1] = start + int(part.argmin()), start + int(part.argmax())
-    return rows[np.unique(keep)]
+        return rows
+    if points == 1:
+        return rows[-1:]
+    bins = points // 2
+    values = rows[:, 1]
+    missing = np.isnan(values)
+    # A NaN is neither lowest nor highest: it is kept only where a column holds nothing else.
+    low, high = np.where(missing, np.inf, values), np.where(missing, -np.inf, values)
+    width, wide = divmod(len(rows), bins)
+    # The first columns are one row wider, so that no row is left over.
+    split = wide * (width + 1)
+    keep = [*_extremes(low, high, 0, split, width + 1), *_extremes(low, high, split, len(rows), width)]
+    return rows[np.unique(np.concatenate(keep))]
+
+
+def _extremes(low: Floats, high: Floats, start: int, stop: int, width: int) -> tuple[NDArray[np.int64], ...]:
+    """Where the lowest and the highest value of each column of `width` rows are."""
+    firsts = np.arange(start, stop, width)
+    lowest = low[start:stop].reshape(-1, width).argmin(axis=1)
+    highest = high[start:stop].reshape(-1, width).argmax(axis=1)
+    return firsts + lowest, firsts + highest
 
 
 def _rows(column: _Column) -> Floats:
-    if column.count == 0:
-        return np.empty((0, ROW))
-    return np.memmap(column.path, dtype="<f8", mode="r", shape=(column.count, ROW))
+    # Read rather than mapped: a resumed run cuts its columns, and touching a map beyond the end of its file is fatal.
+    return np.fromfile(column.path, dtype="<f8", count=column.count * ROW).reshape(-1, ROW)
 
 
 def _truncate(column: _Column) -> None:

@@ -1,14 +1,18 @@
 """The index: `index.sqlite`, a cache of what the run directories say, with a revision for every change.
 
 Durability: WAL. A submit and a terminal state are committed with synchronous=FULL, everything else with NORMAL (a power
-cut may lose the last moments, never consistency; `run.json` in each run directory is the truth in any case).
+cut may lose the last moments, never consistency; `run.json` in each run directory is the truth in any case). Each row
+carries a checksum; an index in which anything does not fit is set aside and made anew from the run directories. So is
+one of another version, without being kept: there is nothing in it to migrate.
 """
 
 import json
 import sqlite3
 import threading
+import time
+import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +20,28 @@ from mosaic.log import get_logger
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
-SCHEMA_VERSION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, revision INTEGER NOT NULL, state TEXT NOT NULL, priority INTEGER NOT NULL,
-    search TEXT NOT NULL, client_key TEXT NOT NULL, deleted INTEGER NOT NULL, record TEXT NOT NULL
+    search TEXT NOT NULL, client_key TEXT NOT NULL, deleted INTEGER NOT NULL, record TEXT NOT NULL,
+    checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_by_revision ON runs (revision);
 CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state) WHERE NOT deleted;
 CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != '';
 """
+# Whatever changes the tables or the record makes another version.
+SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(RunRecord))]).encode()) & 0x7FFFFFFF
+
+SUFFIXES = ("", "-wal", "-shm")
+NOT_ITS_FAULT = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM")
+"""Errors that say nothing about what is in the file."""
 
 log = get_logger()
+
+
+class OtherVersion(sqlite3.DatabaseError):
+    """An index that another version of MOSAIC wrote."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +60,32 @@ class Store:
         self._path = path
         self._lock = threading.RLock()
         self._connection = self._open()
-        row = self._connection.execute("SELECT COALESCE(MAX(revision), 0) FROM runs").fetchone()
-        self.revision: int = row[0]
+        row = self._connection.execute("SELECT MAX(revision), MAX(run_id) FROM runs").fetchone()
+        # A new index begins at the time of day, in milliseconds: beyond what a lost one before it had reached, so that
+        # a watcher who comes back with a revision of that one misses nothing.
+        self.revision: int = row[0] or time.time_ns() // 1_000_000
         """Newest revision."""
+        self.newest_id: str = row[1] or ""
+        """Highest run id, of deleted runs too."""
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA busy_timeout=5000")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, SCHEMA_VERSION):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA busy_timeout=5000")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, SCHEMA_VERSION):
+                raise OtherVersion(f"index version {version} is not {SCHEMA_VERSION}")
+            if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+                raise sqlite3.DatabaseError("the index fails its own integrity check")
+            connection.executescript(_SCHEMA)
+            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            for *row, checksum in connection.execute("SELECT * FROM runs"):
+                if _checksum(row) != checksum:
+                    raise sqlite3.DatabaseError(f"the row of run {row[0]!r:.60} does not fit its checksum")
+        except BaseException:
             connection.close()
-            raise sqlite3.DatabaseError(f"index version {version} is not {SCHEMA_VERSION}")
-        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            connection.close()
-            raise sqlite3.DatabaseError("the index fails its own integrity check")
-        connection.executescript(_SCHEMA)
-        connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            raise
         return connection
 
     def close(self) -> None:
@@ -72,8 +95,8 @@ class Store:
     def put(self, records: Iterable[RunRecord], *, durable: bool = False) -> list[RunRecord]:
         """Store new versions of records, all or none; they come back with their revisions."""
         with self._lock:
-            self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             stored: list[RunRecord] = []
+            self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             revision = self.revision
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -81,13 +104,16 @@ class Store:
                     revision += 1
                     stored.append(replace(record, revision=revision))
                     self._connection.execute(
-                        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _row(stored[-1])
+                        "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(stored[-1])
                     )
                 self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                # A full disk ends the transaction by itself.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
             self.revision = revision
+            self.newest_id = max([self.newest_id, *(record.run_id for record in stored)])
             return stored
 
     def get(self, run_id: str) -> RunRecord | None:
@@ -102,12 +128,18 @@ class Store:
         marks = ",".join("?" * len(names))
         return self._query(f"SELECT record FROM runs WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names)
 
+    def queue(self, limit: int) -> list[RunRecord]:
+        """The first queued runs, in the order in which they start."""
+        where = "WHERE state = 'queued' AND NOT deleted ORDER BY priority DESC, run_id LIMIT ?"
+        return self._query(f"SELECT record FROM runs {where}", (limit,))
+
     def changed_since(self, revision: int, limit: int = 1000) -> list[RunRecord]:
         return self._query("SELECT record FROM runs WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit))
 
     def all_ids(self) -> set[str]:
+        """Of deleted runs too."""
         with self._lock:
-            return {row[0] for row in self._connection.execute("SELECT run_id FROM runs WHERE NOT deleted")}
+            return {row[0] for row in self._connection.execute("SELECT run_id FROM runs")}
 
     def counts(self) -> dict[str, int]:
         with self._lock:
@@ -143,19 +175,24 @@ def open_store(path: Path) -> tuple[Store, bool]:
     existed = path.exists()
     try:
         return Store(path), not existed
-    except sqlite3.DatabaseError as error:
-        aside = path.with_name(f"{path.name}.corrupt")
-        for suffix in ("", "-wal", "-shm"):
+    except OtherVersion as error:
+        log.info("index.other_version", error=str(error))
+        for suffix in SUFFIXES:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorname", "").startswith(NOT_ITS_FAULT):
+            raise
+        log.warning("index.corrupt", error=str(error), set_aside=f"{path}.corrupt")
+        for suffix in SUFFIXES:
             source = path.with_name(path.name + suffix)
             if source.exists():
-                source.replace(path.with_name(f"{aside.name}{suffix}"))
-        log.warning("index.corrupt", error=str(error), set_aside=str(aside))
-        return Store(path), True
+                source.replace(path.with_name(f"{path.name}.corrupt{suffix}"))
+    return Store(path), True
 
 
 def _row(record: RunRecord) -> tuple[Any, ...]:
     search = " ".join([record.run_id, record.label, record.algo, record.env_id, record.group, record.notes]).lower()
-    return (
+    row = (
         record.run_id,
         record.revision,
         record.state.value,
@@ -165,6 +202,11 @@ def _row(record: RunRecord) -> tuple[Any, ...]:
         int(record.deleted),
         json.dumps(vars(record)),
     )
+    return (*row, _checksum(row))
+
+
+def _checksum(row: Sequence[Any]) -> int:
+    return zlib.crc32("\0".join(map(str, row)).encode(errors="surrogatepass"))
 
 
 def _record(text: str) -> RunRecord:

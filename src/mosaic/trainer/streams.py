@@ -8,6 +8,7 @@ from typing import Any
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.spec.run_dir import RunDir
+from mosaic.spec.spool_reader import LineReader
 from mosaic.spec.states import TERMINAL
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.store import Store
@@ -20,7 +21,8 @@ SEQ_AT = len(b'{"v":1,"seq":')
 
 def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterator[pb.Run]:
     """Every run that changed after a revision, then every change; of changes in quick succession only the last."""
-    revision = after_revision
+    # A revision that this index has not reached is of an index that was lost: everything is news.
+    revision = after_revision if after_revision <= store.revision else 0
     while context.is_active() and not bell.closed:
         heard = bell.rings
         changed = store.changed_since(revision)
@@ -34,21 +36,41 @@ def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterato
 def events(supervisor: Supervisor, run_dir: RunDir, after_seq: int, context: Any) -> Iterator[pb.EventLine]:
     """The lines of the spool behind a sequence number, until the run has ended and all are out."""
     bell = supervisor.bell
-    offset = 0
+    reader = LineReader(run_dir.events, offset=offset_before(run_dir.events, after_seq))
     while context.is_active() and not bell.closed:
         heard = bell.rings
         ended = supervisor.get(run_dir.run_id).state in TERMINAL
-        data = _read(run_dir.events, offset)
-        whole = data[: data.rfind(b"\n") + 1]
-        offset += len(whole)
-        for line in whole.splitlines():
-            seq = int(line[SEQ_AT:].split(b",", 1)[0])
+        lines = reader.new_lines(CHUNK_BYTES)
+        for line in lines:
+            seq = _seq(line)
             if seq > after_seq:
                 yield pb.EventLine(seq=seq, json=line)
-        if not whole and ended:
+        if not lines and ended:
             return
-        if not whole:
+        if not lines:
             bell.wait(heard, WAIT_S)
+
+
+def offset_before(path: Path, seq: int) -> int:
+    """Start of a line at or shortly before the one after `seq`: found by halving, as the lines are in order."""
+    if seq <= 0 or not path.exists():
+        return 0
+    with path.open("rb") as file:
+        low, high = 0, file.seek(0, os.SEEK_END)
+        while high - low > CHUNK_BYTES:
+            file.seek((low + high) // 2)
+            file.readline()
+            start, line = file.tell(), file.readline()
+            if line.endswith(b"\n") and start < high and _seq(line) <= seq:
+                low = start
+            else:
+                high = (low + high) // 2
+    return low
+
+
+def _seq(line: bytes) -> int:
+    """The number stands at a fixed place of every line: no need to parse the rest."""
+    return int(line[SEQ_AT:].split(b",", 1)[0])
 
 
 def log(

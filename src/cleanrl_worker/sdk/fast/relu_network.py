@@ -25,7 +25,9 @@ class ReluNetwork:
     """Linear layers with a ReLU behind each, and one or more linear heads on the last of them.
 
     The layers' parameters must be views of `FlatParameters`; gradients overwrite what was there. A batch is (rows,
-    features), outputs are views of buffers that the next `forward` with as many rows overwrites.
+    features), outputs are views of buffers that the next `forward` with as many rows overwrites: of this network, or of
+    one of the same shape that `shares` them. Fewer buffers stay in the cache, which makes the products up to a fifth
+    faster; for the same reason gradients on the way back take memory anew, the block that was freed last.
     """
 
     def __init__(

@@ -63,7 +63,10 @@ class Feed(QObject):
                 fault = str(error)
             if not batch.complete:
                 pause_s = BUSY_S
+            # Cleared before the flag is read, as stop() sets the flag first: whichever comes first, nobody waits forever.
             self._taken.clear()
+            if self._stopping:
+                return
             self._posted.emit(batch)
             self._taken.wait()
             self._wake.wait(pause_s)

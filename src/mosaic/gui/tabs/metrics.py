@@ -61,6 +61,9 @@ class MetricsTab(QWidget):
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.timeout.connect(self._draw)
         self._smoothing.valueChanged.connect(self.refresh)
         self.grid.verticalScrollBar().valueChanged.connect(self._draw)
         self._loaded.connect(self._start)
@@ -76,7 +79,7 @@ class MetricsTab(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        QTimer.singleShot(0, self._draw)
+        self._settle.start()
 
     def refresh(self) -> None:
         """Bring everything up to date with the models; cheap where nothing changed."""
@@ -89,7 +92,8 @@ class MetricsTab(QWidget):
         if tags != self.grid.tags:
             self.grid.show_cards(tags, partial(ChartCard, theme=self._theme))
             self._drawn = {tag: drawn for tag, drawn in self._drawn.items() if tag in tags}
-            QTimer.singleShot(0, self._draw)
+            # New cards are shown with the next round of events.
+            self._settle.start()
         self._draw()
 
     def _load(self) -> None:
@@ -105,7 +109,7 @@ class MetricsTab(QWidget):
         self.refresh()
 
     def _draw(self) -> None:
-        if self._can_draw:
+        if self._can_draw and not self._settle.isActive():
             for card in self.grid.cards():
                 if card.is_seen:
                     self._draw_card(card)

@@ -68,3 +68,7 @@ class CardGrid(QScrollArea):
             self._layout.setColumnStretch(column, 1)
         for line in {line for line, _ in taken}:
             self._layout.setRowStretch(line, 1)
+        # At once, not with the next round of events: until then every card seems to be in view.
+        viewport = self.viewport().size()
+        self.widget().resize(viewport.width(), max(viewport.height(), self._layout.minimumSize().height()))
+        self._layout.activate()

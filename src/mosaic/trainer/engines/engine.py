@@ -23,22 +23,22 @@ class Launch:
 
 
 class Engine(Protocol):
-    """Starts workers, and knows how they ended."""
+    """Starts workers, and knows how they ended. A pid of 0 is a worker whose pid nobody knows yet."""
 
     def launch(self, launch: Launch) -> int:
         """Start a worker that holds the run's life lock from its first moment on; its process id."""
         ...
 
-    def exit_code(self, pid: int) -> int | None:
-        """Of a worker that this daemon started and that has ended; None if that is not known."""
-        ...
-
-    def is_alive(self, run_dir: RunDir) -> bool:
-        """Whether a worker of this run lives, whoever started it."""
+    def is_alive(self, run_dir: RunDir, pid: int) -> bool:
+        """Whether the worker of this run lives, whoever started it."""
         ...
 
     def stop(self, pid: int) -> None:
-        """Ask the worker to save and end."""
+        """Ask the worker to save and end; asked twice, it ends at once."""
+        ...
+
+    def would_save(self, pid: int) -> bool:
+        """Whether it would answer a stop by saving: not before it is ready for one, nor after it has had one."""
         ...
 
     def hold(self, pid: int) -> None:
@@ -51,6 +51,10 @@ class Engine(Protocol):
 
     def kill(self, pid: int, run_dir: RunDir) -> None:
         """End the worker and everything that it started, at once."""
+        ...
+
+    def clear_away(self, pid: int, run_dir: RunDir) -> int | None:
+        """After its end: end what it left behind; its exit code, or None if that went to somebody else."""
         ...
 
     def warm_up(self) -> None:

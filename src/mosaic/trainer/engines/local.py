@@ -1,14 +1,14 @@
 """The local engine: workers as processes of this machine, forked from a pre-imported one where that is ready.
 
-Every worker is handed the run's life lock (`mosaic.spec.life_lock`) and leads a session of its own.
+Every worker is handed the run's life lock (`mosaic.spec.life_lock`) and leads a session of its own. Whether it lives
+is asked of the kernel: of our own child by waiting for it, of one that an earlier daemon started by its identity (pid,
+start time, boot id), and of one that has not said yet who it is by the lock.
 """
 
 import contextlib
 import ctypes
-import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,28 +18,25 @@ from pathlib import Path
 import psutil
 
 from mosaic.errors import InvalidTransition, MosaicError
-from mosaic.log import get_logger
 from mosaic.spec import identity
+from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.life_lock import life_lock
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer.engines.engine import Launch
+from mosaic.trainer.engines.zygote import Zygote
 
 PR_SET_CHILD_SUBREAPER = 36
-ZYGOTE = "cleanrl_worker.zygote"
-ZYGOTE_READY_S = 60.0
-FORK_REPLY_S = 10.0
 REAP_S = 1.0
-
-log = get_logger()
 
 
 class LocalEngine:
     """Processes of this machine."""
 
     def __init__(self) -> None:
+        self._children: set[int] = set()
+        """Workers that we started and have not waited for yet: their pids cannot be anybody else's."""
         self._exit_codes: dict[int, int] = {}
-        self._launched: set[int] = set()
-        self._zygote: _Zygote | None = None
+        self._zygote: Zygote | None = None
         self._lock = threading.Lock()
         # Workers that the zygote forks become our own children, so that their exit codes reach us (Linux only).
         with contextlib.suppress(OSError, AttributeError):
@@ -50,16 +47,15 @@ class LocalEngine:
             launch.run_dir.logs.mkdir(parents=True, exist_ok=True)
             with launch.run_dir.stdout.open("ab") as out, launch.run_dir.stderr.open("ab") as err:
                 files = (out.fileno(), err.fileno(), lock)
-                if launch.warm and self._zygote is not None and self._zygote.ready:
-                    pid = self._zygote.fork(launch, files)
-                    if pid is not None:
-                        return self._noted(pid)
-                return self._noted(_spawn(launch, files))
+                pid = self._fork(launch, files) or _spawn(launch, files)
+            self._exit_codes.pop(pid, None)
+            self._children.add(pid)
+            return pid
 
-    def _noted(self, pid: int) -> int:
-        self._exit_codes.pop(pid, None)
-        self._launched.add(pid)
-        return pid
+    def _fork(self, launch: Launch, files: tuple[int, int, int]) -> int | None:
+        if not launch.warm or self._zygote is None or not self._zygote.ready or not self._zygote.usable:
+            return None
+        return self._zygote.fork(launch.module, launch.argv, launch.environment, launch.run_dir.root, files)
 
     @property
     def is_warm(self) -> bool:
@@ -67,38 +63,36 @@ class LocalEngine:
 
     def warm_up(self) -> None:
         with self._lock:
-            if self._zygote is None or not self._zygote.alive:
-                self._zygote = _Zygote()
+            if self._zygote is not None and not self._zygote.usable:
+                self._zygote.close()
+                self._zygote = None
+            if self._zygote is None:
+                self._zygote = Zygote()
 
-    def exit_code(self, pid: int) -> int | None:
-        deadline = time.monotonic() + REAP_S
-        while pid not in self._exit_codes:
+    def is_alive(self, run_dir: RunDir, pid: int) -> bool:
+        if pid in self._children:
             try:
-                found, status = os.waitpid(pid, os.WNOHANG)
+                # WNOWAIT: it stays a zombie, and its pid its own, until what it left behind is cleared away.
+                return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
             except ChildProcessError:
-                # Started by an earlier daemon: its exit code went to somebody else.
-                return None
-            if found == pid:
-                self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > deadline:
-                return None
-            else:
-                # A process lets go of its lock a moment before it can be waited for.
-                time.sleep(0.005)
-        return self._exit_codes[pid]
-
-    def is_alive(self, run_dir: RunDir) -> bool:
-        try:
-            with life_lock(run_dir):
-                return False
-        except InvalidTransition:
-            return True
-        except FileNotFoundError:
-            return False
+                self._children.discard(pid)
+        who = _identity(run_dir)
+        if who is not None and who.pid == pid:
+            return who.is_alive
+        return _is_locked(run_dir)
 
     def stop(self, pid: int) -> None:
         # Only the leader: a SIGTERM to its environment processes would take them from under its last checkpoint.
         _signal(pid, signal.SIGTERM)
+
+    def would_save(self, pid: int) -> bool:
+        """A worker catches SIGTERM once it can save, and no longer after the first one (`cleanrl_worker.sdk.stop`)."""
+        try:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:
+            return False
+        caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
+        return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 
     def hold(self, pid: int) -> None:
         _signal(pid, signal.SIGUSR1)
@@ -109,17 +103,24 @@ class LocalEngine:
     def kill(self, pid: int, run_dir: RunDir) -> None:
         for victim in self.session_of(pid, run_dir):
             _signal(victim, signal.SIGKILL)
+
+    def clear_away(self, pid: int, run_dir: RunDir) -> int | None:
+        # The session before the leader: once that is waited for, its pid may be given to another process.
+        self.kill(pid, run_dir)
         self._reap_session(pid)
+        if pid in self._children:
+            _, status = os.waitpid(pid, 0)
+            self._children.discard(pid)
+            self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
+        return self._exit_codes.get(pid)
 
     def session_of(self, pid: int, run_dir: RunDir) -> list[int]:
         """The worker and whatever it started that still lives; empty if its pid belongs to somebody else by now."""
-        if pid not in self._launched:
-            try:
-                who = identity.read(run_dir.worker)
-            except (OSError, MosaicError):
+        if pid not in self._children:
+            who = _identity(run_dir)
+            if who is None or who.pid != pid or who.boot_id != identity.boot_id():
                 return []
-            reused = psutil.pid_exists(pid) and not who.is_alive and not _is_zombie(pid)
-            if who.pid != pid or who.boot_id != identity.boot_id() or reused:
+            if psutil.pid_exists(pid) and not who.is_alive and not _is_zombie(pid):
                 return []
         return [found for found in psutil.pids() if _session(found) == pid and not _is_zombie(found)]
 
@@ -139,57 +140,6 @@ class LocalEngine:
             self._zygote.close()
 
 
-class _Zygote:
-    """A pre-imported process that forks workers on request; ends with our end of the socket."""
-
-    def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._ready = False
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", ZYGOTE, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    @property
-    def ready(self) -> bool:
-        """Whether it has said that all is imported; does not wait."""
-        if not self._ready and self.alive:
-            self._socket.setblocking(False)
-            with contextlib.suppress(BlockingIOError, ConnectionError):
-                self._ready = self._socket.recv(16) == b"ready"
-        return self._ready and self.alive
-
-    def fork(self, launch: Launch, files: tuple[int, int, int]) -> int | None:
-        """A worker's process id, or None if the zygote does not answer."""
-        request = {
-            "module": launch.module,
-            "argv": list(launch.argv),
-            "environment": dict(launch.environment),
-            "cwd": str(launch.run_dir.root),
-        }
-        try:
-            self._socket.settimeout(FORK_REPLY_S)
-            socket.send_fds(self._socket, [json.dumps(request).encode()], list(files))
-            return int(json.loads(self._socket.recv(64))["pid"])
-        except (OSError, ValueError, KeyError) as error:
-            log.warning("zygote.failed", error=repr(error))
-            self.close()
-            return None
-
-    def close(self) -> None:
-        self._socket.close()
-        self._process.kill()
-        self._process.wait()
-
-
 def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     """Cold: a new interpreter."""
     stdout, stderr, lock = files
@@ -206,6 +156,23 @@ def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
     process.returncode = 0
     return process.pid
+
+
+def _identity(run_dir: RunDir) -> ProcessIdentity | None:
+    try:
+        return identity.read(run_dir.worker)
+    except (OSError, MosaicError):
+        return None
+
+
+def _is_locked(run_dir: RunDir) -> bool:
+    try:
+        with life_lock(run_dir):
+            return False
+    except InvalidTransition:
+        return True
+    except FileNotFoundError:
+        return False
 
 
 def _session(pid: int) -> int:

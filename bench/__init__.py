@@ -1,0 +1,1 @@
+"""Benchmarks: speed (`python -m bench`) and learning (`python -m bench.learning`) against Stable-Baselines3."""

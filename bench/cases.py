@@ -1,0 +1,97 @@
+"""What is compared, and the ratio that is asked for (issue 3, point 6)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One row of the table; settings that are not named are our defaults, on both sides."""
+
+    name: str
+    algo: str
+    settings: Mapping[str, Any]
+    """Fields of the algorithm's Args; `bench.settings` translates them for SB3."""
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Flags of our worker that do not change the learning curve."""
+    steps: int
+    quick_steps: int
+    warmup_steps: int = 0
+    """Left out of the loop's time, on both sides."""
+    whole_command: bool = False
+    """Time the command from start to exit, imports and saving included."""
+    floor: float
+
+    def settings_for(self, *, quick: bool) -> dict[str, Any]:
+        return {**self.settings, "total_timesteps": self.quick_steps if quick else self.steps}
+
+
+CARTPOLE = {"env_id": "CartPole-v1", "num_envs": 4, "num_steps": 128}
+ROLLOUT = 4 * 128
+
+CASES = (
+    Case(
+        name="ppo-sync",
+        algo="ppo",
+        settings=CARTPOLE,
+        # Gymnasium's own wrapper stack on our side too: the gain of the learner alone.
+        options={"env_backend": "sync"},
+        steps=160 * ROLLOUT,
+        quick_steps=50 * ROLLOUT,
+        warmup_steps=10 * ROLLOUT,
+        floor=5.0,
+    ),
+    Case(
+        name="ppo",
+        algo="ppo",
+        settings=CARTPOLE,
+        steps=160 * ROLLOUT,
+        quick_steps=50 * ROLLOUT,
+        warmup_steps=10 * ROLLOUT,
+        floor=8.0,
+    ),
+    Case(
+        name="ppo_continuous_action",
+        algo="ppo_continuous_action",
+        settings={"env_id": "HalfCheetah-v5", "num_envs": 1, "num_steps": 2048},
+        steps=9 * 2048,
+        quick_steps=4 * 2048,
+        warmup_steps=2048,
+        floor=5.0,
+    ),
+    Case(
+        name="dqn",
+        algo="dqn",
+        settings={"env_id": "CartPole-v1"},
+        steps=60_000,
+        quick_steps=25_000,
+        # Until then nothing is learned.
+        warmup_steps=10_000,
+        floor=3.0,
+    ),
+    Case(
+        name="sac",
+        algo="sac_continuous_action",
+        settings={
+            "env_id": "HalfCheetah-v5",
+            "learning_starts": 1_000,
+            # CleanRL's 1e-3 and 2 cannot be told to SB3.
+            "q_lr": 3e-4,
+            "policy_frequency": 1,
+        },
+        steps=3_100,
+        quick_steps=1_800,
+        warmup_steps=1_100,
+        floor=1.4,
+    ),
+    Case(
+        name="command",
+        algo="ppo",
+        settings=CARTPOLE,
+        steps=100_352,
+        quick_steps=100_352,
+        whole_command=True,
+        floor=5.0,
+    ),
+)

@@ -1,0 +1,126 @@
+"""Returns after equal steps: CartPole-v1 on 5 seeds, continuous control side by side with Stable-Baselines3.
+
+One process at a time. Each finished training is a file in var/bench and is not repeated, so this can be stopped and
+started again; delete a file to train it anew. Exit code 1 if a goal of issue 3, point 7, is missed or not all is there.
+"""
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bench import process
+
+FOLDER = process.ROOT / "var" / "bench"
+SOLVED = 475.0
+Side = Literal["ours", "sb3"]
+
+# CleanRL's q_lr of 1e-3 and policy_frequency of 2 cannot be told to SB3.
+SAC = {"q_lr": 3e-4, "policy_frequency": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One algorithm on one environment."""
+
+    algo: str
+    env_id: str
+    steps: int
+    seeds: tuple[int, ...]
+    sides: tuple[Side, ...] = ("ours", "sb3")
+    settings: Mapping[str, Any]
+    last_episodes: int
+    """The result is the mean return of so many episodes at the end of training, exploration included."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.algo}-{self.env_id}"
+
+    def file(self, seed: int, side: Side) -> Path:
+        return FOLDER / f"{self.name}-{self.steps}-{seed}-{side}.json"
+
+    def train(self, seed: int, side: Side) -> list[float]:
+        settings = {**self.settings, "env_id": self.env_id, "seed": seed, "total_timesteps": self.steps}
+        if side == "ours":
+            return process.our_loop(self.algo, settings, {}, 0)["returns"]
+        return process.sb3_loop(self.algo, settings, 0)["returns"]
+
+    def results(self, side: Side) -> list[float]:
+        """Of the seeds that are there."""
+        files = [file for seed in self.seeds if (file := self.file(seed, side)).exists()]
+        return [statistics.mean(json.loads(file.read_text())["returns"][-self.last_episodes :]) for file in files]
+
+    @property
+    def verdict(self) -> str:
+        ours, sb3 = self.results("ours"), self.results("sb3")
+        if any(len(self.results(side)) < len(self.seeds) for side in self.sides):
+            return "incomplete"
+        if "sb3" in self.sides:
+            return "ok" if statistics.mean(ours) >= statistics.mean(sb3) else "below SB3"
+        solved = sum(result >= SOLVED for result in ours)
+        return f"{'ok' if solved == len(ours) else 'short'}: {solved} of {len(ours)} at {SOLVED:g} or more"
+
+
+THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
+PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
+TASKS = (
+    Task(algo="ppo", env_id="CartPole-v1", steps=500_000, seeds=FIVE, sides=("ours",), settings={}, last_episodes=100),
+    Task(algo="dqn", env_id="CartPole-v1", steps=500_000, seeds=FIVE, sides=("ours",), settings={}, last_episodes=100),
+    Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=THREE, settings={}, last_episodes=20),
+    Task(algo=PPO, env_id="HalfCheetah-v5", steps=102_400, seeds=THREE, settings={}, last_episodes=10),
+    Task(algo=SACS, env_id="Pendulum-v1", steps=15_000, seeds=THREE, settings=SAC, last_episodes=20),
+    Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
+)
+
+
+def unfinished(tasks: Sequence[Task]) -> Iterator[tuple[Task, int, Side]]:
+    """Both sides of a seed after one another, so that a piece of the table can be compared early."""
+    for task in tasks:
+        for seed in task.seeds:
+            for side in task.sides:
+                if not task.file(seed, side).exists():
+                    yield task, seed, side
+
+
+def table(tasks: Sequence[Task]) -> str:
+    """Markdown."""
+    lines = ["| algorithm | environment | steps | ours | SB3 | result of | |", "|---|---|---|---|---|---|---|"]
+    for task in tasks:
+        ours, sb3 = (_mean_and_std(task.results(side)) for side in ("ours", "sb3"))
+        last = f"last {task.last_episodes} episodes"
+        lines.append(f"| {task.algo} | {task.env_id} | {task.steps:,} | {ours} | {sb3} | {last} | {task.verdict} |")
+    return "\n".join(lines)
+
+
+def _mean_and_std(results: Sequence[float]) -> str:
+    if not results:
+        return "–"
+    each = ", ".join(f"{result:.1f}" for result in results)
+    spread = statistics.stdev(results) if len(results) > 1 else float("nan")
+    return f"{statistics.mean(results):.1f} ± {spread:.1f} (n = {len(results)}: {each})"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
+    parser.add_argument("--only", action="append", choices=[task.name for task in TASKS], help="repeatable")
+    parser.add_argument("--show", action="store_true", help="print the table of what is there; train nothing")
+    options = parser.parse_args()
+    tasks = [task for task in TASKS if not options.only or task.name in options.only]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for task, seed, side in () if options.show else unfinished(tasks):
+        returns = task.train(seed, side)
+        file = task.file(seed, side)
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps({"returns": returns}))
+        partial.replace(file)
+        last = statistics.mean(returns[-task.last_episodes :])
+        print(f"{file.stem}: {last:.1f} over the last {min(task.last_episodes, len(returns))} episodes", flush=True)
+    print(f"\n{table(tasks)}")
+    return 0 if all(task.verdict.startswith("ok") for task in tasks) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,91 @@
+"""Each measurement in a process of its own: one thread, an empty home that is deleted afterwards."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from bench import ours
+from bench.settings import spec_of
+from mosaic.spec.events import Episode
+from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.spool_reader import SpoolReader
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Workshop(ExitStack):
+    """A temporary folder, and commands run in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="mosaic-bench-")))
+        self.result = self.folder / "result.json"
+        self.home = Home(self.folder / "home")
+
+    def run(self, words: list[str]) -> dict[str, float]:
+        """Wall and processor time of a whole command, from its start to its exit."""
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        environment = os.environ | threads | {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": str(ROOT)}
+        start, cpu_start = time.perf_counter(), _children_cpu_s()
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        seconds, cpu_s = time.perf_counter() - start, _children_cpu_s() - cpu_start
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(words)}\nended with {done.returncode}:\n{done.stderr[-3000:]}")
+        return {"wall_s": seconds, "cpu_s": cpu_s}
+
+    def measured(self) -> dict[str, Any]:
+        return json.loads(self.result.read_text())
+
+    def returns(self) -> list[float]:
+        """Of the episodes of the one run in this home, in order."""
+        (run_dir,) = self.home.runs.iterdir()
+        bodies = (event.body for event in SpoolReader(RunDir(run_dir).events).new_events())
+        return [float(body.episodic_return) for body in bodies if isinstance(body, Episode)]
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def our_words(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    return ["--algo", algo, "--no-cuda", *ours.flags(settings), *ours.flags(options)]
+
+
+def our_loop(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
+    with Workshop() as shop:
+        shop.run(["bench.ours", str(shop.result), str(warmup_steps), *our_words(algo, settings, options)])
+        return shop.measured() | {"returns": shop.returns()}
+
+
+def our_command(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, float]:
+    with Workshop() as shop:
+        return shop.run(["cleanrl_worker.cli", *our_words(algo, settings, options)])
+
+
+def sb3_loop(algo: str, settings: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
+    with Workshop() as shop:
+        words = [str(shop.result), str(warmup_steps), json.dumps(spec_of(algo, dict(settings)))]
+        shop.run(["bench.sb3", *words])
+        return shop.measured()
+
+
+def sb3_command(algo: str, settings: Mapping[str, Any]) -> dict[str, float]:
+    with Workshop() as shop:
+        words = [str(shop.result), "0", json.dumps(spec_of(algo, dict(settings))), str(shop.folder / "model.zip")]
+        return shop.run(["bench.sb3", *words])

@@ -1,0 +1,175 @@
+"""`mosaic doctor`: check this installation; exit code 1 if something essential is broken."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+
+from mosaic import __version__
+from mosaic.cli import wording
+from mosaic.cli.reach import current, look, parser
+from mosaic.cli.screen import columns, pad, paint, print_json
+from mosaic.errors import MosaicError
+from mosaic.rpc.locate import running_address
+from mosaic.spec.run_dir import Home
+
+DISTRIBUTION = "mosaic-rl"
+MINIMUM_FREE_BYTES = 2**30
+RENDER_TIMEOUT_S = 180
+RENDERED = ("CartPole-v1", "LunarLander-v3", "HalfCheetah-v5", "ALE/Breakout-v5", "MiniGrid-Empty-5x5-v0")
+PREFLIGHT = """import json, sys
+from mosaic import envs
+for env_id in sys.argv[1:]:
+    try:
+        found = envs.preflight(env_id)
+        print(json.dumps([env_id, found.ok, found.backend, found.message]), flush=True)
+    except Exception as error:
+        print(json.dumps([env_id, False, "", str(error)]), flush=True)
+"""
+"""Run in a process of its own: only workers load environments."""
+MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"), "broken": ("✗", "red")}
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)")
+_EXTRA = re.compile(r"extra == ['\"]([a-z0-9-]+)['\"]")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; only `broken` is essential."""
+
+    what: str
+    level: str
+    detail: str
+
+
+def main(argv: Sequence[str]) -> int:
+    words = parser("doctor", "Check Python, packages, rendering, GPU, disk and daemon.", json=True)
+    words.add_argument("--quick", action="store_true", help="without rendering a frame of each kind of environment")
+    flags = words.parse_args(argv)
+    broken = False
+    for finding in _look(render=not flags.quick):
+        broken |= finding.level == "broken"
+        if flags.json:
+            print_json(vars(finding))
+        else:
+            _show(finding)
+    if not flags.json:
+        print("\nsomething essential is broken" if broken else "\nall that is essential works")
+    return int(broken)
+
+
+def _show(finding: Finding) -> None:
+    import textwrap
+
+    mark, colour = MARKS[finding.level]
+    first, *rest = textwrap.wrap(finding.detail, max(30, columns() - 20), break_long_words=False) or [""]
+    print(f"{paint(mark, colour)} {pad(finding.what, 16)} {first}", flush=True)
+    for line in rest:
+        print(f"{'':19}{line}")
+
+
+def _look(*, render: bool) -> Iterator[Finding]:
+    yield Finding("mosaic", "ok", f"{__version__} in {sys.prefix}")
+    new_enough = sys.version_info >= (3, 11)
+    yield Finding("python", "ok" if new_enough else "broken", f"{platform.python_version()} on {platform.platform()}")
+    yield from _packages()
+    yield _gpu()
+    yield from _home()
+    yield _daemon()
+    if render:
+        yield from _render()
+
+
+def _packages() -> Iterator[Finding]:
+    """The distribution's own requirements, by extra."""
+    groups: dict[str, list[str]] = {"": []}
+    for line in metadata.requires(DISTRIBUTION) or []:
+        requirement, _, marker = line.partition(";")
+        name, extra = _REQUIREMENT.match(requirement), _EXTRA.search(marker)
+        if name and name[1] != DISTRIBUTION:
+            groups.setdefault(extra[1] if extra else "", []).append(name[1])
+    for extra, names in groups.items():
+        versions = {name: _version(name) for name in dict.fromkeys(names)}
+        missing = [name for name, version in versions.items() if version is None]
+        there = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+        if not missing:
+            yield Finding(extra or "packages", "ok", there)
+        elif not extra:
+            yield Finding("packages", "broken", f"{', '.join(missing)} missing: pip install {DISTRIBUTION}")
+        else:
+            yield Finding(extra, "note", f'not installed ({", ".join(missing)}): pip install "{DISTRIBUTION}[{extra}]"')
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _gpu() -> Finding:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return Finding("GPU", "note", "none found (no nvidia-smi); runs train on the CPU")
+    done = subprocess.run([tool, "-L"], capture_output=True, text=True, timeout=30, check=False)
+    if done.returncode:
+        return Finding("GPU", "warning", f"nvidia-smi: {(done.stdout + done.stderr).strip()}")
+    return Finding("GPU", "ok", ", ".join(line.split(" (UUID")[0] for line in done.stdout.splitlines()))
+
+
+def _home() -> Iterator[Finding]:
+    home = Home.resolve()
+    try:
+        home.create()
+    except MosaicError as error:
+        yield Finding("home", "broken", str(error))
+        return
+    free = shutil.disk_usage(home.root).free
+    enough = free >= MINIMUM_FREE_BYTES
+    yield Finding("home", "ok", str(home.root))
+    yield Finding(
+        "disk", "ok" if enough else "broken", f"{wording.size(free)} free" + ("" if enough else "; too little")
+    )
+    open_to_others = home.trainer.stat().st_mode & 0o077
+    if open_to_others:
+        yield Finding("permissions", "warning", f"others can look into {home.trainer}: chmod 700 {home.trainer}")
+    if home.token.exists() and home.token.stat().st_mode & 0o077:
+        yield Finding("token", "broken", f"others can read {home.token}: chmod 600 {home.token}")
+    if "utf" not in (sys.stdout.encoding or "").lower():
+        yield Finding("terminal", "warning", f"{sys.stdout.encoding}: sparklines need UTF-8; set LANG=C.UTF-8")
+
+
+def _daemon() -> Finding:
+    chosen = current()
+    if not chosen.target and running_address(Home.resolve()) is None:
+        return Finding("daemon", "note", "does not run; the next command that needs it starts it")
+    try:
+        with look() as client:
+            health = client.health()
+    except MosaicError as error:
+        return Finding("daemon", "broken", str(error))
+    detail = f"pid {health.pid}, {health.address}"
+    if health.version != __version__:
+        return Finding("daemon", "warning", f"{detail}: version {health.version}; 'mosaic daemon stop' renews it")
+    level = "warning" if health.warnings else "ok"
+    return Finding("daemon", level, "; ".join([detail, *health.warnings]))
+
+
+def _render() -> Iterator[Finding]:
+    command = [sys.executable, "-c", PREFLIGHT, *RENDERED]
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            env_id, ok, backend, message = json.loads(line)
+            how = "" if backend in ("", "none") else f" ({backend})"
+            # CartPole needs no more than what is always installed; the others come with an extra.
+            level = "ok" if ok else "broken" if env_id == RENDERED[0] else "warning"
+            yield Finding("rendering", level, message + how)
+    if process.returncode:
+        yield Finding("rendering", "broken", f"the worker's preflight ended with code {process.returncode}")

@@ -1,0 +1,117 @@
+"""`mosaic export RUN OUT`: a run as a zip file or a folder; whole on the daemon's machine, its files from afar."""
+
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from mosaic.cli.pick import pick
+from mosaic.cli.reach import BadArguments, connect, current, parser
+from mosaic.cli.screen import note, print_json
+from mosaic.cli.wording import plural, size
+from mosaic.errors import HomeUnusable
+from mosaic.rpc.client import Client, Refused
+from mosaic.spec.run_dir import Home
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
+
+ALWAYS = ("config.json", "run.json", "analytics.json", "worker.json", "events.jsonl")
+LEFT_OUT = ("worker.lock",)
+"""Says that a worker lives, which is no business of a copy."""
+
+Source = tuple[str, Iterator[bytes]]
+"""A name in the run directory, and its content in pieces."""
+
+
+def main(argv: Sequence[str]) -> int:
+    words = parser("export", "Copy a run into OUT.zip or a new folder OUT.", json=True, runs="RUN")
+    words.add_argument("out", type=Path, metavar="OUT", help="name.zip, or a folder to be made")
+    flags = words.parse_args(argv)
+    out: Path = flags.out
+    if out.exists():
+        raise BadArguments(f"{out} exists already; choose another name")
+    if not out.absolute().parent.is_dir():
+        raise BadArguments(f"{out.absolute().parent} is not a folder; make it first")
+    with connect() as client:
+        run = pick(client, flags.run)
+        sources = _remote(client, run) if current().target else _local(client, run)
+        try:
+            names = _write(out, run.run_id, sources)
+        except OSError as error:
+            raise HomeUnusable(f"{out} could not be written: {error.strerror}; nothing of it is left") from error
+    if run.state not in TERMINAL:
+        note(f"run {run.run_id} is {run.state}: this is a copy of how far it was")
+    total = (
+        sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) if out.is_dir() else out.stat().st_size
+    )
+    if flags.json:
+        print_json({"run_id": run.run_id, "out": str(out), "files": len(names), "bytes": total})
+    else:
+        print(f"{out}: {plural(len(names), 'file')}, {size(total)}")
+    return 0
+
+
+def _local(client: Client, run: RunRecord) -> Iterator[Source]:
+    root = Home(client.home.root).run(run.run_id).root
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.name not in LEFT_OUT:
+            yield path.relative_to(root).as_posix(), _pieces(path)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while data := file.read(2**20):
+            yield data
+
+
+def _remote(client: Client, run: RunRecord) -> Iterator[Source]:
+    """Over the wire only files can be read, not folders: what is left out is said."""
+    folders: list[str] = []
+    for name in dict.fromkeys([*ALWAYS, *(artifact.path for artifact in client.artifacts(run.run_id))]):
+        pieces = client.read_artifact(run.run_id, name)
+        try:
+            first = next(pieces, b"")
+        except Refused:
+            folders.append(name)
+            continue
+        yield name, chain([first], pieces)
+    if folders:
+        note(f"left out, because only files can be fetched from afar: {', '.join(folders)}")
+
+
+def _write(out: Path, run_id: str, sources: Iterator[Source]) -> list[str]:
+    """Under a temporary name until it is whole."""
+    folder = out.absolute().parent
+    part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=folder))
+    try:
+        names = _zip(part / "out", run_id, sources) if out.suffix == ".zip" else _copy(part / "out", sources)
+        os.replace(part / "out", out)  # noqa: PTH105
+        return names
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _copy(folder: Path, sources: Iterator[Source]) -> list[str]:
+    names: list[str] = []
+    folder.mkdir()
+    for name, pieces in sources:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        names.append(name)
+    return names
+
+
+def _zip(path: Path, run_id: str, sources: Iterator[Source]) -> list[str]:
+    names: list[str] = []
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, pieces in sources:
+            with archive.open(f"{run_id}/{name}", "w", force_zip64=True) as file:
+                for piece in pieces:
+                    file.write(piece)
+            names.append(name)
+    return names

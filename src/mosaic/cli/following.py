@@ -1,0 +1,135 @@
+"""Following runs until they end: redrawn lines on a terminal, now and then a line elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from mosaic.cli import INTERRUPTED, wording
+from mosaic.cli.pick import short
+from mosaic.cli.progress import line_of, summary_of
+from mosaic.cli.screen import Block, clean, columns, note, paint, print_json
+from mosaic.errors import MosaicError
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL, RunState
+
+PLAIN_LINE_S = 2.0
+DAEMON_BACK_S = 10.0
+"""How long a daemon that went away may take to come back before following gives up; its runs go on meanwhile."""
+WORKER_CODES = (2, 3, 4)
+"""Exit codes of a worker that mean the same here: bad input, missing extra, home or disk."""
+
+
+def changes(client: Client, runs: Sequence[RunRecord]) -> Iterator[RunRecord]:
+    """Every change of these runs, beginning with how they are now; rides out a daemon that is started anew."""
+    wanted = {run.run_id for run in runs}
+    last = min((run.revision for run in runs), default=1) - 1
+    lost_at: float | None = None
+    while True:
+        try:
+            for run in client.watch_runs(after_revision=last):
+                lost_at, last = None, run.revision
+                if run.run_id in wanted:
+                    yield run
+            # A daemon that ends closes the stream; its successor may count revisions from anew.
+            raise DaemonUnavailable("the daemon has ended; the runs go on without it. 'mosaic follow' looks again")
+        except DaemonUnavailable:
+            now = time.monotonic()
+            lost_at = lost_at or now
+            if now - lost_at > DAEMON_BACK_S:
+                raise
+            last = 0
+            time.sleep(0.2)
+
+
+def follow(
+    client: Client,
+    runs: Sequence[RunRecord],
+    *,
+    json: bool = False,
+    on_change: Callable[[RunRecord], None] = lambda _: None,
+) -> list[RunRecord]:
+    """Show these runs until all have ended; they come back as they ended."""
+    now = {run.run_id: run for run in runs}
+    names = names_of(runs)
+    block, next_plain = Block(), time.monotonic() + PLAIN_LINE_S
+    if json:
+        block.live = False
+
+    def draw() -> None:
+        block.draw([line_of(run, columns() - 1, names[run.run_id]) for run in now.values()])
+
+    try:
+        draw()
+        for run in changes(client, runs):
+            if run.deleted:
+                run = replace(run, state=RunState.LOST, reason="it was deleted")
+            now[run.run_id] = run
+            on_change(run)
+            draw()
+            if json:
+                print_json(wording.as_json(run))
+            elif not block.live and time.monotonic() >= next_plain:
+                next_plain = time.monotonic() + PLAIN_LINE_S
+                for each in now.values():
+                    print(line_of(each, 200, names[each.run_id]), flush=True)
+            if all(each.state in TERMINAL for each in now.values()):
+                break
+    finally:
+        block.clear()
+    return list(now.values())
+
+
+def follow_and_report(client: Client, runs: Sequence[RunRecord], *, json: bool = False) -> int:
+    """The exit code of a command that follows; Ctrl-C leaves the runs alone."""
+    try:
+        ended = follow(client, runs, json=json)
+    except KeyboardInterrupt:
+        detached(runs)
+        return INTERRUPTED
+    if not json:
+        report(ended)
+    return max(exit_code(run) for run in ended)
+
+
+def report(runs: Sequence[RunRecord]) -> None:
+    names = names_of(runs)
+    for run in runs:
+        name = f"{names[run.run_id]}  " if names[run.run_id] else ""
+        print(name + paint(summary_of(run), wording.COLOUR_OF[run.state]))
+        if run.state in (RunState.FAILED, RunState.LOST):
+            for line in run.stderr_tail:
+                print(f"  {clean(line)}")
+            print(f"'mosaic logs {short(run.run_id)} --stderr' shows all that it said")
+
+
+def detached(runs: Sequence[RunRecord]) -> None:
+    """What to say when somebody stops looking."""
+    ids = " ".join(short(run.run_id) for run in runs)
+    goes = "the run goes on" if len(runs) == 1 else f"the {len(runs)} runs go on"
+    note(f"\ndetached: {goes}. Look again: mosaic follow {ids}   End: mosaic cancel {ids}")
+
+
+def names_of(runs: Sequence[RunRecord]) -> dict[str, str]:
+    """What tells runs on neighbouring lines apart: nothing for one, the seed for a group, else the label."""
+    if len(runs) == 1:
+        return {runs[0].run_id: ""}
+    same_group = runs[0].group and all(run.group == runs[0].group for run in runs)
+    labels = [f"seed {run.seed}" if same_group else f"{short(run.run_id)} {clean(run.label)}"[:30] for run in runs]
+    width = max(map(len, labels))
+    return {run.run_id: label.ljust(width) for run, label in zip(runs, labels, strict=True)}
+
+
+def exit_code(run: RunRecord) -> int:
+    if run.state is RunState.FINISHED:
+        return 0
+    return run.exit_code if run.state is RunState.FAILED and run.exit_code in WORKER_CODES else 1
+
+
+class RunFailed(MosaicError):
+    """A run that the command needed ended badly."""
+
+    def __init__(self, run: RunRecord) -> None:
+        lines = [f"run {run.run_id} {summary_of(run)}", *(f"  {clean(line)}" for line in run.stderr_tail)]
+        super().__init__("\n".join(lines))

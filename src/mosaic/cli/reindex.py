@@ -1,0 +1,37 @@
+"""`mosaic reindex`: throw the index away and rebuild it from the run directories, which are the truth."""
+
+import shutil
+from collections.abc import Sequence
+
+from mosaic.cli.daemon import wait_for_end
+from mosaic.cli.reach import parser, refuse_remote
+from mosaic.cli.screen import print_json
+from mosaic.cli.wording import plural
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import running_address
+from mosaic.spec.run_dir import Home
+
+
+def main(argv: Sequence[str]) -> int:
+    about = "Rebuild the list of runs and their metrics from the run directories. Runs that train go on meanwhile."
+    flags = parser("reindex", about, json=True).parse_args(argv)
+    refuse_remote("reindex")
+    home = Home.resolve()
+    before: int | None = None
+    if running_address(home) is not None:
+        with Client(home=home) as client:
+            before = sum(client.health().runs.values())
+            client.shutdown()
+        wait_for_end(home)
+    # Both are caches. The daemon makes a new index of every run directory that it finds.
+    for suffix in ("", "-wal", "-shm"):
+        home.index.with_name(home.index.name + suffix).unlink(missing_ok=True)
+    shutil.rmtree(home.metrics, ignore_errors=True)
+    with Client(home=home) as client:
+        after = sum(client.health().runs.values())
+    if flags.json:
+        print_json({"home": str(home.root), "runs": after, "runs_before": before})
+    else:
+        known = "" if before in (None, after) else f"; the old index had {before}"
+        print(f"{plural(after, 'run')} in {home.runs}{known}")
+    return 0

@@ -1,0 +1,106 @@
+"""`mosaic show RUN`: everything about a run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mosaic import config
+from mosaic.cli import wording
+from mosaic.cli.pick import pick, short
+from mosaic.cli.progress import summary_of
+from mosaic.cli.reach import connect, parser
+from mosaic.cli.screen import clean, columns, paint, pairs, print_json, table
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.client import Client
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL, RunState
+
+ARTIFACTS_SHOWN = 12
+
+
+def main(argv: Sequence[str]) -> int:
+    flags = parser("show", "Everything about a run.", json=True, runs="RUN").parse_args(argv)
+    with connect() as client:
+        run = pick(client, flags.run)
+        document = config_of(client, run)
+        artifacts = client.artifacts(run.run_id)
+    if flags.json:
+        left = [_as_json(artifact) for artifact in artifacts]
+        print_json(wording.as_json(run) | {"config": document, "artifacts": left})
+        return 0
+    print("\n".join(pairs(_facts(run))))
+    if changed := _settings(document):
+        print(f"\n{paint('settings', 'bold')}\n{changed}")
+    if artifacts:
+        rows = [_row(artifact) for artifact in artifacts]
+        print(
+            "\n" + "\n".join(table(("left behind", "step", "size", "path"), rows[-ARTIFACTS_SHOWN:], right=("size",)))
+        )
+        if len(rows) > ARTIFACTS_SHOWN:
+            print(f"… and {len(rows) - ARTIFACTS_SHOWN} before these; --json lists all")
+    if run.stderr_tail:
+        print(f"\n{paint('last lines of stderr', 'bold')}")
+        print("\n".join(f"  {clean(line)}" for line in run.stderr_tail))
+    print(f"\n{paint(_advice(run), 'dim')}")
+    return 0
+
+
+def config_of(client: Client, run: RunRecord) -> dict[str, Any]:
+    """The run config, as its directory keeps it."""
+    return config.loads(b"".join(client.read_artifact(run.run_id, "config.json")), what="config.json")
+
+
+def _facts(run: RunRecord) -> dict[str, str]:
+    spark = wording.sparkline(run.sparkline, min(48, columns() - 20))
+    state = paint(run.state, wording.COLOUR_OF[run.state])
+    return {
+        "run": run.run_id,
+        "label": clean(run.label),
+        "notes": clean(run.notes),
+        "state": f"{state}: {clean(run.reason)}" if run.reason else state,
+        "ended": summary_of(run) if run.state in (RunState.FINISHED, RunState.CANCELLED) else "",
+        "what": f"{run.algo or run.kind} on {run.env_id}, seed {run.seed}",
+        "group": run.group,
+        "progress": f"{run.global_step:,} / {run.total_timesteps:,} steps" if run.total_timesteps else "",
+        "rate": f"{run.steps_per_s:,.0f} steps/s" if run.steps_per_s else "",
+        "left": wording.duration(run.eta_s) if run.eta_s is not None else "",
+        "return": f"{wording.score(run.last_return)} (best {wording.score(run.best_return)})  {paint(spark, 'cyan')}",
+        "submitted": wording.moment(run.submitted_at),
+        "started": wording.moment(run.started_at),
+        "ended at": wording.moment(run.ended_at),
+        "attempt": str(run.attempt) if run.attempt > 1 else "",
+        "worker": f"pid {run.pid}" if run.pid else "",
+        "exit code": "" if run.exit_code is None else str(run.exit_code),
+        "priority": str(run.priority) if run.priority else "",
+        "directory": run.run_dir,
+    }
+
+
+def _settings(document: dict[str, Any]) -> str:
+    params: dict[str, Any] = document["metadata"]["worker"]["config"]["extras"].get("algo_params", {})
+    return "\n".join(f"  {line}" for line in pairs({name: str(value) for name, value in params.items()}))
+
+
+def _row(artifact: pb.Artifact) -> tuple[str, str, str, str]:
+    step = f"{artifact.global_step:,}" if artifact.HasField("global_step") else ""
+    kind = f"{artifact.kind} ({artifact.label})" if artifact.label else artifact.kind
+    return kind, step, wording.size(artifact.bytes) if artifact.bytes else "", artifact.path
+
+
+def _as_json(artifact: pb.Artifact) -> dict[str, object]:
+    step = artifact.global_step if artifact.HasField("global_step") else None
+    return {
+        "kind": artifact.kind,
+        "path": artifact.path,
+        "global_step": step,
+        "label": artifact.label,
+        "bytes": artifact.bytes,
+    }
+
+
+def _advice(run: RunRecord) -> str:
+    name = short(run.run_id)
+    if run.state not in TERMINAL:
+        return f"mosaic follow {name}   mosaic logs -f {name}   mosaic cancel {name}"
+    if run.state is RunState.FINISHED:
+        return f"mosaic metrics {name}   mosaic evaluate {name}   mosaic export {name} run.zip"
+    return f"mosaic logs {name} --stderr   mosaic resume {name}   mosaic delete {name}"

@@ -1,0 +1,43 @@
+"""The digest of the sources: what was imported, described or cached before a change is not used after it."""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+PACKAGES = ("cleanrl_worker", "mosaic")
+PROVIDERS = ("gymnasium", "ale-py", "mujoco", "box2d", "minigrid", "envpool", "torch", "mosaic-rl")
+"""Distributions that algorithms and environments come from."""
+NOT_IN_WORKERS = frozenset({"gui", "cli", "trainer"})
+
+
+def sources_digest() -> str:
+    """Changes when a source of the worker, a page of an algorithm or a package that provides environments changes."""
+    state = hashlib.sha256()
+    for folder in _folders():
+        for path in sorted([*folder.rglob("*.py"), *folder.glob("*.md")]):
+            if NOT_IN_WORKERS.isdisjoint(path.relative_to(folder).parts):
+                stat = path.stat()
+                state.update(f"{path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
+    state.update(_versions().encode())
+    return state.hexdigest()
+
+
+@cache
+def _folders() -> tuple[Path, ...]:
+    found = [importlib.util.find_spec(package) for package in PACKAGES]
+    roots = [Path(next(iter(spec.submodule_search_locations or []))) for spec in found if spec is not None]
+    return (*roots, roots[0].parent.parent / "docs" / "algorithms")
+
+
+@cache
+def _versions() -> str:
+    """Packages are looked up once: a daemon that should see a newly installed one is started anew."""
+    versions: list[str] = []
+    for name in PROVIDERS:
+        try:
+            versions.append(f"{name}={importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            versions.append(f"{name} absent")
+    return "\n".join(versions)

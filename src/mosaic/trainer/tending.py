@@ -1,0 +1,149 @@
+"""Tending one live run: its events taken in, its worker adopted, its deadlines kept, its end concluded."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mosaic.errors import SpoolCorrupt
+from mosaic.log import get_logger
+from mosaic.spec import identity
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+from mosaic.trainer import checkpoints, verdicts
+from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.records import Records
+from mosaic.trainer.secrets import Secrets
+from mosaic.trainer.watching import Watched, Watches
+
+PROGRESS_INTERVAL_S = 0.5
+
+log = get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long the supervisor waits for a worker, in seconds of the monotonic clock."""
+
+    stop_s: float = 30.0
+    """From SIGTERM to SIGKILL: time for a last checkpoint."""
+    pause_s: float = 60.0
+    """How long a paused run keeps its process and its resources."""
+
+
+class Tending:
+    """Called by the supervisor's loop, under its lock."""
+
+    def __init__(
+        self,
+        records: Records,
+        watches: Watches,
+        engine: Engine,
+        patience: Patience,
+        secrets: Secrets,
+        *,
+        news: Callable[[], None],
+    ) -> None:
+        self._records = records
+        self._watches = watches
+        self._engine = engine
+        self._patience = patience
+        self._secrets = secrets
+        self._news = news
+        """Called when there are new events, but no new record."""
+
+    def look_after(self, record: RunRecord) -> bool:
+        """One look; True if there is more to do at once."""
+        watched = self._watches.of(record)
+        if record.state is RunState.PAUSED and not record.pid:
+            return False
+        # Asked before the events are read: what is written before the end is then certainly read after it.
+        alive = self._engine.is_alive(self._records.dir_of(record), record.pid)
+        record = self._take_events(record, watched, final=not alive)
+        if alive:
+            self._keep_deadlines(self._adopt(record), watched)
+        elif not watched.ingest.behind:
+            self._conclude(record, watched)
+        return watched.ingest.behind
+
+    def ask_to_stop(self, record: RunRecord, watched: Watched) -> None:
+        """Only a worker that lives: its pid may be anybody's by now."""
+        if record.pid and self._engine.is_alive(self._records.dir_of(record), record.pid):
+            watched.stop_asked = True
+            self._engine.let_go(record.pid)
+            self._engine.stop(record.pid)
+
+    def _adopt(self, record: RunRecord) -> RunRecord:
+        """Learn the process id of a worker that another daemon, or a person, started."""
+        path = self._records.dir_of(record).worker
+        if record.pid or not path.exists():
+            return record
+        who = identity.read(path)
+        if not who.is_alive:
+            return record
+        log.info("run.adopted", run_id=record.run_id, pid=who.pid)
+        return self._records.change(record, durable=False, pid=who.pid)
+
+    def _take_events(self, record: RunRecord, watched: Watched, *, final: bool) -> RunRecord:
+        ingest = watched.ingest
+        try:
+            watched.news |= ingest.poll()
+        except SpoolCorrupt as error:
+            watched.news = True
+            if str(error) not in watched.complaints:
+                watched.complaints.add(str(error))
+                log.error("events.corrupt", run_id=record.run_id, error=str(error))
+        if ingest.started_attempt >= record.attempt > 0 and record.state is RunState.STARTING:
+            record = self._records.move(record, RunState.RUNNING, reason="")
+        now = time.monotonic()
+        if watched.news and (final or now - watched.last_progress >= PROGRESS_INTERVAL_S):
+            watched.news, watched.last_progress = False, now
+            return self._records.progressed(record, ingest.progress)
+        if watched.news:
+            self._news()
+        return record
+
+    def _keep_deadlines(self, record: RunRecord, watched: Watched) -> None:
+        now = time.monotonic()
+        if record.state is RunState.STOPPING:
+            watched.stop_deadline = watched.stop_deadline or now + self._patience.stop_s
+            if now >= watched.stop_deadline:
+                if not watched.killed:
+                    log.warning("run.killed", run_id=record.run_id, pid=record.pid, after_s=self._patience.stop_s)
+                watched.killed = True
+                self._engine.kill(record.pid, self._records.dir_of(record))
+            else:
+                self._ask_once(record, watched)
+        elif record.state is RunState.PAUSED:
+            if watched.release_deadline is None:
+                # A daemon before us may have been killed before it could say so.
+                self._engine.hold(record.pid)
+                watched.release_deadline = now + self._patience.pause_s
+            elif now >= watched.release_deadline:
+                self._ask_once(record, watched)
+
+    def _ask_once(self, record: RunRecord, watched: Watched) -> None:
+        """A daemon before us may have asked already, and asking twice would end the worker without a checkpoint."""
+        if not watched.stop_asked and record.pid and self._engine.would_save(record.pid):
+            self.ask_to_stop(record, watched)
+
+    def _conclude(self, record: RunRecord, watched: Watched) -> None:
+        """The worker is gone: what does that make the run?"""
+        run_dir = self._records.dir_of(record)
+        code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
+        ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
+        if record.state is RunState.PAUSED and ending is not None and ending.stopped:
+            newest = checkpoints.newest(run_dir)
+            reason = "paused; its resources are given back"
+            self._records.change(record, durable=True, pid=0, resume_from=newest, reason=reason)
+            self._watches.forget(record.run_id)
+        elif record.state is RunState.STARTING and ending is None and code is None:
+            # The daemon was killed between its decision and the start: nothing ran, so it may run now.
+            self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)
+        else:
+            tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
+            state, reason = verdicts.verdict(record, ending, code, tail, killed=watched.killed)
+            shown = tail if state in verdicts.BAD else ()
+            watched.ingest.save()
+            self._records.end(record, state, reason, exit_code=code, stderr_tail=shown)
+            self._watches.forget(record.run_id)
+            self._secrets.forget(record.run_id)

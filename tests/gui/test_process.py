@@ -1,0 +1,78 @@
+"""The window as a process: what it loads, how soon it is there, and what the command says without a display."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mosaic.cli import main
+from mosaic.cli.gui import has_display
+from mosaic.spec.run_dir import Home
+
+SLOWEST_START_S = 3.0
+"""The aim is 1.5; the machine that tests run on does other things too."""
+
+PROBE = """
+import time
+began = time.perf_counter()
+import json, sys
+from mosaic.gui import app
+from mosaic.spec.run_dir import Home
+application = app.make_application()
+opened = app.open_window(application, Home.resolve())
+opened.window.show()
+application.processEvents()
+shown_s = time.perf_counter() - began
+opened.feed.start()
+while "pyqtgraph" not in sys.modules or not opened.studio.curves.tags():
+    application.processEvents()
+opened.close()
+print(json.dumps({"shown_s": shown_s, "loaded": sorted({name.split(".")[0] for name in sys.modules})}))
+"""
+
+
+def test_the_window_is_soon_there_and_loads_neither_torch_nor_gymnasium(trained_home: Home) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"MOSAIC_HOME": str(trained_home.root)},
+    )
+    told = json.loads(result.stdout.splitlines()[-1])
+    print(f"shown after {told['shown_s']:.2f} s")
+    assert not {"torch", "gymnasium", "cleanrl_worker", "tensorboard"} & set(told["loaded"])
+    assert told["shown_s"] < SLOWEST_START_S
+
+
+def test_without_a_display_the_command_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert main(["gui"]) == 3
+    assert "ssh -X" in capsys.readouterr().err
+
+
+def test_without_the_extra_the_command_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["gui"]) == 3
+    assert 'pip install "mosaic-rl[gui]"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("platform", "expected"), [("linux", False), ("darwin", True), ("win32", True)])
+def test_only_linux_needs_a_variable_to_have_a_display(platform: str, expected: bool) -> None:
+    assert has_display(platform, {}) is expected
+    assert has_display(platform, {"WAYLAND_DISPLAY": "wayland-0"})
+
+
+def test_the_fonts_and_icons_travel_with_their_licences() -> None:
+    gui = Path(__file__).parents[2] / "src" / "mosaic" / "gui"
+    assert "SIL OPEN FONT LICENSE" in (gui / "fonts" / "OFL.txt").read_text()
+    assert "ISC License" in (gui / "icons" / "LICENSE").read_text()

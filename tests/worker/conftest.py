@@ -1,0 +1,18 @@
+"""Every test of the worker gets a home of its own, and the helpers of `suite/support`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+# pytest imports test files without putting their folders on the path (--import-mode=importlib).
+sys.path.append(str(Path(__file__).parent / "suite" / "support"))
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`$MOSAIC_HOME` in the test's folder, and no variable of the developer's shell that changes where things go."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("MOSAIC_HOME", str(home))
+    monkeypatch.delenv("CLEANRL_TENSORBOARD_DIR", raising=False)
+    return home

@@ -1,0 +1,169 @@
+"""The algorithms as the shared suite runs them: one line in `CASES` for each. Tiny, but every part is exercised."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from cleanrl_worker.sdk import catalog
+
+CHARTS = frozenset({"charts/episodic_return", "charts/episodic_length", "charts/SPS"})
+PPO_TAGS = frozenset(
+    {
+        "charts/learning_rate",
+        "losses/value_loss",
+        "losses/policy_loss",
+        "losses/entropy",
+        "losses/old_approx_kl",
+        "losses/approx_kl",
+        "losses/clipfrac",
+        "losses/explained_variance",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """A short training after which the policy must score, and does not if a sign is wrong."""
+
+    env_id: str
+    total_timesteps: int
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    above: float
+    """Mean return of ten episodes, likeliest actions."""
+    sign_error: Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One algorithm."""
+
+    algo: str
+    env_id: str
+    total_timesteps: int
+    settings: Mapping[str, Any]
+    tags: frozenset[str]
+    """Tags of facts/cleanrl-conventions.md, beside the charts that all have."""
+    learning: Learning
+
+    @property
+    def flags(self) -> list[str]:
+        return flags_of(
+            {"algo": self.algo, "env_id": self.env_id, "total_timesteps": self.total_timesteps} | {**self.settings}
+        )
+
+
+def flags_of(settings: Mapping[str, Any]) -> list[str]:
+    return [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+
+
+def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
+    """PPO that makes good actions rarer."""
+    for algo in ("ppo", "ppo_continuous_action"):
+        module: Any = catalog.load(algo)
+        right = module.normalised
+        patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
+
+
+def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
+    """DQN that is afraid of what follows."""
+    module: Any = catalog.load("dqn")
+    right = module.NumpyLearner.gradient
+
+    def wrong(self: Any, batch: Any) -> Any:
+        return right(self, batch._replace(rewards=-batch.rewards))
+
+    patch.setattr(module.NumpyLearner, "gradient", wrong)
+
+
+def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
+    """SAC whose actor descends what it should climb."""
+    module: Any = catalog.load("sac_continuous_action")
+    right = module.SquashedGaussian.backward
+
+    def wrong(self: Any, sample: Any, grad_actions: Any, *rest: Any) -> Any:
+        return right(self, sample, -grad_actions, *rest)
+
+    patch.setattr(module.SquashedGaussian, "backward", wrong)
+
+
+CASES = {
+    case.algo: case
+    for case in (
+        Case(
+            algo="ppo",
+            env_id="CartPole-v1",
+            total_timesteps=8192,
+            settings={"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=50_000,
+                above=150,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="ppo_continuous_action",
+            env_id="InvertedPendulum-v5",
+            total_timesteps=6144,
+            settings={"num_envs": 2, "num_steps": 64, "num_minibatches": 4, "update_epochs": 2},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=30_000,
+                settings={"num_steps": 1024},
+                above=500,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="dqn",
+            env_id="CartPole-v1",
+            total_timesteps=6000,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 500,
+                "learning_starts": 300,
+                "batch_size": 16,
+                "train_frequency": 4,
+                "target_network_frequency": 130,
+            },
+            tags=frozenset({"losses/td_loss", "losses/q_values"}),
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=40_000,
+                settings={"learning_starts": 1000},
+                above=100,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="sac_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=600,
+            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            tags=frozenset(
+                f"losses/{name}"
+                for name in (
+                    "qf1_values",
+                    "qf2_values",
+                    "qf1_loss",
+                    "qf2_loss",
+                    "qf_loss",
+                    "actor_loss",
+                    "alpha",
+                    "alpha_loss",
+                )
+            ),
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=2500,
+                settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
+                above=40,
+                sign_error=flee_the_critics_advice,
+            ),
+        ),
+    )
+}

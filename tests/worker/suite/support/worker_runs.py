@@ -1,0 +1,125 @@
+"""Starting, killing and reading runs of the worker in tests."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
+
+from cleanrl_worker import cli, evaluate
+from cleanrl_worker.sdk import checkpoint
+from mosaic.spec import manifest
+from mosaic.spec.events import Episode, Event, RunStarted, Scalars, decode_spool
+from mosaic.spec.run_dir import RunDir, new_run_id
+
+DEADLINE_S = 60.0
+UNREPEATABLE = "charts/SPS"
+
+
+def new_run(folder: Path) -> RunDir:
+    return RunDir(folder / new_run_id())
+
+
+def train(run_dir: RunDir, *flags: str) -> None:
+    """The whole command, in this process."""
+    assert cli.main([*flags, "--run-dir", str(run_dir.root), "--quiet"]) == 0
+
+
+def resume(run_dir: RunDir, *flags: str, checkpoint_folder: Path | None = None) -> None:
+    assert cli.main(["--resume", str(checkpoint_folder or run_dir.root), "--quiet", *flags]) == 0
+
+
+def run_command(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any) -> "subprocess.CompletedProcess[str]":
+    """The whole command, in a process of its own, to its end."""
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": DEADLINE_S, "check": False} | changes
+    return subprocess.run([sys.executable, "-m", module, *flags], **options)
+
+
+@contextmanager
+def started(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any) -> "Iterator[subprocess.Popen[bytes]]":
+    """The whole command, in a process of its own that does not outlive the block."""
+    options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | changes
+    process = subprocess.Popen([sys.executable, "-m", module, *flags], **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=DEADLINE_S)
+
+
+def wait_until(condition: Callable[[], bool], process: "subprocess.Popen[bytes]") -> bool:
+    """Whether `condition` came true while the process lived."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        if process.poll() is not None:
+            return condition()
+        assert time.monotonic() < deadline, "the condition never came true"
+        os.sched_yield()
+        time.sleep(0.001)
+    return True
+
+
+def newest_step(run_dir: RunDir) -> int:
+    return max(checkpoint.list_steps(run_dir), default=0)
+
+
+def events_of(run_dir: RunDir) -> list[Event]:
+    """Every event; the reading itself checks that there is no gap."""
+    with run_dir.events.open("rb") as lines:
+        return list(decode_spool(lines))
+
+
+def curve_of(run_dir: RunDir) -> list[tuple[int, object]]:
+    """Scalars and episodes of all attempts as one curve, without what no two runs have in common."""
+    curve: list[tuple[int, object]] = []
+    for event in events_of(run_dir):
+        match event.body:
+            case RunStarted(resumed_from_step=int(step)):
+                curve = [point for point in curve if point[0] <= step]
+            case Scalars(global_step=step, values=values):
+                curve.append((step, {tag: value for tag, value in values.items() if tag != UNREPEATABLE}))
+            case Episode(global_step=step) as episode:
+                curve.append((step, episode))
+            case _:
+                pass
+    return curve
+
+
+def final_files(run_dir: RunDir) -> dict[str, bytes]:
+    """The last train state and the policy, byte for byte."""
+    folder = checkpoint.latest(run_dir)
+    assert folder is not None
+    files = {f"{folder.name}/{file.name}": file.read_bytes() for file in folder.iterdir()}
+    return files | {"policy": policy_of(run_dir).read_bytes()}
+
+
+def policy_of(run_dir: RunDir) -> Path:
+    [artifact] = [artifact for artifact in manifest.read(run_dir).artifacts if artifact.kind == "policy"]
+    return run_dir.root / artifact.path
+
+
+def board_of(folder: Path) -> EventAccumulator:
+    """What TensorBoard itself reads from a folder."""
+    board = EventAccumulator(str(folder), size_guidance={"scalars": 0, TENSORS: 0})
+    board.Reload()
+    return board
+
+
+def evaluated_returns(run_dir: RunDir, policy: Path, *flags: str) -> list[float]:
+    """Returns of an evaluation, in this process."""
+    words = ["--policy-path", str(policy), "--run-dir", str(run_dir.root), "--quiet", *flags]
+    assert evaluate.main(words) == 0
+    return [
+        float(event.body.values["eval/episodic_return"])
+        for event in events_of(run_dir)
+        if isinstance(event.body, Scalars)
+    ]
+
+
+def kinds(events: Sequence[Event]) -> list[str]:
+    return [event.body.kind for event in events]

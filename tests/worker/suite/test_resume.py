@@ -1,0 +1,222 @@
+"""A run that was killed, stopped or taken back goes on to the very same end, bit for bit."""
+
+import random
+import shutil
+import signal
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from worker_cases import CASES, Case
+from worker_runs import (
+    board_of,
+    curve_of,
+    events_of,
+    final_files,
+    new_run,
+    newest_step,
+    resume,
+    run_command,
+    started,
+    train,
+    wait_until,
+)
+
+from cleanrl_worker import cli
+from cleanrl_worker.sdk import checkpoint
+from mosaic.spec import identity, manifest
+from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
+from mosaic.spec.run_dir import RunDir
+
+OFTEN = ("--checkpoint-interval-steps=200", "--quiet")
+TRIES = 5
+
+
+@pytest.fixture
+def moment() -> Iterator[random.Random]:
+    """Another one in every run of the suite; a failure shows the number that repeats it."""
+    seed = random.randrange(2**32)
+    print(f"random moment from seed {seed}")
+    yield random.Random(seed)
+
+
+def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *flags: str) -> RunDir:
+    """A run that got this signal after the checkpoint of `step`; again if it was quicker than the signal."""
+    for _ in range(TRIES):
+        run_dir = new_run(folder)
+        with started(*case.flags, *OFTEN, *flags, "--run-dir", str(run_dir.root)) as process:
+            in_time = wait_until(lambda run_dir=run_dir: newest_step(run_dir) >= step, process)
+            process.send_signal(number)
+            process.wait(timeout=60)
+        if in_time and newest_step(run_dir) < case.total_timesteps:
+            assert process.returncode == (-number if number is signal.SIGKILL else 0)
+            return run_dir
+    pytest.fail(f"the run was over before signal {number} came, {TRIES} times")
+
+
+def attempts_of(run_dir: RunDir) -> list[RunStarted]:
+    return [event.body for event in events_of(run_dir) if isinstance(event.body, RunStarted)]
+
+
+def assert_same_run(resumed: RunDir, straight: RunDir) -> None:
+    assert all(attempt.exact for attempt in attempts_of(resumed))
+    assert curve_of(resumed) == curve_of(straight)
+    ours, wanted = final_files(resumed), final_files(straight)
+    assert ours.keys() == wanted.keys()
+    assert [name for name in wanted if ours[name] != wanted[name]] == []
+
+
+def assert_no_point_is_doubled(resumed: RunDir, straight: RunDir) -> None:
+    """TensorBoard's own reader sees the curve of a straight run."""
+    ours, wanted = board_of(resumed.tensorboard), board_of(straight.tensorboard)
+    assert ours.Tags()["scalars"] == wanted.Tags()["scalars"]
+    for tag in wanted.Tags()["scalars"]:
+        assert [p.step for p in ours.Scalars(tag)] == [p.step for p in wanted.Scalars(tag)], tag
+
+
+def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
+    case: Case, straight: RunDir, tmp_path: Path, moment: random.Random
+) -> None:
+    kill_at = moment.randint(1, int(case.total_timesteps * 0.5))
+    run_dir = interrupted(case, tmp_path, kill_at, signal.SIGKILL)
+
+    killed_after = newest_step(run_dir)
+    with started("--resume", str(run_dir.root), *OFTEN) as process:
+        wait_until(lambda: newest_step(run_dir) > killed_after, process)
+        process.terminate()
+        assert process.wait(timeout=60) == 0
+    stopped_after = newest_step(run_dir)
+
+    resume(run_dir)
+    assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, killed_after, stopped_after]
+    assert_same_run(run_dir, straight)
+    assert_no_point_is_doubled(run_dir, straight)
+    assert all((run_dir.root / artifact.path).exists() for artifact in manifest.read(run_dir).artifacts)
+
+
+@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
+def test_sigterm_saves_and_ends_with_zero(case: Case, tmp_path: Path) -> None:
+    run_dir = interrupted(case, tmp_path, 500, signal.SIGTERM)
+    step = newest_step(run_dir)
+    bodies = [event.body for event in events_of(run_dir)]
+    assert bodies[-1] == RunCompleted(global_step=step, stopped=True)
+    saved = [body for body in bodies if isinstance(body, CheckpointSaved)]
+    assert (saved[-1].reason, saved[-1].global_step) == ("stop", step)
+    assert len([artifact for artifact in manifest.read(run_dir).artifacts if artifact.kind == "policy"]) == 1
+
+
+@pytest.mark.parametrize("case", [CASES["dqn"]], ids=lambda case: case.algo)
+def test_ctrl_c_is_a_stop_too(case: Case, tmp_path: Path) -> None:
+    run_dir = interrupted(case, tmp_path, 500, signal.SIGINT)
+    last = events_of(run_dir)[-1].body
+    assert last == RunCompleted(global_step=newest_step(run_dir), stopped=True)
+
+
+@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
+def test_environments_in_processes_are_resumed_exactly_too(case: Case, straight: RunDir, tmp_path: Path) -> None:
+    run_dir = interrupted(case, tmp_path, 1000, signal.SIGKILL, "--env-backend=async")
+    resume(run_dir)
+    assert_same_run(run_dir, straight_with_backend(case, tmp_path, "async"))
+    assert curve_of(run_dir) == curve_of(straight)
+
+
+def straight_with_backend(case: Case, folder: Path, backend: str) -> RunDir:
+    run_dir = new_run(folder)
+    train(run_dir, *case.flags, f"--env-backend={backend}")
+    return run_dir
+
+
+def test_resuming_from_an_older_checkpoint_takes_the_run_back_there(
+    case: Case, straight: RunDir, run_dir: RunDir
+) -> None:
+    train(run_dir, *case.flags, *OFTEN, "--checkpoints-kept=1000")
+    steps = checkpoint.list_steps(run_dir)
+    older = steps[len(steps) // 2]
+    resume(run_dir, "--checkpoint-interval-steps=0", checkpoint_folder=run_dir.checkpoint(older))
+    assert checkpoint.list_steps(run_dir) == [step for step in steps if step <= older] + [case.total_timesteps]
+    assert_same_run(run_dir, straight)
+    assert_no_point_is_doubled(run_dir, straight)
+
+
+@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
+def test_killed_before_the_first_checkpoint_it_starts_over(case: Case, straight: RunDir, tmp_path: Path) -> None:
+    run_dir = new_run(tmp_path)
+    flags = (*case.flags, "--total-timesteps=10000000", "--quiet")
+    with started(*flags, "--run-dir", str(run_dir.root)) as process:
+        assert wait_until(lambda: run_dir.events.exists() and len(curve_of(run_dir)) > 3, process)
+        process.kill()
+        process.wait(timeout=60)
+    assert checkpoint.list_steps(run_dir) == []
+    resume(run_dir, f"--total-timesteps={case.total_timesteps}")
+    assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, 0]
+    assert_same_run(run_dir, straight)
+    assert_no_point_is_doubled(run_dir, straight)
+
+
+@pytest.mark.parametrize("case", [CASES["dqn"]], ids=lambda case: case.algo)
+def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path / straight.run_id)
+    shutil.copytree(straight.root, run_dir.root)
+    resume(run_dir, f"--total-timesteps={case.total_timesteps + 200}")
+    assert newest_step(run_dir) == case.total_timesteps + 200
+    assert events_of(run_dir)[-1].body == RunCompleted(global_step=case.total_timesteps + 200)
+
+
+@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
+@pytest.mark.parametrize(
+    ("flag", "complaint"),
+    [
+        ("--env-id=Acrobot-v1", "was saved with env_id CartPole-v1, not Acrobot-v1"),
+        ("--seed=7", "was saved with seed 1, not 7"),
+        ("--num-envs=5", "resume with the settings that it was saved with"),
+    ],
+)
+def test_a_run_cannot_become_another_one(
+    flag: str, complaint: str, case: Case, straight: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = RunDir(tmp_path / straight.run_id)
+    shutil.copytree(straight.root, run_dir.root)
+    code = cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"])
+    assert (code, complaint in capsys.readouterr().err) == (2, True)
+    assert newest_step(run_dir) == case.total_timesteps
+
+
+@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
+def test_a_run_whose_worker_lives_is_not_resumed_by_a_second_one(case: Case, tmp_path: Path) -> None:
+    run_dir = new_run(tmp_path)
+    flags = (*case.flags, *OFTEN, "--total-timesteps=10000000", "--run-dir", str(run_dir.root))
+    with started(*flags) as process:
+        assert wait_until(lambda: newest_step(run_dir) > 0, process)
+        second = run_command("--resume", str(run_dir.root))
+    assert second.returncode == 2
+    assert f"still trained by process {process.pid}" in second.stderr
+    assert identity.read(run_dir.worker).pid == process.pid
+
+
+@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
+@pytest.mark.parametrize("backend", ["native", "envpool"])
+def test_a_backend_that_cannot_go_back_says_so(
+    backend: str, case: Case, run_dir: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(run_dir, *case.flags, f"--env-backend={backend}", "--total-timesteps=1024")
+    resume(run_dir, "--total-timesteps=2048")
+    bodies = [event.body for event in events_of(run_dir)]
+    assert [body.exact for body in attempts_of(run_dir)] == [True, False]
+    assert sum(body.kind == "run.warning" for body in bodies) == 1
+    assert "warning: the environments could not be restored exactly" in capsys.readouterr().out
+    assert bodies[-1] == RunCompleted(global_step=2048)
+
+
+def test_leftovers_of_a_kill_in_the_middle_of_a_checkpoint_are_cleared(
+    case: Case, straight: RunDir, tmp_path: Path
+) -> None:
+    run_dir = RunDir(tmp_path / straight.run_id)
+    shutil.copytree(straight.root, run_dir.root)
+    numbers = count(1)
+    for name in (".step-7.tmp", ".step-9999999.tmp"):
+        (run_dir.checkpoints / name).mkdir()
+        (run_dir.checkpoints / name / "arrays.safetensors").write_bytes(bytes(next(numbers)))
+    resume(run_dir)
+    assert [folder.name for folder in run_dir.checkpoints.iterdir()] == [f"step-{case.total_timesteps}"]
+    assert_same_run(run_dir, straight)
