@@ -33,7 +33,9 @@ class Workshop(ExitStack):
     def run(self, words: list[str]) -> dict[str, float]:
         """Wall and processor time of a whole command, from its start to its exit."""
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        environment = os.environ | threads | {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": str(ROOT)}
+        # The sources beside this file, also where another tree is installed.
+        places = {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+        environment = os.environ | threads | places
         start, cpu_start = time.perf_counter(), _children_cpu_s()
         done = subprocess.run(
             [sys.executable, "-m", *words],

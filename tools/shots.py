@@ -1,23 +1,22 @@
 """Screenshots of the window for the docs, from real short runs: `make shots` writes docs/pictures/*.png."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from PIL import Image
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
+from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Scheme
-from mosaic.spec import identity
 from mosaic.spec.run_dir import Home
-from mosaic.spec.run_list import all_runs
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 MOSAIC = Path(sys.executable).with_name("mosaic")
@@ -47,26 +46,20 @@ def main() -> int:
         with_window(application, home, take_empty)
         for flags in (*TRAINED, FAILING):
             print("training", *flags, flush=True)
-            train(flags).wait()
-        live = train(LIVE)
+            mosaic("train", *flags, "--follow")
+        mosaic("train", *LIVE, "--detach")
         try:
             with_window(application, home, take)
         finally:
-            stop_workers(home)
-            live.wait()
+            mosaic("cancel", "@last")
+            mosaic("follow", "@last")
+            mosaic("daemon", "stop")
     return 0
 
 
-def train(flags: Sequence[str]) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([MOSAIC, "train", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def stop_workers(home: Home) -> None:
-    """Ask what still trains to save and stop: a worker outlives the command that started it."""
-    for run_dir in all_runs(home):
-        worker = identity.read(run_dir.worker)
-        if worker.is_alive:
-            os.kill(worker.pid, signal.SIGTERM)
+def mosaic(*words: str) -> None:
+    """One of these runs is meant to fail, so the exit code is not looked at: the pictures show what came of it."""
+    subprocess.run([MOSAIC, *words], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def with_window(application: QApplication, home: Home, act: Callable[[QApplication, app.Opened], None]) -> None:
@@ -108,11 +101,13 @@ def take(application: QApplication, opened: app.Opened) -> None:
 def shoot(application: QApplication, opened: app.Opened, name: str, size: QSize) -> None:
     opened.window.resize(size)
     run_for(application, SETTLE_S)
+    grid = cast(MetricsTab, opened.window.tabs["Metrics"]).grid
+    wait(application, lambda: all(card.chart for card in grid.cards() if card.is_seen))
     path = PICTURES / f"{name}.png"
     opened.window.grab().save(str(path))
-    # 256 colours: a third of the size, and no difference to see in a window of flat colours.
+    # 256 colours: a third of the size. Maximum coverage keeps the rare ones, such as the red dot of a failed run.
     with Image.open(path) as picture:
-        small = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        small = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1024} KiB", flush=True)
 

@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Sequence
 
-from cleanrl_worker import evaluate
-from cleanrl_worker.sdk import command, document
-from cleanrl_worker.sdk import main as train
-from mosaic.errors import MosaicError
-from mosaic.spec.run_config import PolicyEvalExtras
-
 
 def main(argv: Sequence[str] | None = None) -> int:
+    # Imported here, because every process of the async env backend imports this module again: it needs no torch.
+    from cleanrl_worker import evaluate
+    from cleanrl_worker.sdk import command, document
+    from cleanrl_worker.sdk import main as train
+    from mosaic.errors import MosaicError
+    from mosaic.spec.run_config import PolicyEvalExtras
+
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         path = command.scan(words).config

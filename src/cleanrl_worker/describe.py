@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from mosaic import config, envs
 from mosaic.errors import MissingExtra
 
 
-def main() -> int:
+def main(_: Sequence[str] = ()) -> int:
     content = {"algorithms": [_algorithm(name) for name in catalog.names()], "families": _families()}
     sys.stdout.write(json.dumps(content) + "\n")
     return 0

@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 STDOUT, STDERR = 1, 2
-MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate")
+MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.describe")
 """Programs that may be run here."""
 
 

@@ -1,8 +1,10 @@
 """Structured logs: JSON lines to files, key=value on terminals; events have literal names, never prose."""
 
+import contextlib
 import logging
 import sys
 from pathlib import Path
+from typing import TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -36,13 +38,29 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
             raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
         tracebacks = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
         processors = [*shared, tracebacks, structlog.processors.JSONRenderer()]
-        factory = structlog.WriteLoggerFactory(stream)
+        factory = structlog.WriteLoggerFactory(cast(TextIO, _Unfailing(stream)))
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=factory,
         cache_logger_on_first_use=False,
     )
+
+
+class _Unfailing:
+    """Writes lines and drops what a full disk refuses: whoever logs that the disk is full must not fail at it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.name = stream.name
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
 
 
 def _to_stderr(*_: object) -> structlog.PrintLogger:

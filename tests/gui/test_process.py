@@ -12,20 +12,18 @@ from mosaic.cli import main
 from mosaic.cli.gui import has_display
 from mosaic.spec.run_dir import Home
 
-SLOWEST_START_S = 3.0
-"""The aim is 1.5; the machine that tests run on does other things too."""
+SLOWEST_START_S = 1.5
+"""Of the process's own work: how much longer that takes depends on what else the machine does."""
 
 PROBE = """
-import time
-began = time.perf_counter()
-import json, sys
+import json, sys, time
 from mosaic.gui import app
 from mosaic.spec.run_dir import Home
 application = app.make_application()
 opened = app.open_window(application, Home.resolve())
 opened.window.show()
 application.processEvents()
-shown_s = time.perf_counter() - began
+shown_s = time.process_time()
 opened.feed.start()
 while "pyqtgraph" not in sys.modules or not opened.studio.curves.tags():
     application.processEvents()
@@ -43,7 +41,7 @@ def test_the_window_is_soon_there_and_loads_neither_torch_nor_gymnasium(trained_
         env=os.environ | {"MOSAIC_HOME": str(trained_home.root)},
     )
     told = json.loads(result.stdout.splitlines()[-1])
-    print(f"shown after {told['shown_s']:.2f} s")
+    print(f"shown after {told['shown_s']:.2f} s of work")
     assert not {"torch", "gymnasium", "cleanrl_worker", "tensorboard"} & set(told["loaded"])
     assert told["shown_s"] < SLOWEST_START_S
 

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -13,8 +14,10 @@ from mosaic.gui.models.curves import Curves
 from mosaic.gui.models.glance import Glance
 from mosaic.gui.models.opened import OpenedRun
 from mosaic.gui.models.source import RunFolders
+from mosaic.spec import run_record
 from mosaic.spec.events import RunCompleted, RunFailed
 from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
 
 from .conftest import STARTED, HandWritten, learning
@@ -71,6 +74,26 @@ def test_a_failure_is_the_reason_of_its_record(make_run: MakeRun) -> None:
     record = Glance(run.run_dir).refresh()
     assert record is not None
     assert (record.state, record.reason) == (RunState.FAILED, "the loss became nan")
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (Placed(run_id="", state=RunState.QUEUED), RunState.QUEUED),
+        (Placed(run_id="", state=RunState.CANCELLED, attempt=1), RunState.CANCELLED),
+        (Placed(run_id="", state=RunState.RUNNING, attempt=1), RunState.FINISHED),  # the daemon died before the run
+        (Placed(run_id="", state=RunState.STARTING, attempt=2), RunState.STARTING),  # resumed
+    ],
+)
+def test_the_daemons_word_holds_unless_it_speaks_of_a_worker_that_ended(
+    make_run: MakeRun, written: Placed, expected: RunState
+) -> None:
+    run = make_run()
+    run.write_finished()
+    run_record.write(run.run_dir, replace(written, run_id=run.run_dir.run_id))
+    record = Glance(run.run_dir).refresh()
+    assert record is not None
+    assert record.state is expected
 
 
 def test_an_opened_run_hands_out_every_point_once(make_run: MakeRun) -> None:

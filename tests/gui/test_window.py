@@ -23,8 +23,8 @@ from .conftest import STARTED, HandWritten, Shown, learning
 
 MakeRun = Callable[[], HandWritten]
 Show = Callable[[Home], Shown]
-LONGEST_STALL_S = 0.4
-"""The aim is 0.1; the machine that tests run on does other things too."""
+LONGEST_STALL_S = 0.25
+"""Of work of the GUI thread between two turns of the event loop; the aim is 0.1, on an idle machine."""
 
 
 def metrics(shown: Shown) -> MetricsTab:
@@ -197,10 +197,10 @@ def test_two_thousand_runs_come_in_without_a_stall(show: Show, home: Home, make_
         run.root.mkdir()
         shutil.copyfile(pattern.run_dir.events, run.events)
     shown = show(home)
-    gaps, last = [0.0], [time.perf_counter()]
+    gaps, last = [0.0], [time.thread_time()]
 
     def tick() -> None:
-        now = time.perf_counter()
+        now = time.thread_time()
         gaps.append(now - last[0])
         last[0] = now
 

@@ -56,7 +56,9 @@ def logged_tags(name: str, folder: Path) -> set[str]:
     args = algorithm.Args(env_id=ENV_IDS[algorithm.ACTIONS], **settings)
     run_dir = RunDir(folder / new_run_id())
     run_dir.create()
-    spec = RunSpec(run_dir=run_dir, algo=name, args=config.to_json(args), options=TrainOptions(), quiet=True)
+    spec = RunSpec(
+        run_dir=run_dir, algo=name, args=config.to_json(args), options=TrainOptions(fastlane_enabled=False), quiet=True
+    )
     with Run(spec) as run:
         algorithm.train(run, args)
     with run_dir.events.open("rb") as file:
@@ -66,7 +68,7 @@ def logged_tags(name: str, folder: Path) -> set[str]:
 
 @every
 def test_every_flag_stands_in_the_page_with_its_default(name: str) -> None:
-    table = rows((PAGES / f"{name}.md").read_text(), "Flags")
+    table = rows((PAGES / f"{name}.md").read_text(encoding="utf-8"), "Flags")
     arguments = fields(catalog.load(name).Args)
     assert list(table) == [config.flag_name(field.name) for field in arguments]
     for field in arguments:
@@ -77,7 +79,7 @@ def test_every_flag_stands_in_the_page_with_its_default(name: str) -> None:
 
 @every
 def test_every_metric_that_a_run_logs_stands_in_the_page(name: str, tmp_path: Path) -> None:
-    table = rows((PAGES / f"{name}.md").read_text(), "Metrics")
+    table = rows((PAGES / f"{name}.md").read_text(encoding="utf-8"), "Metrics")
     tags = logged_tags(name, tmp_path)
     assert "charts/SPS" in tags
     assert set(table) == tags | EPISODE_TAGS

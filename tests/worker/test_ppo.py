@@ -82,7 +82,7 @@ def trained(
         run_dir=run_dir,
         algo=algorithm.__name__.rpartition(".")[2],
         args=config.to_json(args),
-        options=TrainOptions(),
+        options=TrainOptions(fastlane_enabled=False),
         tensorboard=False,
         quiet=True,
         resume_from=resume_from,

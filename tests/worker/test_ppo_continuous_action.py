@@ -52,7 +52,7 @@ def trained(folder: Path, args: ppo.Args) -> Run:
         run_dir=run_dir,
         algo="ppo_continuous_action",
         args=config.to_json(args),
-        options=TrainOptions(),
+        options=TrainOptions(fastlane_enabled=False),
         tensorboard=False,
         quiet=True,
     )

@@ -8,6 +8,8 @@ from torch.distributions import AffineTransform, Independent, Normal, TanhTransf
 
 from cleanrl_worker.algorithms import sac_continuous_action as sac
 from cleanrl_worker.algorithms.sac_continuous_action import Actor, Agent, Args, FastLearner, TorchLearner
+from cleanrl_worker.sdk.fast import FlatParameters
+from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.policy import PolicyFile
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic import config
@@ -150,6 +152,22 @@ def test_a_loaded_learner_goes_on_bit_for_bit(batch: Transitions) -> None:
     fresh.load({**learner.state(), "parameters": {k: v.copy() for k, v in learner.state()["parameters"].items()}})
     np.testing.assert_array_equal(go_on(learner), go_on(fresh))
     assert learner.losses == fresh.losses
+
+
+def test_fused_adam_steps_as_torchs_adam(rng: np.random.Generator) -> None:
+    torch.manual_seed(0)
+    layer, reference = torch.nn.Linear(40, 30), torch.nn.Linear(40, 30)
+    reference.load_state_dict(layer.state_dict())
+    flat = FlatParameters(layer)
+    fused, adam = FusedAdam(flat), torch.optim.Adam(reference.parameters(), lr=1e-3)
+    for _ in range(20):
+        for name, parameter in reference.named_parameters():
+            parameter.grad = torch.from_numpy(normal(rng, *parameter.shape))
+            flat.gradient_of[name][...] = parameter.grad.numpy()
+        adam.step()
+        fused.step(1e-3)
+    for name, parameter in reference.named_parameters():
+        np.testing.assert_allclose(flat.value_of[name], parameter.detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_log_probability_is_that_of_a_transformed_normal(rng: np.random.Generator) -> None:

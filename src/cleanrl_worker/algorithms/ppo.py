@@ -325,7 +325,8 @@ class TorchLearner:
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs)
     observation_space, action_space = envs.single_observation_space, envs.single_action_space
-    assert observation_space.shape is not None and isinstance(action_space, gym.spaces.Discrete)
+    assert observation_space.shape is not None
+    assert isinstance(action_space, gym.spaces.Discrete)
     agent = Agent(observation_space, action_space).to(run.device)
     learner: Learner = NumpyLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
     rollout = (args.num_steps, args.num_envs)

@@ -342,7 +342,8 @@ class TorchLearner:
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs)
     observation_space, action_space = envs.single_observation_space, envs.single_action_space
-    assert observation_space.shape is not None and isinstance(action_space, gym.spaces.Box)
+    assert observation_space.shape is not None
+    assert isinstance(action_space, gym.spaces.Box)
     agent = Agent(observation_space, action_space).to(run.device)
     learner: Learner = NumpyLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
     observation_normaliser = ObservationNormaliser(observation_space.shape)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,6 +16,7 @@ from cleanrl_worker.sdk.catalog import Algorithm
 from cleanrl_worker.sdk.document import OUTSIDE, around, read_document
 from mosaic import config
 from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
+from mosaic.spec import identity
 from mosaic.spec.run_config import Environment, Toggle, TrainExtras, TrainOptions, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
@@ -206,12 +208,17 @@ class _Resumed:
     def find(cls, path: Path) -> "_Resumed":
         """`--resume` takes a run directory or a checkpoint in it."""
         path = path.absolute()
-        if path.name.startswith("step-"):
-            return cls(RunDir(path.parent.parent), path)
-        run_dir = RunDir(path)
+        given = path if path.name.startswith("step-") else None
+        run_dir = RunDir(path if given is None else path.parent.parent)
         if not run_dir.config.exists():
-            raise CheckpointError(f"{path} holds no run to go on with")
-        return cls(run_dir, checkpoint.latest(run_dir))
+            raise CheckpointError(f"{run_dir.root} holds no run to go on with")
+        # Before the checkpoints are looked at, because a living worker goes on replacing them.
+        if run_dir.worker.exists():
+            worker = identity.read(run_dir.worker)
+            if worker.is_alive and worker.pid != os.getpid():
+                message = f"run {run_dir.run_id} is still trained by process {worker.pid}; stop it first"
+                raise ConfigError([Problem("--resume", message)], what=PROG)
+        return cls(run_dir, given or checkpoint.latest(run_dir))
 
 
 def _choose_run_dir(flags: WorkerFlags, resumed: _Resumed | None) -> RunDir:

@@ -63,7 +63,8 @@ class Rehearsal:
 
 def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
-    _check_run_dir(plan)
+    if plan.flags.resume is None:
+        refuse_used(plan.run_dir)
     envs.headless_defaults()
     env_id = plan.args.env_id
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
@@ -161,19 +162,8 @@ def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:
         raise HomeUnusable(f"{run_dir.config} could not be written: {error}; free some disk") from error
 
 
-def _check_run_dir(plan: Plan) -> None:
-    """A fresh run gets an empty directory; one that is resumed has no other worker."""
-    run_dir = plan.run_dir
-    if plan.flags.resume is None:
-        refuse_used(run_dir)
-    elif run_dir.worker.exists():
-        worker = identity.read(run_dir.worker)
-        if worker.is_alive and worker.pid != os.getpid():
-            message = f"run {run_dir.run_id} is still trained by process {worker.pid}; stop it first"
-            raise ConfigError([Problem("--resume", message)], what=command.PROG)
-
-
 def refuse_used(run_dir: RunDir) -> None:
+    """A fresh run gets an empty directory."""
     if run_dir.events.exists():
         message = f"{run_dir.root} already holds a run; go on with --resume {run_dir.root}"
         raise ConfigError([Problem("--run-dir", message)], what=command.PROG)

@@ -1,31 +1,35 @@
 """The live view of a run: frames into the FastLane ring while somebody looks, within a share of the learner's time.
 
-The learner looks at one attribute (`due`) a step. When it is set, it waits while the view's own thread renders one
-environment, fits it into its tile and publishes the picture; what that cost decides when the next one is due. In the
-learner's time rather than beside it, because both would fight for the interpreter, and nobody could tell the cost.
-An environment that cannot render, or blocks, costs the run nothing but its live view.
+The learner looks at one attribute (`due`) a step. When it is set, one environment is exposed (`mosaic.envs.camera`): by
+the learner itself where that takes microseconds, else by the view's thread, for which the learner waits, because both
+would fight for the interpreter and nobody could tell the cost. The view's thread then fits the picture into its tile
+and publishes; what all of it cost decides when the next one is due. An environment that cannot render, or blocks,
+costs the run nothing but its live view.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cleanrl_worker.sdk.canvas import Canvas
+from cleanrl_worker.sdk.pace import Pace, Rate
 from mosaic.envs import VecEnv
 from mosaic.fastlane import lease
-from mosaic.fastlane.lease import Wishes
-from mosaic.fastlane.ring import MAX_TILES, FrameHead, RingWriter, Tile
-from mosaic.fastlane.tiling import Grid, fit, layout
+from mosaic.fastlane.bell import Bell
+from mosaic.fastlane.layout import MAX_TILES, FrameHead, Tile
+from mosaic.fastlane.lease import Demand, Wishes
+from mosaic.fastlane.ring import RingWriter
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
 LOOK_S = 0.25
 """How often the view asks whether somebody looks."""
 RENDER_TIMEOUT_S = 5.0
 """The learner waits no longer for one frame, ever: then the view is off for good."""
-SMOOTHING = 0.2
 
 Picture = NDArray[np.uint8]
 
@@ -36,8 +40,8 @@ class LiveView:
     def __init__(
         self,
         envs: VecEnv,
+        options: LiveViewOptions,
         *,
-        grid_limit: int,
         global_step: Callable[[], int],
         complain: Callable[[str], None],
         evaluation: bool = False,
@@ -47,20 +51,24 @@ class LiveView:
         self.line = ""
         """Text for the HUD."""
         self._envs = envs
-        self._limit = min(grid_limit, MAX_TILES, envs.num_envs)
+        self._options = options
+        self._limit = min(options.grid_limit, MAX_TILES, envs.num_envs)
         self._global_step = global_step
         self._complain = complain
         self._evaluation = evaluation
+        self._camera = envs.camera()
         self._ring = RingWriter()
+        self._bell = Bell()
         self._closing = threading.Event()
         self._asked = threading.Event()
-        self._rendered = threading.Event()
-        self._canvas: _Canvas | None = None
-        self._cost_s = 0.0
-        self._warm: set[int] = set()
-        self._next_due = 0.0
-        self._next_slot = 0
-        self._rate = _Rate(global_step)
+        self._exposed = threading.Event()
+        self._canvas: Canvas | None = None
+        self._slot = -1
+        self._offered = False
+        self._tile = Tile(0, 0, 0.0)
+        self._problem = ""
+        self._pace = Pace(cores=len(os.sched_getaffinity(0)), quick=self._camera.quick)
+        self._rate = Rate(global_step)
         self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
         self._thread.start()
 
@@ -69,18 +77,29 @@ class LiveView:
         return str(self._ring.path)
 
     def show(self) -> None:
-        """Let the view render one environment; called by the learner between two steps."""
+        """Let the view have a picture of one environment; called by the learner between two steps."""
         self.due = False
-        self._asked.set()
-        if not self._rendered.wait(RENDER_TIMEOUT_S):
-            self._give_up(f"render() did not return within {RENDER_TIMEOUT_S:.0f} s")
-        self._rendered.clear()
+        began = time.perf_counter()
+        if self._camera.quick:
+            self._expose()
+            self._asked.set()
+        else:
+            self._asked.set()
+            if not self._exposed.wait(RENDER_TIMEOUT_S):
+                self._give_up(f"render() did not return within {RENDER_TIMEOUT_S:.0f} s")
+            self._exposed.clear()
+        self._pace.learner_paid(self._tile.env, time.perf_counter() - began)
 
     def close(self) -> None:
+        """The end, or somebody wants no live view any more."""
+        gave_up = self._closing.is_set()
         self._closing.set()
+        self.due = False
         self._asked.set()
-        self._thread.join(RENDER_TIMEOUT_S)
+        # A render() that blocks would block this too.
+        self._thread.join(0.1 if gave_up else RENDER_TIMEOUT_S)
         self._ring.close()
+        self._bell.close()
 
     def _give_up(self, why: str) -> None:
         """No more frames from this run; it goes on without them."""
@@ -90,68 +109,113 @@ class LiveView:
             self._ring.note(f"no live view: {why}")
             self._complain(f"the live view is off: {why}; the run goes on")
 
+    # In the view's thread.
+
     def _work(self) -> None:
-        wishes: Wishes | None = None
-        looked = 0.0
+        try:
+            self._serve()
+        except Exception as error:  # A border: whatever is wrong with a view, the run goes on.
+            self._give_up(repr(error))
+        finally:
+            self._exposed.set()
+            self._camera.close()
+
+    def _serve(self) -> None:
+        demand: Demand | None = None
+        looked = -LOOK_S
         while not self._closing.is_set():
             now = time.monotonic()
             if now - looked >= LOOK_S:
-                looked, wishes = now, lease.current(self._ring.path)
-            if wishes is None or wishes.mode == "off":
-                self.due = False
-                self._serve_straggler()
-                self._closing.wait(LOOK_S)
+                looked, demand = now, lease.current(self._ring.path)
+                self._ring.say_fps(demand.wishes.fps if demand else 0.0)
+            wishes = demand and self._completed(demand.wishes)
+            if demand is None or wishes is None or wishes.mode == "off":
+                self._idle()
                 continue
-            wait_s = self._next_due - now
+            tiles = 1 if wishes.mode == "single" else self._limit
+            wait_s = self._pace.wait_s(now, wishes, tiles)
             if wait_s > 0:
                 self._closing.wait(min(wait_s, LOOK_S))
                 continue
-            self.due = True
+            self._offer(self._next_slot(wishes))
             if self._asked.wait(LOOK_S) and not self._closing.is_set():
-                self._take_picture(wishes)
+                self._take_picture(wishes, tiles)
+                self._bell.ring(demand.sockets)
 
-    def _serve_straggler(self) -> None:
-        """The learner saw `due` just before the last viewer left: it must not wait in vain."""
-        if self._asked.is_set():
+    def _completed(self, wishes: Wishes) -> Wishes:
+        """With the run's own configuration where the viewers do not mind."""
+        mode, slot = self._options.video_mode, self._options.fastlane_slot
+        return replace(
+            wishes,
+            mode=mode if wishes.mode is None else wishes.mode,
+            slot=min(slot if wishes.slot is None else wishes.slot, self._envs.num_envs - 1),
+        )
+
+    def _offer(self, slot: int) -> None:
+        self._slot = slot
+        # Once: the learner may have taken it just now.
+        if not self._offered:
+            self._offered = self.due = True
+
+    def _idle(self) -> None:
+        self._offered = self.due = False
+        # The learner may have seen `due` just before the last viewer left: it must not wait in vain.
+        if self._asked.wait(LOOK_S) and not self._closing.is_set():
             self._asked.clear()
-            self._rendered.set()
+            self._exposed.set()
 
-    def _take_picture(self, wishes: Wishes) -> None:
-        self._asked.clear()
-        slot = self._choose_slot(wishes)
-        began = time.perf_counter()
-        picture, problem = self._render(slot)
-        if picture is None:
-            self._give_up(problem)
-        else:
-            episode_return, episode_length = self._envs.episode_so_far(slot)
-            self._publish(wishes, picture, Tile(slot, episode_length, episode_return))
-            self._pace(wishes, slot, time.perf_counter() - began)
-        self._rendered.set()
-
-    def _choose_slot(self, wishes: Wishes) -> int:
+    def _next_slot(self, wishes: Wishes) -> int:
         if wishes.mode == "single":
-            return min(wishes.slot, self._envs.num_envs - 1)
-        self._next_slot = (self._next_slot + 1) % self._limit
-        return self._next_slot
+            return wishes.slot or 0
+        # Not the next one before this one was shown: the learner may be busy with an update for seconds.
+        return (self._slot if self._offered else self._slot + 1) % self._limit
 
-    def _render(self, slot: int) -> tuple[Picture | None, str]:
+    def _expose(self) -> None:
+        self._problem, slot = "", self._slot
         try:
-            picture = self._envs.render_slot(slot)
+            self._camera.expose(slot)
         except Exception as error:  # A border: whatever somebody else's environment raises.
-            return None, f"render() raised {error!r}"
-        if picture is None:
-            return None, "the environment returns no picture (its render mode is not rgb_array)"
-        if picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1:
-            return None, f"render() returned an array of shape {picture.shape}"
-        return picture, ""
+            self._problem = f"render() raised {error!r}"
+        episode_return, episode_length = self._envs.episode_so_far(slot)
+        self._tile = Tile(slot, episode_length, episode_return)
 
-    def _publish(self, wishes: Wishes, picture: Picture, tile: Tile) -> None:
-        count = 1 if wishes.mode == "single" else self._limit
-        canvas = self._canvas
-        if canvas is None or not canvas.fits(wishes, picture, count):
-            canvas = self._canvas = _Canvas(wishes, picture, count, self._ring.max_pixels)
-        canvas.draw(0 if wishes.mode == "single" else tile.env, picture, tile)
+    def _take_picture(self, wishes: Wishes, tiles: int) -> None:
+        self._asked.clear()
+        self._offered = self.due = False
+        if not self._camera.quick:
+            self._expose()
+            self._exposed.set()
+        began = time.perf_counter()
+        picture = self._developed(wishes)
+        if picture is None:
+            self._give_up(self._problem)
+        elif not self._closing.is_set():
+            self._publish(wishes, picture, tiles)
+            self._pace.view_paid(self._tile.env, time.perf_counter() - began)
+
+    def _developed(self, wishes: Wishes) -> Picture | None:
+        if self._problem:
+            return None
+        try:
+            picture = self._camera.develop(wishes.tile_width)
+        except Exception as error:  # A border, as above.
+            self._problem = f"render() raised {error!r}"
+            return None
+        if picture is None:
+            advice = "; use the bare backend" if self._envs.backend in ("envpool", "native") else ""
+            self._problem = f"the {self._envs.backend} backend returns no picture of this environment{advice}"
+        elif picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1:
+            self._problem = f"render() returned an array of shape {picture.shape}"
+            return None
+        return picture
+
+    def _publish(self, wishes: Wishes, picture: Picture, tiles: int) -> None:
+        slot, canvas = self._tile.env, self._canvas
+        if slot >= tiles if wishes.mode == "grid" else slot != wishes.slot:
+            return  # Taken before the viewer changed its mind.
+        if canvas is None or not canvas.fits(wishes, slot, picture, tiles):
+            canvas = self._canvas = Canvas(wishes, slot, picture, tiles, self._ring.max_pixels)
+        canvas.draw(slot if wishes.mode == "grid" else 0, picture, self._tile)
         head = FrameHead(
             global_step=self._global_step(),
             steps_per_s=self._rate.now(),
@@ -164,54 +228,6 @@ class LiveView:
         )
         self._ring.publish(head, canvas.pixels)
 
-    def _pace(self, wishes: Wishes, slot: int, cost_s: float) -> None:
-        """The next frame is due when this one's cost is no more than the budget's share of the time since."""
-        if slot in self._warm:
-            self._cost_s = cost_s if not self._cost_s else self._cost_s + SMOOTHING * (cost_s - self._cost_s)
-        # An environment's first picture opens windows and contexts: paid once, and no measure of the next ones.
-        self._warm.add(slot)
-        tiles = 1 if wishes.mode == "single" else self._limit
-        pause_s = max(self._cost_s * (1 / wishes.budget - 1), 1 / (wishes.fps * tiles))
-        self._next_due = time.monotonic() + pause_s
-
-
-class _Canvas:
-    """The picture under construction; remade when the viewer or the environment changes its size."""
-
-    def __init__(self, wishes: Wishes, picture: Picture, count: int, max_pixels: int) -> None:
-        self._key = self._describe(wishes, picture, count)
-        width = wishes.tile_width if wishes.mode == "grid" else max(wishes.tile_width, 640)
-        self.grid: Grid = layout(count, picture.shape[:2], tile_width=width, max_pixels=max_pixels)
-        self.pixels = np.zeros((self.grid.height, self.grid.width, 4), np.uint8)
-        self.tiles = [Tile(index, 0, 0.0) for index in range(count)]
-
-    @staticmethod
-    def _describe(wishes: Wishes, picture: Picture, count: int) -> tuple[Any, ...]:
-        return wishes.mode, wishes.tile_width, wishes.slot if wishes.mode == "single" else -1, picture.shape, count
-
-    def fits(self, wishes: Wishes, picture: Picture, count: int) -> bool:
-        return self._key == self._describe(wishes, picture, count)
-
-    def draw(self, index: int, picture: Picture, tile: Tile) -> None:
-        self.pixels[self.grid.place(index)] = fit(picture, self.grid)
-        self.tiles[index] = tile
-
-
-class _Rate:
-    """Steps a second over the last moments."""
-
-    def __init__(self, global_step: Callable[[], int]) -> None:
-        self._global_step = global_step
-        self._at, self._step, self._value = time.monotonic(), global_step(), 0.0
-
-    def now(self) -> float:
-        elapsed_s = time.monotonic() - self._at
-        if elapsed_s >= 1.0:
-            step = self._global_step()
-            self._value = (step - self._step) / elapsed_s
-            self._at, self._step = time.monotonic(), step
-        return self._value
-
 
 def open_view(
     envs: VecEnv,
@@ -222,16 +238,14 @@ def open_view(
     evaluation: bool = False,
 ) -> LiveView | None:
     """The view that a run's options ask for; without room in shared memory the run goes on without one."""
-    if not options.fastlane_enabled or options.video_mode == "off":
+    if not wanted(options):
         return None
     try:
-        return LiveView(
-            envs,
-            grid_limit=options.grid_limit,
-            global_step=global_step,
-            complain=complain,
-            evaluation=evaluation,
-        )
+        return LiveView(envs, options, global_step=global_step, complain=complain, evaluation=evaluation)
     except OSError as error:
         complain(f"the live view is off: no room for its frames ({error}); the run goes on")
         return None
+
+
+def wanted(options: LiveViewOptions) -> bool:
+    return options.fastlane_enabled and options.video_mode != "off"

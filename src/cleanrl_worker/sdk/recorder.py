@@ -4,6 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from cleanrl_worker.sdk.spool import Spool
@@ -102,6 +103,8 @@ class Recorder:
             action()
         except OSError as error:
             self._mirrors.remove(mirror)
+            with suppress(OSError):  # The reason is known already.
+                mirror.close()
             name = type(mirror).__name__
             self.emit(Warned(message=f"{name} gets no more events: {error}; events.jsonl has them all"))
 

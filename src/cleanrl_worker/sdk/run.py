@@ -14,16 +14,15 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import checkpoint, policy, seeding
+from cleanrl_worker.sdk import checkpoint, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
-from cleanrl_worker.sdk.live import open_view
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
-from mosaic.errors import HomeUnusable, TrainingFailed
+from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
 from mosaic.spec.events import (
     CheckpointSaved,
@@ -109,11 +108,9 @@ class Run:
 
     def make_envs(self, env_id: str, num_envs: int) -> Envs:
         options = self.spec.options
-        watched = options.fastlane_enabled and options.video_mode != "off"
-        mode = "rgb_array" if watched else None
-        backend = families.make_vec(env_id, num_envs, backend=options.env_backend, render_mode=mode)
+        backend = self._make_backend(env_id, num_envs)
         self.envs = Envs(backend, self._episode)
-        self.envs.live = open_view(backend, options, global_step=lambda: self.global_step, complain=self._warn)
+        self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self._warn)
         return self.envs
 
     def resume(self) -> dict[str, Any] | None:
@@ -266,6 +263,15 @@ class Run:
             self._raise_background_errors()
 
     # Inner workings.
+
+    def _make_backend(self, env_id: str, num_envs: int) -> families.VecEnv:
+        options = self.spec.options
+        if live.wanted(options) or options.capture_video:
+            try:
+                return families.make_vec(env_id, num_envs, backend=options.env_backend, render_mode="rgb_array")
+            except EnvironmentFailed as error:
+                self._warn(f"no live view and no video: {error}; the run goes on")
+        return families.make_vec(env_id, num_envs, backend=options.env_backend)
 
     def _mirrors(self) -> list[Sink]:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]

@@ -43,14 +43,11 @@ class TensorBoard:
                 f"the TensorBoard folder {folder} cannot be written: {error.strerror};"
                 " set CLEANRL_TENSORBOARD_DIR to one that can, or give --no-tensorboard"
             ) from error
-        head = _double(1, time.time())
-        records = [_record(head + _bytes(3, b"brain.Event:2"))]
+        now, step = time.time(), resumed_from_step or 0
+        records = [_record(_head(now, 0) + _bytes(3, b"brain.Event:2"))]
         if resumed_from_step is not None:
-            # After a restart from nothing the earlier text at step 0 goes too.
-            purge_from = resumed_from_step + 1 if resumed_from_step else 0
-            records.append(_record(head + _varint(2, purge_from) + _bytes(7, _varint(1, 1))))
-        text = _bytes(5, _text("hyperparameters", hyperparameters))
-        records.append(_record(head + _varint(2, resumed_from_step or 0) + text))
+            records.append(_record(_head(now, step + 1) + _bytes(7, _varint(1, 1))))
+        records.append(_record(_head(now, step) + _bytes(5, _text("hyperparameters", hyperparameters))))
         self._write(records)
 
     def write(self, events: Sequence[Event]) -> None:
@@ -58,11 +55,11 @@ class TensorBoard:
         for event in events:
             body = event.body
             if isinstance(body, Episode):
-                head = _double(1, event.time) + _varint(2, body.global_step)
+                head = _head(event.time, body.global_step)
                 records.append(_record(head + _scalar("charts/episodic_return", float(body.episodic_return))))
                 records.append(_record(head + _scalar("charts/episodic_length", body.episodic_length)))
             elif isinstance(body, Scalars):
-                head = _double(1, event.time) + _varint(2, body.global_step)
+                head = _head(event.time, body.global_step)
                 records += [_record(head + _scalar(tag, float(value))) for tag, value in body.values.items()]
         self._write(records)
 
@@ -114,6 +111,11 @@ def _text(tag: str, text: str) -> bytes:
     shape = _bytes(2, _bytes(2, _varint(1, 1)))
     tensor = _varint(1, _DT_STRING) + shape + _bytes(8, text.encode())
     return _bytes(1, _bytes(1, f"{tag}/text_summary".encode()) + _bytes(8, tensor) + _bytes(9, plugin))
+
+
+def _head(wall_time: float, step: int) -> bytes:
+    """Fields 1 and 2 of an event; a step of 0 is left out, as protobuf does it."""
+    return _double(1, wall_time) + (_varint(2, step) if step else b"")
 
 
 def _double(field: int, value: float) -> bytes:

@@ -41,9 +41,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     if len(argv) != 1 or argv[0] not in SCRIPTS:
         if argv and argv[0] in ("-h", "--help"):
-            print(
-                f"usage: mosaic completion {'|'.join(SCRIPTS)}\n\nPrint a completion script; its head says where to put it."
-            )
+            print(f"usage: mosaic completion {'|'.join(SCRIPTS)}\n\nPrint a script; its head says where to put it.")
             return 0
         raise BadArguments(f"mosaic completion: which shell? One of {', '.join(SCRIPTS)}")
     print(SCRIPTS[argv[0]], end="")

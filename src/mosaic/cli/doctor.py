@@ -3,23 +3,20 @@
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 
 from mosaic import __version__
-from mosaic.cli import wording
+from mosaic.cli import installed, wording
 from mosaic.cli.reach import current, look, parser
 from mosaic.cli.screen import columns, pad, paint, print_json
 from mosaic.errors import MosaicError
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home
 
-DISTRIBUTION = "mosaic-rl"
 MINIMUM_FREE_BYTES = 2**30
 RENDER_TIMEOUT_S = 180
 RENDERED = ("CartPole-v1", "LunarLander-v3", "HalfCheetah-v5", "ALE/Breakout-v5", "MiniGrid-Empty-5x5-v0")
@@ -34,8 +31,6 @@ for env_id in sys.argv[1:]:
 """
 """Run in a process of its own: only workers load environments."""
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"), "broken": ("✗", "red")}
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)")
-_EXTRA = re.compile(r"extra == ['\"]([a-z0-9-]+)['\"]")
 
 
 @dataclass(frozen=True)
@@ -86,30 +81,15 @@ def _look(*, render: bool) -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
-    """The distribution's own requirements, by extra."""
-    groups: dict[str, list[str]] = {"": []}
-    for line in metadata.requires(DISTRIBUTION) or []:
-        requirement, _, marker = line.partition(";")
-        name, extra = _REQUIREMENT.match(requirement), _EXTRA.search(marker)
-        if name and name[1] != DISTRIBUTION:
-            groups.setdefault(extra[1] if extra else "", []).append(name[1])
-    for extra, names in groups.items():
-        versions = {name: _version(name) for name in dict.fromkeys(names)}
+    for extra in ["", *installed.extras()]:
+        versions = {name: installed.version(name) for name in installed.needed(extra)}
         missing = [name for name, version in versions.items() if version is None]
-        there = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
         if not missing:
+            there = ", ".join(f"{name} {version}" for name, version in versions.items())
             yield Finding(extra or "packages", "ok", there)
-        elif not extra:
-            yield Finding("packages", "broken", f"{', '.join(missing)} missing: pip install {DISTRIBUTION}")
         else:
-            yield Finding(extra, "note", f'not installed ({", ".join(missing)}): pip install "{DISTRIBUTION}[{extra}]"')
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+            advice = f'{", ".join(missing)} not installed: pip install "{installed.with_extra(extra)}"'
+            yield Finding(extra or "packages", "note" if extra else "broken", advice)
 
 
 def _gpu() -> Finding:

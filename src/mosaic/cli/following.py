@@ -108,7 +108,7 @@ def detached(runs: Sequence[RunRecord]) -> None:
     """What to say when somebody stops looking."""
     ids = " ".join(short(run.run_id) for run in runs)
     goes = "the run goes on" if len(runs) == 1 else f"the {len(runs)} runs go on"
-    note(f"\ndetached: {goes}. Look again: mosaic follow {ids}   End: mosaic cancel {ids}")
+    note(f"\ndetached: {goes}\n  look again: mosaic follow {ids}\n  end:        mosaic cancel {ids}")
 
 
 def names_of(runs: Sequence[RunRecord]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from mosaic.cli.screen import waiting
 from mosaic.errors import MosaicError
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def connect() -> "Client":
     from mosaic.rpc.client import Client
 
     chosen = current()
-    return Client(chosen.target, certificate=chosen.certificate, start=chosen.start)
+    with waiting("starting the daemon …"):
+        return Client(chosen.target, certificate=chosen.certificate, start=chosen.start)
 
 
 def look() -> "Client":

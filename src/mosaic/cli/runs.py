@@ -12,6 +12,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
 LIMIT = 30
+STATES = [state.value for state in RunState]
 NAMES = ("run", "label", "state", "steps", "done", "return", "started")
 
 
@@ -37,7 +38,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("runs", "List runs, newest first.", json=True)
-    words.add_argument("--state", action="append", default=[], choices=list(RunState), help="only runs in this state")
+    words.add_argument(
+        "--state", action="append", default=[], choices=STATES, help="only runs in this state; may be repeated"
+    )
     words.add_argument("--text", default="", help="only runs whose label, algorithm, environment or id contains this")
     words.add_argument("--limit", type=int, default=LIMIT, metavar="N", help=f"at most N; 0 is all (default {LIMIT})")
     words.add_argument("--watch", action="store_true", help="go on as they change, until Ctrl-C")

@@ -5,13 +5,16 @@ import os
 import re
 import shutil
 import sys
+import threading
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TextIO
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 ELLIPSIS = "…"
+WAIT_SHOWN_S = 0.6
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
@@ -92,6 +95,29 @@ def print_json(value: object) -> None:
 def note(text: str) -> None:
     """For the person at the terminal, beside what a script reads from stdout."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def waiting(text: str) -> Generator[None]:
+    """Say what takes so long, once it does, on a terminal; gone when it is over."""
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        sys.stderr.write(f"\x1b[2m{text}\x1b[0m")
+        sys.stderr.flush()
+
+    timer = threading.Timer(WAIT_SHOWN_S, show)
+    timer.daemon = True
+    if is_terminal(sys.stderr):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if shown.is_set():
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
 
 
 class Block:

@@ -17,7 +17,7 @@ from mosaic.cli import wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.pick import short
 from mosaic.cli.reach import BadArguments, connect
-from mosaic.cli.screen import is_terminal, note, print_json
+from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
 from mosaic.rpc.client import Client, Refused
 from mosaic.spec.run_config import (
@@ -99,7 +99,8 @@ def main(argv: Sequence[str]) -> int:
 
 def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
     """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
-    known = client.algorithms()
+    with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
+        known = client.algorithms()
     if algo not in known:
         near = difflib.get_close_matches(algo, known, n=3)
         raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
@@ -147,7 +148,8 @@ def knows(client: Client, env_id: str) -> bool:
 
 def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
     """Try the config in a real worker; 2 if it would be refused. `silent` says nothing of success."""
-    found = client.validate(document)
+    with waiting("trying it in a worker …"):
+        found = client.validate(document)
     if json:
         problems = [{"path": problem.path, "message": problem.message} for problem in found.problems]
         print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})

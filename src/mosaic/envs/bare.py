@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 
 from mosaic.envs.batch import Batch
+from mosaic.envs.camera import Camera, PlainCamera
 from mosaic.envs.family import Family
 from mosaic.envs.replay import FORMAT, LONGEST, Beginning, slots_of
 
@@ -40,6 +41,7 @@ class BareVec:
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
+        self._family = family
         self._replays_exactly = family.replays_exactly(env_id)
         self._time_limit = time_limit or _NEVER
         self._begins = [Beginning(env, family) for env in self.envs]
@@ -142,6 +144,10 @@ class BareVec:
         """The frame of one slot, or None where nothing is rendered."""
         env = self.envs[slot]
         return None if env.render_mode is None else np.asarray(env.render(), dtype=np.uint8)
+
+    def camera(self) -> Camera:
+        """The quickest way to pictures of these environments."""
+        return self._family.camera(self.envs) or PlainCamera(self)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method, or read an attribute, of every slot's environment."""

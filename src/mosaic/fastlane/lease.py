@@ -3,12 +3,19 @@
 A lease is a small file beside the ring, `<ring>.lease-<pid>-<random>`, that its reader rewrites every second:
     {"at": 123.4, "changed": 100.0, "mode": "grid", "slot": 0, "fps": 30, "tile_width": 320, "budget": 0.05}
 `at` and `changed` are CLOCK_MONOTONIC seconds. It counts for three seconds after `at`, so a killed reader is forgotten.
-Where several readers want different things, the one whose wishes changed last decides; the highest rate is served.
+`mode` and `slot` may be null: as the run was configured. Where several readers want different things, the one whose
+wishes changed last decides; the highest rate is served.
+
+A reader that wants to be woken binds a unix datagram socket at the same path with `.wake-` for `.lease-`; the writer
+sends it one empty datagram a frame, and does not care whether it arrives.
 """
 
+import contextlib
 import json
+import math
 import os
 import secrets
+import socket
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +23,11 @@ from typing import Any, Literal
 
 VALID_S = 3.0
 RENEW_S = 1.0
+FORGET_S = 30.0
+"""A lease this old is removed, whoever left it."""
 MAX_FPS = 120.0
+MIN_FPS = 0.1
+MIN_TILE_WIDTH, MAX_TILE_WIDTH = 16, 1280
 
 Mode = Literal["single", "grid", "off"]
 
@@ -25,12 +36,25 @@ Mode = Literal["single", "grid", "off"]
 class Wishes:
     """What a viewer wants."""
 
-    mode: Mode = "grid"
-    slot: int = 0
+    mode: Mode | None = None
+    """One environment, a grid of them, or nothing for now; None as the run was configured."""
+    slot: int | None = None
+    """Environment shown in single mode; None as the run was configured."""
     fps: float = 30.0
+    """At most so many pictures of each tile a second; the budget may allow fewer."""
     tile_width: int = 320
+    """Tiles are scaled down to this in the worker; never up."""
     budget: float = 0.05
     """Share of the learner's time that rendering may take."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What all readers of a ring want together."""
+
+    wishes: Wishes
+    sockets: tuple[str, ...]
+    """Who wants to be woken."""
 
 
 class Lease:
@@ -40,6 +64,8 @@ class Lease:
         self._path = ring.with_name(f"{ring.name}.lease-{os.getpid()}-{secrets.token_hex(4)}")
         self._wishes = wishes
         self._changed = time.monotonic()
+        self.wake = _bound(_socket_of(self._path))
+        """Readable when there is a new frame; None where no socket could be made: look now and then."""
         self.renew()
 
     def ask(self, wishes: Wishes) -> None:
@@ -51,43 +77,70 @@ class Lease:
 
     def renew(self) -> None:
         content = {**asdict(self._wishes), "at": time.monotonic(), "changed": self._changed}
-        temporary = self._path.with_name(f"{self._path.name}.tmp")
+        temporary = self._path.with_name(self._path.name.replace(".lease-", ".new-"))
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             json.dump(content, file)
         temporary.replace(self._path)
 
     def close(self) -> None:
+        if self.wake is not None:
+            self.wake.close()
+        _socket_of(self._path).unlink(missing_ok=True)
         self._path.unlink(missing_ok=True)
 
 
-def current(ring: Path) -> Wishes | None:
-    """What the readers of a ring want now, or None if nobody looks; forgotten leases are swept."""
+def current(ring: Path) -> Demand | None:
+    """What the readers of a ring want now, or None if nobody looks; forgotten leases are removed."""
     now = time.monotonic()
-    valid: list[dict[str, Any]] = []
-    for path in ring.parent.glob(f"{ring.name}.lease-*"):
+    valid: dict[str, dict[str, Any]] = {}
+    prefix = f"{ring.name}.lease-"
+    with os.scandir(ring.parent) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(prefix)]
+    for name in names:
+        path = ring.with_name(name)
         content = _read(path)
-        if content is not None and now - content["at"] <= VALID_S:
-            valid.append(content)
-        elif content is None or now - content["at"] > 10 * VALID_S:
+        age_s = math.inf if content is None else now - content["at"]
+        if content is not None and age_s <= VALID_S:
+            valid[str(_socket_of(path))] = content
+        elif age_s > FORGET_S:
             path.unlink(missing_ok=True)
+            _socket_of(path).unlink(missing_ok=True)
     if not valid:
         return None
-    last = max(valid, key=lambda lease: lease["changed"])
-    fps = min(max(float(lease["fps"]) for lease in valid), MAX_FPS)
-    return Wishes(
+    last = max(valid.values(), key=lambda lease: lease["changed"])
+    fps = max(lease["fps"] for lease in valid.values())
+    wishes = Wishes(
         mode=last["mode"],
-        slot=max(0, int(last["slot"])),
-        fps=max(fps, 0.1),
-        tile_width=min(max(int(last["tile_width"]), 16), 1280),
-        budget=min(max(float(last["budget"]), 0.001), 1.0),
+        slot=None if last["slot"] is None else max(0, int(last["slot"])),
+        fps=min(max(fps, MIN_FPS), MAX_FPS),
+        tile_width=int(min(max(last["tile_width"], MIN_TILE_WIDTH), MAX_TILE_WIDTH)),
+        budget=min(max(last["budget"], 0.001), 1.0),
     )
+    return Demand(wishes, tuple(valid))
+
+
+def _socket_of(lease: Path) -> Path:
+    return lease.with_name(lease.name.replace(".lease-", ".wake-"))
+
+
+def _bound(path: Path) -> socket.socket | None:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    with contextlib.suppress(OSError):  # A path too long for a socket, a file system without them.
+        made.bind(str(path))
+        path.chmod(0o600)
+        return made
+    made.close()
+    return None
 
 
 def _read(path: Path) -> dict[str, Any] | None:
+    """A whole lease of somebody who may be of another language or version, or None."""
     try:
         content = json.loads(path.read_bytes())
-        complete = {"at", "changed", "mode", "slot", "fps", "tile_width", "budget"} <= content.keys()
-        return content if complete and content["mode"] in ("single", "grid", "off") else None
-    except (OSError, ValueError, AttributeError):
+        numbers = [content[name] for name in ("at", "changed", "fps", "tile_width", "budget")]
+        slot, mode = content["slot"], content["mode"]
+    except (OSError, ValueError, TypeError, KeyError):
         return None
+    whole = all(type(value) in (int, float) and math.isfinite(value) for value in numbers)
+    return content if whole and type(slot) in (int, type(None)) and mode in ("single", "grid", "off", None) else None

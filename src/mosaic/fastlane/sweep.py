@@ -1,34 +1,37 @@
 """Removing rings that no living worker owns: what a killed worker left in shared memory."""
 
 import os
-import struct
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-import psutil
+from mosaic.fastlane.ring import folders, writer_lives
 
-from mosaic.fastlane.ring import MAGIC, folder
+UNFINISHED_S = 60.0
+"""A file younger than this may be a ring that is being made right now."""
 
-_PID_AT = 28
 
-
-def sweep(where: Path | None = None) -> list[Path]:
-    """Remove our user's rings and leases whose writer is gone; what was removed."""
+def sweep(where: Sequence[Path] | None = None) -> list[Path]:
+    """Remove our user's rings, leases and wake sockets whose writer is gone; what was removed."""
     removed: list[Path] = []
-    for path in (where or folder()).glob(f"mosaic-{os.getuid()}-*.ring"):
-        if not _writer_lives(path):
-            for leftover in [path, *path.parent.glob(f"{path.name}.lease-*")]:
-                leftover.unlink(missing_ok=True)
-                removed.append(leftover)
+    for folder in where or folders():
+        for path in folder.glob(f"mosaic-{os.getuid()}-*.ring"):
+            if not _young(path) and not writer_lives(path):
+                path.unlink(missing_ok=True)
+                removed.append(path)
+        # A reader may outlive the ring it looks at.
+        for path in folder.glob(f"mosaic-{os.getuid()}-*.ring.*"):
+            ring = path.with_name(path.name.partition(".ring.")[0] + ".ring")
+            if not ring.exists() and not _young(path):
+                path.unlink(missing_ok=True)
+                removed.append(path)
     return removed
 
 
-def _writer_lives(path: Path) -> bool:
+def _young(path: Path) -> bool:
+    """Empty (no header yet) or just touched."""
     try:
-        head = path.open("rb").read(_PID_AT + 4)
+        found = path.stat()
     except OSError:
         return True
-    if len(head) < _PID_AT + 4 or head[: len(MAGIC)] != MAGIC:
-        # Being made right now, or not ours: not for us to remove.
-        return True
-    (pid,) = struct.unpack_from("<I", head, _PID_AT)
-    return psutil.pid_exists(pid)
+    return found.st_size == 0 and time.time() - found.st_mtime < UNFINISHED_S

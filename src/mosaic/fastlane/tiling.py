@@ -36,9 +36,9 @@ class Grid:
 
 
 def layout(tiles: int, frame: tuple[int, int], *, tile_width: int, max_pixels: int) -> Grid:
-    """A grid for so many pictures of (height, width): 8 are 2 rows of 4; tiles shrink until all fit."""
-    columns = min(tiles, max(1, math.ceil(math.sqrt(tiles * 1.6))))
-    rows = math.ceil(tiles / columns)
+    """A grid for so many pictures of (height, width): 4 are 2 rows of 2, 8 are 2 of 4; tiles shrink until all fit."""
+    rows = math.ceil(tiles / math.ceil(math.sqrt(tiles * 1.6)))
+    columns = math.ceil(tiles / rows)
     height, width = frame
     tile_width = max(1, min(tile_width, width))
     while columns * rows * tile_width * _scaled(height, width, tile_width) > max_pixels:

@@ -23,7 +23,7 @@ from mosaic.gui.models.source import RunFolders
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Scheme, Theme
 from mosaic.gui.window import Window
-from mosaic.log import get_logger
+from mosaic.log import configure, get_logger
 from mosaic.spec.run_dir import Home
 
 SWITCH_INTERVAL_S = 0.001
@@ -62,6 +62,7 @@ def main(argv: Sequence[str]) -> int:
     except MosaicError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+    configure()
     application = make_application()
     opened = open_window(application, home, theme=flags.theme)
     opened.window.show()

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
 from typing import IO
 
 import grpc
@@ -21,6 +21,8 @@ from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 5.0
+_started: "list[subprocess.Popen[bytes]]" = []
+"""Kept, because Popen warns when it is forgotten while its process lives, as a daemon does."""
 
 
 class DaemonUnavailable(MosaicError):
@@ -52,36 +54,30 @@ def running_address(home: Home) -> str | None:
 def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) -> str:
     """The address of a daemon that answers; starts one, with `flags`, if there is none."""
     deadline = time.monotonic() + START_TIMEOUT_S
-    started: Started | None = None
-    while True:
-        address = running_address(home)
-        if address and _answers(address):
-            return address
-        if address is None and started is None:
-            if not start:
-                raise DaemonUnavailable(f"no daemon runs for {home.root}; 'mosaic daemon start' starts one")
-            started = _start(home, flags)
-        if started is not None and started.process.poll() not in (None, 0) and running_address(home) is None:
-            raise DaemonUnavailable(f"the daemon ended at once; {home.trainer / 'daemon.log'} says why{_said(started)}")
-        if time.monotonic() > deadline:
-            raise DaemonUnavailable(f"the daemon of {home.root} does not answer; 'mosaic daemon logs' may say why")
-        time.sleep(0.02)
+    started: subprocess.Popen[bytes] | None = None
+    with ExitStack() as stack:
+        # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
+        said = stack.enter_context(tempfile.TemporaryFile()) if start else None
+        while True:
+            address = running_address(home)
+            if address and _answers(address):
+                return address
+            if address is None and started is None:
+                if said is None:
+                    raise DaemonUnavailable(f"no daemon runs for {home.root}; 'mosaic daemon start' starts one")
+                started = _start(home, flags, said)
+                _started.append(started)
+            if started is not None and started.poll() not in (None, 0) and running_address(home) is None:
+                raise DaemonUnavailable(f"the daemon ended at once: {_read(said)}")
+            if time.monotonic() > deadline:
+                raise DaemonUnavailable(f"the daemon of {home.root} does not answer; 'mosaic daemon logs' may say why")
+            time.sleep(0.02)
 
 
-@dataclass(frozen=True)
-class Started:
-    """A daemon that was just started, and what it says before its log is open."""
-
-    process: "subprocess.Popen[bytes]"
-    stderr: IO[bytes]
-
-
-def _start(home: Home, flags: Sequence[str]) -> Started:
+def _start(home: Home, flags: Sequence[str], stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
     """A daemon of its own session: it outlives this process and its terminal."""
     home.create()
-    # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
-    stderr = tempfile.TemporaryFile()  # noqa: SIM115
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-m", "mosaic.trainer", "--log-file", str(home.trainer / "daemon.log"), *flags],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -90,13 +86,14 @@ def _start(home: Home, flags: Sequence[str]) -> Started:
         env={**os.environ, "MOSAIC_HOME": str(home.root)},
         cwd=home.root,
     )
-    return Started(process, stderr)
 
 
-def _said(started: Started) -> str:
-    started.stderr.seek(0)
-    text = started.stderr.read().decode(errors="replace").strip()
-    return f": {text.removeprefix('error: ')}" if text else ""
+def _read(said: IO[bytes] | None) -> str:
+    if said is None:
+        return ""
+    said.seek(0)
+    text = said.read().decode(errors="replace").strip().removeprefix("error: ")
+    return text or "'mosaic daemon logs' may say why"
 
 
 def _answers(address: str) -> bool:

@@ -1,5 +1,6 @@
 """`python -m mosaic.trainer`: the daemon in the foreground."""
 
+import sqlite3
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import Annotated
 from annotated_types import Ge
 
 from mosaic import config, log
-from mosaic.errors import MosaicError
+from mosaic.errors import HomeUnusable, MosaicError
 from mosaic.spec.run_dir import Home
 from mosaic.trainer.daemon import Settings, serve
-from mosaic.trainer.supervisor import Patience
+from mosaic.trainer.listen import Tcp
+from mosaic.trainer.tending import Patience
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,18 +45,24 @@ def main() -> int:
         serve(
             Settings(
                 home=Home.resolve(),
-                listen=flags.listen,
-                certificate=flags.certificate,
-                key=flags.key,
+                tcp=None if flags.listen is None else _tcp(flags.listen, flags),
                 cpus=flags.cpus,
                 patience=Patience(stop_s=flags.stop_s, pause_s=flags.pause_s),
                 warm=flags.warm,
+                output=flags.log_file,
             )
         )
     except MosaicError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+    except (OSError, sqlite3.Error) as error:
+        sys.stderr.write(f"error: the daemon cannot use its home: {error}; check the disk and MOSAIC_HOME\n")
+        return HomeUnusable.exit_code
     return 0
+
+
+def _tcp(address: str, flags: DaemonFlags) -> Tcp:
+    return Tcp(address=address, certificate=flags.certificate, key=flags.key)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,11 @@
 The daemon never imports torch or gymnasium: `python -m cleanrl_worker.describe` does, once, and prints JSON.
 """
 
-import hashlib
-import importlib.metadata
-import importlib.util
 import json
 import subprocess
 import sys
 import threading
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from mosaic import config
@@ -18,10 +15,10 @@ from mosaic.errors import MosaicError, UnknownAlgorithm
 from mosaic.log import get_logger
 from mosaic.spec.files import write_atomically
 from mosaic.spec.run_dir import Home
+from mosaic.trainer.sources import sources_digest
 
 DESCRIBE = "cleanrl_worker.describe"
 DESCRIBE_TIMEOUT_S = 120.0
-WATCHED_PACKAGES = ("gymnasium", "ale-py", "mujoco", "box2d", "minigrid", "envpool", "mosaic-rl")
 
 log = get_logger()
 
@@ -33,8 +30,10 @@ class CatalogUnavailable(MosaicError):
 class Catalog:
     """What there is to train, and where."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, warm_output_of: Callable[[str], bytes | None]) -> None:
         self._path = home.trainer / "catalog.json"
+        self._warm_output_of = warm_output_of
+        """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
         self._lock = threading.Lock()
         self._digest = ""
         self._content: dict[str, Any] = {}
@@ -71,32 +70,21 @@ class Catalog:
             return None
 
     def _describe(self, digest: str) -> dict[str, Any]:
-        log.info("catalog.describe")
-        done = subprocess.run(
-            [sys.executable, "-m", DESCRIBE], capture_output=True, timeout=DESCRIBE_TIMEOUT_S, check=False
-        )
-        if done.returncode != 0:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise CatalogUnavailable(f"the worker could not describe itself: {said[-1] if said else done.returncode}")
-        content: dict[str, Any] = json.loads(done.stdout)
+        output = self._warm_output_of(DESCRIBE) or _cold_output()
+        try:
+            content: dict[str, Any] = json.loads(output)
+        except ValueError:
+            content = json.loads(_cold_output())
+        log.info("catalog.described", algorithms=len(content["algorithms"]))
         write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
         return content
 
 
-def sources_digest() -> str:
-    """Changes when an algorithm, an environment family, their docs or a package that provides environments changes."""
-    state = hashlib.sha256()
-    for package in ("cleanrl_worker", "mosaic.envs"):
-        spec = importlib.util.find_spec(package)
-        folder = Path(next(iter(spec.submodule_search_locations or []))) if spec else Path()
-        docs = folder.parent.parent / "docs" / "algorithms"
-        for path in sorted([*folder.rglob("*.py"), *docs.glob("*.md")]):
-            stat = path.stat()
-            state.update(f"{path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
-    for name in WATCHED_PACKAGES:
-        try:
-            version = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            version = "absent"
-        state.update(f"{name}={version}\n".encode())
-    return state.hexdigest()
+def _cold_output() -> bytes:
+    done = subprocess.run(
+        [sys.executable, "-m", DESCRIBE], capture_output=True, timeout=DESCRIBE_TIMEOUT_S, check=False
+    )
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CatalogUnavailable(f"the worker could not describe itself: {said[-1] if said else done.returncode}")
+    return done.stdout

@@ -4,38 +4,27 @@ import contextlib
 import fcntl
 import json
 import os
-import secrets
 import signal
-import socket
-import tempfile
+import threading
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import grpc
-
-from mosaic.errors import ConfigError, MosaicError, Problem
+from mosaic.errors import MosaicError
 from mosaic.log import get_logger
-from mosaic.rpc import trainer_pb2_grpc
-from mosaic.rpc.channel import MAX_MESSAGE_BYTES, is_loopback, split_address
-from mosaic.spec.files import write_atomically
 from mosaic.spec.run_dir import Home
 from mosaic.trainer import reindex
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.engines.local import LocalEngine, detect_gpus
-from mosaic.trainer.guard import Guard
 from mosaic.trainer.health import Health
+from mosaic.trainer.listen import Tcp, listen
 from mosaic.trainer.schedule import Slots
 from mosaic.trainer.service import TrainerService
 from mosaic.trainer.store import open_store
-from mosaic.trainer.supervisor import Patience, Supervisor
-
-SERVER_THREADS = 256
-"""Each open stream occupies one, mostly asleep."""
-MAX_SOCKET_PATH = 100
+from mosaic.trainer.supervisor import Supervisor
+from mosaic.trainer.tending import Patience
 
 log = get_logger()
 
@@ -44,30 +33,24 @@ class AlreadyRunning(MosaicError):
     """Another daemon has this home."""
 
 
-class AddressInUse(MosaicError):
-    """Somebody else listens there."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How this daemon runs."""
 
     home: Home
-    listen: str | None = None
-    """HOST:PORT beside the unix socket."""
-    certificate: Path | None = None
-    """TLS certificate chain, PEM; needed for an address beyond loopback."""
-    key: Path | None = None
-    """Its private key."""
+    tcp: Tcp | None = None
+    """An address beside the unix socket."""
     cpus: int | None = None
     """CPU slots; None is the machine's cores."""
     patience: Patience = field(default_factory=Patience)
     warm: bool = True
     """Keep a pre-imported worker ready."""
+    output: Path | None = None
+    """Where stdout and stderr go once it is ready, so that no pipe of whoever started it can fill up or break."""
 
 
 def serve(settings: Settings) -> None:
-    """Run until SIGTERM or Shutdown; workers go on afterwards."""
+    """Run until SIGTERM or Shutdown; workers go on."""
     home = settings.home
     home.create()
     with _only_one(home) as lock:
@@ -75,20 +58,25 @@ def serve(settings: Settings) -> None:
         gpus = detect_gpus()
         slots = Slots(settings.cpus or len(os.sched_getaffinity(0)), len(gpus))
         store, fresh = open_store(home.index)
-        imported = reindex.import_missing(home, store, engine)
+        reindex.clear(home, store)
+        imported = reindex.Orphans(home, store, engine).take_in()
         log.info("daemon.index", fresh=fresh, imported=imported)
         supervisor = Supervisor(home, store, engine, slots, bell, settings.patience)
         health = Health(supervisor, gpus, lambda: engine.is_warm)
         if _is_network_disk(home.trainer):
             health.warnings.append("the home lies on a network file system; locks and durability may not hold there")
-        service = TrainerService(supervisor, Catalog(home), health)
-        servers, addresses = _listen(settings, service)
+        catalog = Catalog(home, warm_output_of=engine.warm_output_of)
+        servers, addresses = listen(home, settings.tcp, TrainerService(supervisor, catalog, health))
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
         _announce(lock, addresses)
+        if settings.output is not None:
+            _send_output_to(settings.output)
         if settings.warm:
             engine.warm_up()
+        supervisor.warm = settings.warm
         supervisor.start()
+        threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
         _wait_for_the_end(health)
         log.info("daemon.ending")
@@ -101,6 +89,14 @@ def serve(settings: Settings) -> None:
         for address in addresses:
             if address.startswith("unix:"):
                 Path(address.removeprefix("unix:")).unlink(missing_ok=True)
+
+
+def _prepare(catalog: Catalog) -> None:
+    """Before the first submit has to wait for it."""
+    try:
+        catalog.content()
+    except Exception as error:  # A border: whoever asks for the catalogue is told the reason.
+        log.warning("catalog.failed", error=str(error))
 
 
 def _wait_for_the_end(health: Health) -> None:
@@ -142,85 +138,11 @@ def _announce(lock: int, addresses: list[str]) -> None:
     os.pwrite(lock, json.dumps({"pid": os.getpid(), "addresses": addresses}).encode(), 0)
 
 
-def _listen(settings: Settings, service: TrainerService) -> tuple[list[grpc.Server], list[str]]:
-    """The unix socket, always; TCP where it was asked for, with token."""
-    path = socket_path(settings.home)
-    path.unlink(missing_ok=True)
-    local = _server(service, token=None)
-    old_mask = os.umask(0o177)
-    try:
-        local.add_insecure_port(f"unix:{path}")
-        local.start()
-    finally:
-        os.umask(old_mask)
-    servers, addresses = [local], [f"unix:{path}"]
-    if settings.listen is not None:
-        remote = _server(service, token=_token(settings.home))
-        addresses.append(_bind(remote, settings))
-        remote.start()
-        servers.append(remote)
-    return servers, addresses
-
-
-def _server(service: TrainerService, *, token: str | None) -> grpc.Server:
-    options = [
-        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.so_reuseport", 0),
-        ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-    ]
-    server = grpc.server(ThreadPoolExecutor(SERVER_THREADS, "rpc"), interceptors=[Guard(token)], options=options)
-    cast(Any, trainer_pb2_grpc).add_TrainerServicer_to_server(service, server)
-    return server
-
-
-def _bind(server: grpc.Server, settings: Settings) -> str:
-    assert settings.listen is not None
-    host, port = split_address(settings.listen)
-    _refuse_taken(host, port)
-    if settings.certificate is not None and settings.key is not None:
-        pair = (settings.key.read_bytes(), settings.certificate.read_bytes())
-        bound = server.add_secure_port(f"{host}:{port}", grpc.ssl_server_credentials([pair]))
-    elif is_loopback(host):
-        bound = server.add_insecure_port(f"{host}:{port}")
-    else:
-        problem = "is not loopback: give --certificate and --key, or listen on 127.0.0.1 and tunnel with ssh -L"
-        raise ConfigError([Problem("--listen", f"{settings.listen} {problem}")], what="mosaic daemon")
-    return f"{host}:{bound}"
-
-
-def _refuse_taken(host: str, port: int) -> None:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host.strip("[]"), port))
-        except OSError as error:
-            raise AddressInUse(f"{host}:{port} cannot be listened on: {error.strerror}; choose another port") from error
-
-
-def socket_path(home: Home) -> Path:
-    """In the home's own folder (0700), or, where that path is too long for a socket, in a private one of /tmp."""
-    if len(str(home.socket)) <= MAX_SOCKET_PATH:
-        return home.socket
-    folder = Path(tempfile.gettempdir()) / f"mosaic-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    stat = folder.lstat()
-    if stat.st_uid != os.getuid() or stat.st_mode & 0o077:
-        raise ConfigError([Problem("home", f"{folder} is not ours alone; use a MOSAIC_HOME with a shorter path")])
-    import hashlib
-
-    return folder / f"{hashlib.sha256(str(home.root).encode()).hexdigest()[:16]}.sock"
-
-
-def _token(home: Home) -> str:
-    if not home.token.exists():
-        old_mask = os.umask(0o177)
-        try:
-            write_atomically(home.token, secrets.token_urlsafe(32) + "\n")
-        finally:
-            os.umask(old_mask)
-    return home.token.read_text().strip()
+def _send_output_to(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+    os.close(descriptor)
 
 
 def _is_network_disk(path: Path) -> bool:

@@ -1,16 +1,29 @@
 """The border of the service: who may call, and what a caller sees of an error."""
 
 import hmac
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.trainer.service import STATUS
 
+MAX_STREAMS = 192
+"""Open streams; each occupies a thread of the server, and some must be left for everything else."""
+
 log = get_logger()
+
+
+class _Malformed:
+    """Stands for a request that is no message of its type."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
 
 
 class Guard(grpc.ServerInterceptor):
@@ -18,18 +31,32 @@ class Guard(grpc.ServerInterceptor):
 
     def __init__(self, token: str | None) -> None:
         self._token = token
+        self._streams = threading.BoundedSemaphore(MAX_STREAMS)
 
     def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         handler = continuation(handler_call_details)
         if handler is None:
             return None
         if self._token is not None and not _bears(handler_call_details.invocation_metadata, self._token):
-            return _refusing(handler, "this daemon needs the token of its daemon.token file")
+            return _same_kind(handler, _refusing("this daemon needs the token of its daemon.token file"))
         if handler.response_streaming:
-            wrapped = _streaming(handler.stream_stream or handler.unary_stream)
+            wrapped = self._streaming(handler.stream_stream or handler.unary_stream)
         else:
             wrapped = _single(handler.stream_unary or handler.unary_unary)
         return _same_kind(handler, wrapped)
+
+    def _streaming(self, behaviour: Callable[[Any, Any], Iterator[Any]]) -> Callable[[Any, Any], Iterator[Any]]:
+        def call(request: Any, context: Any) -> Iterator[Any]:
+            if not self._streams.acquire(blocking=False):
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MAX_STREAMS} streams are open; close some first")
+            try:
+                yield from behaviour(_well_formed(request, context), context)
+            except Exception as error:  # A border: no exception leaves the daemon, and none ends it.
+                _abort(error, context)
+            finally:
+                self._streams.release()
+
+        return call
 
 
 def _bears(metadata: Any, token: str) -> bool:
@@ -40,30 +67,32 @@ def _bears(metadata: Any, token: str) -> bool:
 def _single(behaviour: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def call(request: Any, context: Any) -> Any:
         try:
-            return behaviour(request, context)
-        except Exception as error:  # A border: no exception leaves the daemon, and none ends it.
-            _abort(error, context)
-
-    return call
-
-
-def _streaming(behaviour: Callable[[Any, Any], Iterator[Any]]) -> Callable[[Any, Any], Iterator[Any]]:
-    def call(request: Any, context: Any) -> Iterator[Any]:
-        try:
-            yield from behaviour(request, context)
+            return behaviour(_well_formed(request, context), context)
         except Exception as error:  # A border: as above.
             _abort(error, context)
 
     return call
 
 
+def _well_formed(request: Any, context: Any) -> Any:
+    """The request, or its messages one by one as they are read, where it is a stream."""
+    if isinstance(request, _Malformed):
+        context.abort(grpc.StatusCode.INVALID_ARGUMENT, request.reason)
+    if isinstance(request, Iterator):
+        messages = cast("Iterator[Any]", request)
+        return (_well_formed(message, context) for message in messages)
+    return request
+
+
 def _abort(error: Exception, context: Any) -> None:
+    if context.code() is not None:
+        raise error  # It was told already: this is how gRPC's own abort leaves a behaviour.
     for kind, status in STATUS.items():
         if isinstance(error, kind):
             context.abort(status, str(error))
     if isinstance(error, MosaicError):
         context.abort(grpc.StatusCode.INTERNAL, str(error))
-    if isinstance(error, OSError):
+    if isinstance(error, (OSError, sqlite3.OperationalError)):
         log.error("rpc.os_error", error=str(error))
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the daemon's disk or system refused: {error}")
     log.error("rpc.bug", exc_info=error)
@@ -72,11 +101,11 @@ def _abort(error: Exception, context: Any) -> None:
     )
 
 
-def _refusing(handler: Any, message: str) -> Any:
+def _refusing(message: str) -> Callable[[Any, Any], Any]:
     def refuse(_: Any, context: Any) -> Any:
         context.abort(grpc.StatusCode.UNAUTHENTICATED, message)
 
-    return _same_kind(handler, refuse)
+    return refuse
 
 
 def _same_kind(handler: Any, behaviour: Any) -> Any:
@@ -87,4 +116,16 @@ def _same_kind(handler: Any, behaviour: Any) -> Any:
         (True, True): grpc.stream_stream_rpc_method_handler,
     }
     make: Any = makers[handler.request_streaming, handler.response_streaming]
-    return make(behaviour, handler.request_deserializer, handler.response_serializer)
+    return make(behaviour, _parser(handler), handler.response_serializer)
+
+
+def _parser(handler: Any) -> Any:
+    """gRPC's own answer to bytes that are no message is "internal error", and a traceback in the log for each."""
+
+    def parse(data: bytes) -> Any:
+        try:
+            return handler.request_deserializer(data)
+        except DecodeError as error:
+            return _Malformed(f"the request is no message of its type: {error}")
+
+    return parse

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from mosaic.errors import SpoolCorrupt
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
@@ -16,6 +15,7 @@ CHUNK_BYTES = 2**20
 """Read at one look: about 0.1 s of work, so that nobody waits longer for the supervisor."""
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
+MAX_COMPLAINTS = 10
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class RunIngest:
         self.behind = False
         """There was more to read than one look takes."""
         self.last_seq = 0
+        self.complaints: list[str] = []
+        """What is wrong with the spool."""
         self._global_step = 0
         self._steps_per_s = 0.0
         self._returns: deque[float] = deque(maxlen=100)
@@ -69,11 +71,9 @@ class RunIngest:
         """Take in a bounded part of what is new; True if there was anything, `behind` if there is more."""
         lines = self._reader.new_lines(CHUNK_BYTES)
         self.behind = sum(map(len, lines)) + len(lines) >= CHUNK_BYTES
-        try:
-            for line in lines:
-                self._take(line)
-        finally:
-            self.metrics.flush()
+        for line in lines:
+            self._take(line)
+        self.metrics.flush()
         if self._reader.offset - self._saved_offset >= CURSOR_EVERY_BYTES:
             self.save()
         return bool(lines)
@@ -122,17 +122,18 @@ class RunIngest:
     def _take(self, line: bytes) -> None:
         try:
             event: dict[str, Any] = json.loads(line)
-            self._check_seq(event["seq"])
+            seq: int = event["seq"]
+            if seq != self.last_seq + 1:
+                self._complain(f"event {self.last_seq + 1} is missing, the next one is {seq}")
+            self.last_seq = seq
             self._apply(event["kind"], event)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SpoolCorrupt(
-                f"run {self._run_dir.run_id}: a line of events.jsonl is no event ({error!r}): {line[:200]!r}"
-            ) from error
+            self._complain(f"a line of events.jsonl is no event ({error!r}): {line[:200]!r}")
 
-    def _check_seq(self, seq: int) -> None:
-        if seq != self.last_seq + 1:
-            raise SpoolCorrupt(f"run {self._run_dir.run_id}: event {self.last_seq + 1} is missing, next is {seq}")
-        self.last_seq = seq
+    def _complain(self, message: str) -> None:
+        """What is left out is said; the events behind it, the run's end among them, still count."""
+        if len(self.complaints) < MAX_COMPLAINTS:
+            self.complaints.append(message)
 
     def _apply(self, kind: str, event: dict[str, Any]) -> None:
         step = self._global_step = event.get("global_step", self._global_step)

@@ -1,43 +1,79 @@
-"""Rebuilding the index from the run directories, which are the truth."""
+"""Rebuilding the index from the run directories, which are the truth, and finding runs that nobody told us of."""
 
 import hashlib
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 from ulid import ULID
 
 from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import manifest, run_record
-from mosaic.spec.run_dir import Home, RunDir, checked_run_id
+from mosaic.spec import manifest, run_list, run_record
+from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed, RunRecord
 from mosaic.spec.states import RunState
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.store import Store
 
+DELETED = ".deleted-"
+
 log = get_logger()
 
 
-def import_missing(home: Home, store: Store, engine: Engine) -> int:
-    """Take in every run directory that the index does not know; how many there were."""
-    known = store.all_ids()
-    found: list[RunRecord] = []
-    for folder in sorted(home.runs.iterdir()):
-        if folder.name in known or not folder.is_dir():
-            continue
-        try:
-            checked_run_id(folder.name)
-            found.append(_read(home, RunDir(folder), engine))
-        except (MosaicError, OSError) as error:
-            log.warning("reindex.skipped", folder=str(folder), error=str(error))
-    store.put(found, durable=True)
-    return len(found)
+class Orphans:
+    """Run directories that the index does not know: an index that was lost, or a worker that a person started."""
+
+    def __init__(self, home: Home, store: Store, engine: Engine) -> None:
+        self._home = home
+        self._store = store
+        self._engine = engine
+        self._seen = -1
+        self._skipped: dict[str, str] = {}
+
+    def take_in(self) -> int:
+        """Take in what is new; how many there were. Free of charge while nothing was added to `runs/`."""
+        changed = self._home.runs.stat().st_mtime_ns
+        if changed == self._seen and not self._skipped:
+            return 0
+        known = self._store.all_ids()
+        missing = [name for name in run_list.run_ids(self._home) if name not in known]
+        found: list[RunRecord] = []
+        skipped: dict[str, str] = {}
+        for name in sorted(missing):
+            try:
+                found.append(_read(self._home, self._home.run(name), self._engine))
+            except (MosaicError, OSError) as error:
+                # A worker that has just been started has not written its manifest yet: look again.
+                skipped[name] = str(error)
+                if name not in self._skipped:
+                    log.warning("reindex.skipped", run_id=name, error=str(error))
+        self._store.put(found, durable=True)
+        self._seen, self._skipped = changed, skipped
+        return len(found)
+
+
+def set_aside(run_dir: RunDir) -> Path:
+    """Rename the directory of a deleted run, so that it is one no longer; `clear` removes what a kill left of it."""
+    doomed = run_dir.root.with_name(f"{DELETED}{run_dir.run_id}")
+    run_dir.root.replace(doomed)
+    return doomed
+
+
+def clear(home: Home, store: Store) -> None:
+    """At the start: remove what a kill left of deleted runs, and from the list what people removed by hand."""
+    for doomed in home.runs.glob(f"{DELETED}*"):
+        shutil.rmtree(doomed, ignore_errors=True)
+    there = set(run_list.run_ids(home))
+    gone = [store.get(run_id) for run_id in sorted(store.all_ids() - there)]
+    store.put([replace(record, deleted=True) for record in gone if record is not None])
 
 
 def _read(home: Home, run_dir: RunDir, engine: Engine) -> RunRecord:
     ingest = RunIngest(home, run_dir)
-    ingest.poll()
+    ingest.catch_up()
     ingest.save()
     placed = run_record.read(run_dir) if run_dir.record.exists() else _guess(run_dir, ingest, engine)
     record = RunRecord(**vars(placed), **vars(ingest.progress), run_dir=str(run_dir.root))
@@ -48,14 +84,13 @@ def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
     """A run that no daemon started: what its own files tell, written down so that it is not guessed again."""
     found = manifest.read(run_dir)
     state, reason = RunState.LOST, "its worker ended without a word"
-    if engine.is_alive(run_dir):
+    if engine.is_alive(run_dir, 0):
         state, reason = RunState.RUNNING, "started outside the daemon"
     elif ingest.ending is not None and ingest.ending.completed:
         state, reason = (RunState.CANCELLED, "stopped") if ingest.ending.stopped else (RunState.FINISHED, "")
     elif ingest.ending is not None:
         state, reason = RunState.FAILED, ingest.ending.message
     text = run_dir.config.read_bytes() if run_dir.config.exists() else b"{}"
-    notes = _notes(text)
     began = ULID.from_str(run_dir.run_id).timestamp
     placed = Placed(
         run_id=run_dir.run_id,
@@ -63,7 +98,7 @@ def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
         reason=reason,
         kind=found.mode,
         label=found.label,
-        notes=notes,
+        notes=_notes(text),
         algo=found.algo,
         env_id=found.env_id,
         seed=found.seed,

@@ -25,7 +25,7 @@ from mosaic.spec import manifest
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import TERMINAL, RunState
+from mosaic.spec.states import RunState
 from mosaic.trainer import streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.health import Health
@@ -34,6 +34,10 @@ from mosaic.trainer.supervisor import Supervisor
 CHUNK_BYTES = 256 * 1024
 MAX_PAGE = 1000
 MAX_CONFIG_BYTES = 1024 * 1024
+MAX_TEXT = 1000
+MAX_NOTES = 64 * 1024
+MAX_POINTS = 1_000_000
+"""In one reply: 24 MB of the 32 that a message may have."""
 
 STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     ConfigError: grpc.StatusCode.INVALID_ARGUMENT,
@@ -56,22 +60,30 @@ class TrainerService(TrainerServicer):
         self._home = supervisor.home
 
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
-        with self._supervisor.submitting:
-            if request.client_key and (known := self._store.by_key(request.client_key)):
+        supervisor, seeds = self._supervisor, list(request.seeds)
+        # Outside the lock: the first submit may have to wait for the catalogue.
+        accepted = submit.check(
+            _document(request.config_json),
+            seeds=seeds,
+            client_key=request.client_key,
+            priority=request.priority,
+            slots=supervisor.slots,
+            settings_of=self._catalog.settings_of,
+        )
+        with supervisor.submitting:
+            known = self._store.by_key(request.client_key) if request.client_key else []
+            missing = submit.still_missing(accepted, known)
+            if known and (not missing or len(known) >= len(accepted)):
                 return pb.SubmitRunReply(runs=map(to_message, known), known=True)
-            accepted = submit.check(
-                _document(request.config_json),
-                seeds=list(request.seeds),
-                client_key=request.client_key,
-                priority=request.priority,
-                slots=self._supervisor.slots,
-                settings_of=self._catalog.settings_of,
-            )
-            records = submit.write(self._home, accepted)
-            for item in accepted:
-                if item.secrets:
-                    self._supervisor.secrets[item.record.run_id] = dict(item.secrets)
-            return pb.SubmitRunReply(runs=map(to_message, self._supervisor.add(records)))
+            records = submit.write(self._home, missing, after=self._store.newest_id)
+            for record, item in zip(records, missing, strict=True):
+                supervisor.secrets.keep(record.run_id, item.secrets)
+            try:
+                added = supervisor.add(records)
+            except BaseException:
+                submit.take_back(self._home, records)
+                raise
+            return pb.SubmitRunReply(runs=map(to_message, [*known, *added]), known=bool(known))
 
     def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
         return validate.validate(_document(request.config_json), self._catalog)
@@ -95,6 +107,7 @@ class TrainerService(TrainerServicer):
         unknown = [state for state in request.states if state not in set(RunState)]
         if unknown:
             raise ConfigError([Problem("states", f"'{unknown[0]}' is none of {', '.join(RunState)}")], what="ListRuns")
+        _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
         page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
         return pb.ListRunsReply(runs=map(to_message, page.runs), next_page_token=page.next_token, total=page.total)
@@ -105,6 +118,8 @@ class TrainerService(TrainerServicer):
 
     def SetLabel(self, request: pb.SetLabelRequest, context: Any) -> pb.Run:
         changes = {name: getattr(request, name) for name in ("label", "notes", "priority") if request.HasField(name)}
+        _check_length("label", request.label, MAX_TEXT)
+        _check_length("notes", request.notes, MAX_NOTES)
         return to_message(self._supervisor.set_label(request.run_id, **changes))
 
     def WatchRuns(self, request: pb.WatchRunsRequest, context: Any) -> Iterator[pb.Run]:
@@ -117,12 +132,18 @@ class TrainerService(TrainerServicer):
     def GetMetrics(self, request: pb.GetMetricsRequest, context: Any) -> pb.GetMetricsReply:
         metrics = self._supervisor.ingest_of(self._supervisor.get(request.run_id)).metrics
         series: list[pb.Series] = []
+        sent = 0
         for tag in request.tags or metrics.tags:
             rows, total = metrics.read(tag, min_step=request.min_step, max_step=request.max_step, points=request.points)
+            sent += len(rows)
+            if sent > MAX_POINTS:
+                problem = f"more than {MAX_POINTS:,} points in one reply; ask for fewer tags or steps, or set `points`"
+                raise ConfigError([Problem("points", problem)], what="GetMetrics")
             if total:
-                steps = rows[:, 0].astype("u8").tolist()
+                steps, values, times = rows.T
+                steps = steps.astype("u8").tolist()
                 series.append(
-                    pb.Series(tag=tag, steps=steps, values=rows[:, 1].tolist(), times=rows[:, 2].tolist(), total=total)
+                    pb.Series(tag=tag, steps=steps, values=values.tolist(), times=times.tolist(), total=total)
                 )
         return pb.GetMetricsReply(series=series)
 
@@ -180,22 +201,21 @@ class TrainerService(TrainerServicer):
         return pb.ListEnvironmentsReply(families=families)
 
     def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: Any) -> pb.RegisterWorkerReply:
-        record = self._supervisor.get(request.run_id)
         who = config.from_json_text(ProcessIdentity, request.identity_json, what="identity_json")
-        # A worker of an attempt before the newest one must not go on beside it.
-        accepted = record.state not in TERMINAL and who.attempt >= record.attempt
-        return pb.RegisterWorkerReply(last_seq=self._supervisor.ingest_of(record).progress.last_seq, accepted=accepted)
+        accepted = self._supervisor.register(request.run_id, who)
+        known = self._supervisor.ingest_of(self._supervisor.get(request.run_id)).last_seq
+        return pb.RegisterWorkerReply(last_seq=known, accepted=accepted)
 
     def PublishEvents(
         self, request_iterator: Iterator[pb.PublishEventsRequest], context: Any
     ) -> Iterator[pb.PublishEventsReply]:
         """The worker's spool lies in our own home: a batch is the news that there is something to read in it."""
         for request in request_iterator:
-            record = self._supervisor.get(request.run_id)
+            run_id = self._supervisor.get(request.run_id).run_id
             self._supervisor.wake()
             if request.events:
                 wanted = request.events[-1].seq
-                yield pb.PublishEventsReply(acknowledged_seq=self._supervisor.wait_for_event(record, wanted))
+                yield pb.PublishEventsReply(acknowledged_seq=self._supervisor.wait_for_event(run_id, wanted))
 
     def GetHealth(self, request: pb.Empty, context: Any) -> pb.Health:
         health = self._health.look()
@@ -215,6 +235,11 @@ def _document(data: bytes) -> config.JsonObject:
         problem = Problem("config_json", f"{len(data):,} bytes; at most {MAX_CONFIG_BYTES:,} are taken")
         raise ConfigError([problem], what="run config")
     return config.loads(data, what="run config")
+
+
+def _check_length(name: str, text: str, limit: int) -> None:
+    if len(text) > limit:
+        raise ConfigError([Problem(name, f"{len(text):,} characters; at most {limit:,} are taken")], what="request")
 
 
 def _chunks(path: Path) -> Iterator[pb.FileChunk]:

@@ -137,9 +137,8 @@ class Store:
         return self._query("SELECT record FROM runs WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit))
 
     def all_ids(self) -> set[str]:
-        """Of deleted runs too."""
         with self._lock:
-            return {row[0] for row in self._connection.execute("SELECT run_id FROM runs")}
+            return {row[0] for row in self._connection.execute("SELECT run_id FROM runs WHERE NOT deleted")}
 
     def counts(self) -> dict[str, int]:
         with self._lock:

@@ -2,15 +2,19 @@
 
 import hashlib
 import json
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ulid import ULID
+
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem
+from mosaic.rpc.codec import to_message
 from mosaic.spec import run_config, run_record
 from mosaic.spec.files import sync_folder, write_atomically
 from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig
@@ -21,6 +25,7 @@ from mosaic.trainer.workers import WORKERS
 
 MAX_SEEDS = 1000
 MAX_KEY = 200
+MAX_CPUS = 4096
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Accepted:
     """One run of a submit, checked, not yet on disk."""
 
     record: RunRecord
+    """Without an id, which it gets in the order of acceptance."""
     document: JsonObject
     """The config, secrets removed."""
     secrets: Mapping[str, str]
@@ -52,26 +58,58 @@ def check(
     for seed in seeds or [parsed.metadata.worker.config.seed]:
         own = _with_seed(clean, seed, name=parsed.run_name, many=len(seeds) > 1)
         record = _record(run_config.parse(own), own, group=group, client_key=client_key, priority=priority)
+        _check_sendable(record)
         accepted.append(Accepted(record, own, secrets))
     return accepted
 
 
-def write(home: Home, accepted: Sequence[Accepted]) -> list[RunRecord]:
-    """Directories, configs and records on disk; the records with their places filled in."""
+def still_missing(accepted: Sequence[Accepted], known: Sequence[RunRecord]) -> list[Accepted]:
+    """What a submit that was cut off by a kill has not made yet; nothing, for one that was answered."""
+    there = {record.seed for record in known}
+    group = known[0].group if known else ""
+    missing = [item for item in accepted if item.record.seed not in there]
+    return [replace(item, record=replace(item.record, group=group or item.record.group)) for item in missing]
+
+
+def write(home: Home, accepted: Sequence[Accepted], *, after: str) -> list[RunRecord]:
+    """Directories, configs and records on disk, all or none; the records with their ids, higher than `after`."""
     written: list[RunRecord] = []
-    for item in accepted:
-        run_dir = home.run(item.record.run_id)
-        run_dir.create()
-        text = json.dumps(item.document, indent=1) + "\n"
-        write_atomically(home.config(item.record.run_id), text)
-        if item.record.kind == "policy_eval":
-            write_atomically(home.config(item.record.run_id, policy=True), text)
-        write_atomically(run_dir.config, text)
-        record = replace(item.record, run_dir=str(run_dir.root))
-        run_record.write(run_dir, record.placed)
-        written.append(record)
-    sync_folder(home.runs)
+    try:
+        for item in accepted:
+            after = next_id(after)
+            written.append(replace(item.record, run_id=after, run_dir=str(home.run(after).root)))
+            _write_one(home, written[-1], json.dumps(item.document, indent=1) + "\n")
+        sync_folder(home.runs)
+    except BaseException:
+        take_back(home, written)
+        raise
     return written
+
+
+def _write_one(home: Home, record: RunRecord, text: str) -> None:
+    run_dir = home.run(record.run_id)
+    run_dir.create()
+    write_atomically(home.config(record.run_id), text)
+    if record.kind == "policy_eval":
+        write_atomically(home.config(record.run_id, policy=True), text)
+    write_atomically(run_dir.config, text)
+    # Last: a directory without it is no run.
+    run_record.write(run_dir, record.placed)
+
+
+def take_back(home: Home, records: Sequence[RunRecord]) -> None:
+    """Leave nothing of runs that could not be accepted: a refused submit must not begin after a restart."""
+    for record in records:
+        home.run(record.run_id).record.unlink(missing_ok=True)
+        shutil.rmtree(home.run(record.run_id).root, ignore_errors=True)
+        for policy in (False, True):
+            home.config(record.run_id, policy=policy).unlink(missing_ok=True)
+
+
+def next_id(after: str) -> str:
+    """A run id that sorts after all before it, whatever the wall clock says: the queue is in order of acceptance."""
+    fresh = new_run_id()
+    return fresh if fresh > after else str(ULID.from_int(int(ULID.from_str(after)) + 1))
 
 
 def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str, slots: Slots) -> None:
@@ -87,6 +125,8 @@ def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str
         problems.append(Problem("seeds", f"must be different from each other, and at most {MAX_SEEDS}"))
     if len(client_key) > MAX_KEY:
         problems.append(Problem("client_key", f"must be at most {MAX_KEY} characters"))
+    if parsed.resources.cpus > MAX_CPUS:
+        problems.append(Problem("resources.cpus", f"must be at most {MAX_CPUS}"))
     if parsed.resources.gpus > slots.gpus:
         problems.append(
             Problem("resources.gpus", f"{parsed.resources.gpus:g} asked for, this machine has {slots.gpus}")
@@ -103,6 +143,14 @@ def _check_settings(parsed: TrainRunConfig, settings_of: Callable[[str], type[An
         config.from_json(settings_of(worker.algo), worker.extras.algo_params | outside, what=what)
 
 
+def _check_sendable(record: RunRecord) -> None:
+    """What no message can carry is refused here, not found out by everybody who lists it later."""
+    try:
+        to_message(record)
+    except ValueError as error:
+        raise ConfigError([Problem("", f"cannot be represented: {error}")], what="run config") from error
+
+
 def _with_seed(document: JsonObject, seed: int, *, name: str, many: bool) -> JsonObject:
     own: Any = deepcopy(document)
     own["metadata"]["worker"]["config"]["seed"] = seed
@@ -117,7 +165,7 @@ def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     label = parsed.run_name or f"{worker.algo or kind} {worker.env_id} s{worker.seed}"
     return RunRecord(
-        run_id=new_run_id(),
+        run_id="",
         kind=kind,
         label=label,
         notes=worker.extras.notes,

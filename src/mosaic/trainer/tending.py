@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mosaic.errors import SpoolCorrupt
 from mosaic.log import get_logger
 from mosaic.spec import identity
 from mosaic.spec.run_record import RunRecord
@@ -85,13 +84,10 @@ class Tending:
 
     def _take_events(self, record: RunRecord, watched: Watched, *, final: bool) -> RunRecord:
         ingest = watched.ingest
-        try:
-            watched.news |= ingest.poll()
-        except SpoolCorrupt as error:
-            watched.news = True
-            if str(error) not in watched.complaints:
-                watched.complaints.add(str(error))
-                log.error("events.corrupt", run_id=record.run_id, error=str(error))
+        watched.news |= ingest.poll()
+        for complaint in ingest.complaints[watched.complaints :]:
+            log.error("events.corrupt", run_id=record.run_id, error=complaint)
+        watched.complaints = len(ingest.complaints)
         if ingest.started_attempt >= record.attempt > 0 and record.state is RunState.STARTING:
             record = self._records.move(record, RunState.RUNNING, reason="")
         now = time.monotonic()

@@ -1,6 +1,7 @@
 """ValidateRun: a dry run through the real worker entry point, in a process of its own."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec import run_config
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.secrets import hide
 from mosaic.trainer.workers import WORKERS
 
 TIMEOUT_S = 60.0
@@ -20,7 +22,7 @@ TIMEOUT_S = 60.0
 def validate(document: JsonObject, catalog: Catalog) -> pb.ValidateRunReply:
     """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
     try:
-        clean, _ = run_config.take_secrets(document)
+        clean, secrets = run_config.take_secrets(document)
         parsed = run_config.parse(clean)
         kind = parsed.metadata.worker.config.extras.mode
         if kind == "train":
@@ -39,12 +41,19 @@ def validate(document: JsonObject, catalog: Catalog) -> pb.ValidateRunReply:
         command += ["--run-dir", str(run_dir.root)]
         try:
             done = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False, cwd=name
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=TIMEOUT_S,
+                check=False,
+                cwd=name,
+                env={**os.environ, **secrets},
             )
         except subprocess.TimeoutExpired as error:
-            said = (error.output or b"").decode(errors="replace")
+            said = hide((error.output or b"").decode(errors="replace"), secrets)
             return pb.ValidateRunReply(output=f"{said}\nthe dry run did not end within {TIMEOUT_S:.0f} s")
-    output = done.stdout.decode(errors="replace")
+    output = hide(done.stdout.decode(errors="replace"), secrets)
     last = output.strip().rpartition("\n")[2]
     summary = last.encode() if done.returncode == 0 and last.startswith("{") else b""
     return pb.ValidateRunReply(ok=done.returncode == 0, output=output, summary_json=summary)

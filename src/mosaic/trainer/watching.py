@@ -1,7 +1,7 @@
 """What the daemon remembers of runs between two looks; all of it can be found out again."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
@@ -25,7 +25,8 @@ class Watched:
     news: bool = False
     """There is progress that the index does not have yet."""
     killed: bool = False
-    complaints: set[str] = field(default_factory=set[str])
+    complaints: int = 0
+    """Complaints about its events that were logged."""
 
 
 class Watches:

@@ -1,7 +1,6 @@
 """Same seed, same curve and same bits at the end; another seed, another curve; the env backend changes nothing."""
 
-import pytest
-from worker_cases import CASES, Case
+from worker_cases import Case
 from worker_runs import curve_of, final_files, train
 
 from mosaic.spec.run_dir import RunDir
@@ -22,14 +21,5 @@ def test_gymnasiums_wrapped_environments_give_the_curve_of_the_bare_ones(
     case: Case, straight: RunDir, run_dir: RunDir
 ) -> None:
     train(run_dir, *case.flags, "--env-backend=sync")
-    assert curve_of(run_dir) == curve_of(straight)
-    assert final_files(run_dir)["policy"] == final_files(straight)["policy"]
-
-
-@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
-def test_environments_in_processes_give_the_curve_of_the_bare_ones(
-    case: Case, straight: RunDir, run_dir: RunDir
-) -> None:
-    train(run_dir, *case.flags, "--env-backend=async")
     assert curve_of(run_dir) == curve_of(straight)
     assert final_files(run_dir)["policy"] == final_files(straight)["policy"]

@@ -1,11 +1,13 @@
 """A run that was killed, stopped or taken back goes on to the very same end, bit for bit."""
 
+import os
 import random
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from worker_cases import CASES, Case
@@ -16,29 +18,29 @@ from worker_runs import (
     final_files,
     new_run,
     newest_step,
+    policy_of,
     resume,
-    run_command,
     started,
     train,
     wait_until,
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import checkpoint
+from cleanrl_worker.sdk import Run, checkpoint
 from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
 from mosaic.spec.run_dir import RunDir
 
-OFTEN = ("--checkpoint-interval-steps=200", "--quiet")
+OFTEN = ("--checkpoint-interval-steps=100", "--quiet")
 TRIES = 5
 
 
 @pytest.fixture
-def moment() -> Iterator[random.Random]:
+def moment() -> random.Random:
     """Another one in every run of the suite; a failure shows the number that repeats it."""
     seed = random.randrange(2**32)
     print(f"random moment from seed {seed}")
-    yield random.Random(seed)
+    return random.Random(seed)
 
 
 def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *flags: str) -> RunDir:
@@ -53,6 +55,19 @@ def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *fl
             assert process.returncode == (-number if number is signal.SIGKILL else 0)
             return run_dir
     pytest.fail(f"the run was over before signal {number} came, {TRIES} times")
+
+
+def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    """This process gets the signal while it trains, once."""
+    signals = iter([number])
+    right = Run._checkpoint_saved
+
+    def saved(self: Run, *args: Any) -> None:
+        right(self, *args)
+        for each in signals:
+            os.kill(os.getpid(), each)
+
+    patch.setattr(Run, "_checkpoint_saved", saved)
 
 
 def attempts_of(run_dir: RunDir) -> list[RunStarted]:
@@ -75,18 +90,26 @@ def assert_no_point_is_doubled(resumed: RunDir, straight: RunDir) -> None:
         assert [p.step for p in ours.Scalars(tag)] == [p.step for p in wanted.Scalars(tag)], tag
 
 
+def assert_stopped_in_good_order(run_dir: RunDir) -> None:
+    bodies = [event.body for event in events_of(run_dir)]
+    saved = [body for body in bodies if isinstance(body, CheckpointSaved)][-1]
+    assert saved.reason == "stop"
+    assert bodies[-1] == RunCompleted(global_step=saved.global_step, stopped=True)
+    assert policy_of(run_dir).exists()
+
+
 def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
-    case: Case, straight: RunDir, tmp_path: Path, moment: random.Random
+    case: Case, straight: RunDir, tmp_path: Path, moment: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kill_at = moment.randint(1, int(case.total_timesteps * 0.5))
+    kill_at = moment.randint(1, int(case.total_timesteps * 0.4))
     run_dir = interrupted(case, tmp_path, kill_at, signal.SIGKILL)
 
     killed_after = newest_step(run_dir)
-    with started("--resume", str(run_dir.root), *OFTEN) as process:
-        wait_until(lambda: newest_step(run_dir) > killed_after, process)
-        process.terminate()
-        assert process.wait(timeout=60) == 0
+    with monkeypatch.context() as patch:
+        signal_after_a_checkpoint(patch, moment.choice([signal.SIGTERM, signal.SIGINT]))
+        resume(run_dir, *OFTEN)
     stopped_after = newest_step(run_dir)
+    assert_stopped_in_good_order(run_dir)
 
     resume(run_dir)
     assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, killed_after, stopped_after]
@@ -95,36 +118,15 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     assert all((run_dir.root / artifact.path).exists() for artifact in manifest.read(run_dir).artifacts)
 
 
-@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
-def test_sigterm_saves_and_ends_with_zero(case: Case, tmp_path: Path) -> None:
-    run_dir = interrupted(case, tmp_path, 500, signal.SIGTERM)
-    step = newest_step(run_dir)
-    bodies = [event.body for event in events_of(run_dir)]
-    assert bodies[-1] == RunCompleted(global_step=step, stopped=True)
-    saved = [body for body in bodies if isinstance(body, CheckpointSaved)]
-    assert (saved[-1].reason, saved[-1].global_step) == ("stop", step)
-    assert len([artifact for artifact in manifest.read(run_dir).artifacts if artifact.kind == "policy"]) == 1
-
-
-@pytest.mark.parametrize("case", [CASES["dqn"]], ids=lambda case: case.algo)
-def test_ctrl_c_is_a_stop_too(case: Case, tmp_path: Path) -> None:
-    run_dir = interrupted(case, tmp_path, 500, signal.SIGINT)
-    last = events_of(run_dir)[-1].body
-    assert last == RunCompleted(global_step=newest_step(run_dir), stopped=True)
-
-
-@pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
-def test_environments_in_processes_are_resumed_exactly_too(case: Case, straight: RunDir, tmp_path: Path) -> None:
+def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(
+    straight_runs: Callable[[Case], RunDir], tmp_path: Path
+) -> None:
+    case = CASES["ppo"]
     run_dir = interrupted(case, tmp_path, 1000, signal.SIGKILL, "--env-backend=async")
     resume(run_dir)
-    assert_same_run(run_dir, straight_with_backend(case, tmp_path, "async"))
+    straight = straight_runs(case)
     assert curve_of(run_dir) == curve_of(straight)
-
-
-def straight_with_backend(case: Case, folder: Path, backend: str) -> RunDir:
-    run_dir = new_run(folder)
-    train(run_dir, *case.flags, f"--env-backend={backend}")
-    return run_dir
+    assert final_files(run_dir)["policy"] == final_files(straight)["policy"]
 
 
 def test_resuming_from_an_older_checkpoint_takes_the_run_back_there(
@@ -183,14 +185,14 @@ def test_a_run_cannot_become_another_one(
 
 
 @pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
-def test_a_run_whose_worker_lives_is_not_resumed_by_a_second_one(case: Case, tmp_path: Path) -> None:
-    run_dir = new_run(tmp_path)
+def test_a_run_whose_worker_lives_is_not_resumed_by_a_second_one(
+    case: Case, run_dir: RunDir, capsys: pytest.CaptureFixture[str]
+) -> None:
     flags = (*case.flags, *OFTEN, "--total-timesteps=10000000", "--run-dir", str(run_dir.root))
     with started(*flags) as process:
         assert wait_until(lambda: newest_step(run_dir) > 0, process)
-        second = run_command("--resume", str(run_dir.root))
-    assert second.returncode == 2
-    assert f"still trained by process {process.pid}" in second.stderr
+        assert cli.main(["--resume", str(run_dir.root)]) == 2
+    assert f"still trained by process {process.pid}" in capsys.readouterr().err
     assert identity.read(run_dir.worker).pid == process.pid
 
 

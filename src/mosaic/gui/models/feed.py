@@ -63,7 +63,7 @@ class Feed(QObject):
                 fault = str(error)
             if not batch.complete:
                 pause_s = BUSY_S
-            # Cleared before the flag is read, as stop() sets the flag first: whichever comes first, nobody waits forever.
+            # Cleared before the flag is read, because stop() sets the flag first: so nobody waits for ever.
             self._taken.clear()
             if self._stopping:
                 return

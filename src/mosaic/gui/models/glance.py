@@ -17,7 +17,7 @@ from mosaic.spec.events import Event, RunStarted, decode
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import Placed, RunRecord
 from mosaic.spec.spool_reader import LineReader
-from mosaic.spec.states import LIVE
+from mosaic.spec.states import LIVE, TERMINAL, RunState
 
 WHOLE_BYTES = 64 * 1024
 """A spool up to this size is read whole: decoding it takes some 10 ms."""
@@ -36,6 +36,7 @@ class Glance:
         self.problems: list[str] = []
         """Lines that are no events; whoever reads them empties the list."""
         self.is_live = True
+        """Whether more may come: it has not ended."""
         self._course = Course()
         self._placed = Placed(run_id=run_dir.run_id)
         self._identity: tuple[int, ...] = ()
@@ -59,7 +60,7 @@ class Glance:
                 self.problems.append(str(error))
         self._identify()
         record = self._record()
-        self.is_live = record.state in LIVE
+        self.is_live = record.state not in TERMINAL
         if record == self._last:
             return None
         self._last = record
@@ -73,7 +74,7 @@ class Glance:
                 self._reader = LineReader(path)
             else:
                 head, offset = _first_line(path), _line_start(path, size - TAIL_BYTES)
-                self._spark = [point for index in range(SAMPLES) if (point := _sample(path, size * index // SAMPLES))]
+                self._spark = _samples(path, size)
                 self._reader = LineReader(path, offset=offset)
                 return [head, *self._reader.new_lines()]
         return self._reader.new_lines()
@@ -113,13 +114,20 @@ class Glance:
         except MosaicError as error:
             self.problems.append(str(error))
 
+    def _state(self) -> RunState:
+        """The daemon's word if there is one, unless it speaks of a living worker: that may have ended without it."""
+        placed, course = self._placed, self._course
+        has_daemon = bool(self._identity and self._identity[2])
+        if has_daemon and (placed.state not in LIVE or placed.attempt > course.attempt):
+            return placed.state
+        found = state_of(self.run_dir, course)
+        return placed.state if has_daemon and found in LIVE else found
+
     def _record(self) -> RunRecord:
         course = self._course
-        # A state that the daemon wrote holds until a worker says more.
-        by_daemon = bool(self._identity and self._identity[2]) and not course.attempt
         placed = replace(
             self._placed,
-            state=self._placed.state if by_daemon else state_of(self.run_dir, course),
+            state=self._state(),
             reason=course.failure or self._placed.reason,
             total_timesteps=course.total_timesteps or self._placed.total_timesteps,
             attempt=course.attempt,
@@ -146,14 +154,23 @@ def thinned(points: list[tuple[int, float]]) -> tuple[float, ...]:
     return tuple(bins[index] for index in sorted(bins))
 
 
-def _sample(path: Path, offset: int) -> tuple[int, float] | None:
-    """Step and mean return of the episodes in a few lines; other lines do not matter here."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        lines = file.read(SAMPLE_BYTES).split(b"\n")[1:-1]
-    episodes = [line for line in lines if b'"kind":"episode"' in line]
+def _samples(path: Path, size: int) -> list[tuple[int, float]]:
+    """Step and mean return at some places of a spool."""
     points: list[tuple[int, float]] = []
-    for line in episodes:
+    with path.open("rb") as file:
+        for index in range(SAMPLES):
+            file.seek(size * index // SAMPLES)
+            if (point := _sample(file.read(SAMPLE_BYTES).split(b"\n")[1:-1])) is not None:
+                points.append(point)
+    return points
+
+
+def _sample(lines: list[bytes]) -> tuple[int, float] | None:
+    """Step and mean return of the episodes in a few lines; other lines do not matter here."""
+    points: list[tuple[int, float]] = []
+    for line in lines:
+        if b'"kind":"episode"' not in line:
+            continue
         try:
             data: dict[str, Any] = json.loads(line)
             points.append((int(data["global_step"]), float(data["episodic_return"])))

@@ -2,6 +2,7 @@
 
 import importlib
 import threading
+import time
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -18,6 +19,8 @@ from mosaic.gui.widgets.parts import chip_button, label, row, search_field
 from mosaic.spec.states import LIVE
 
 REFRESH_MS = 250
+SLICE_S = 0.03
+"""Charts are drawn this long before other events get their turn."""
 SMOOTHING = 20
 MOST_SMOOTHING = 100
 LEGEND = 6
@@ -109,12 +112,17 @@ class MetricsTab(QWidget):
         self.refresh()
 
     def _draw(self) -> None:
-        if self._can_draw and not self._settle.isActive():
-            for card in self.grid.cards():
-                if card.is_seen:
-                    self._draw_card(card)
+        """Draw what is in view and out of date; what takes too long for one go is gone on with in the next."""
+        if not self._can_draw or self._settle.isActive():
+            return
+        deadline = time.monotonic() + SLICE_S
+        for card in self.grid.cards():
+            if card.is_seen and self._draw_card(card) and time.monotonic() > deadline:
+                self._settle.start()
+                return
 
-    def _draw_card(self, card: ChartCard) -> None:
+    def _draw_card(self, card: ChartCard) -> bool:
+        """False if there was nothing to do."""
         from mosaic.gui.widgets.scalar_chart import Curve
 
         by_time, window = self._by_time.isChecked(), self._smoothing.value()
@@ -125,7 +133,7 @@ class MetricsTab(QWidget):
         ]
         state = (by_time, window, [(run_id, id(found), len(found)) for run_id, found in series])
         if self._drawn.get(card.tag) == state:
-            return
+            return False
         self._drawn[card.tag] = state
         curves: list[Curve] = []
         for run_id, found in series:
@@ -136,6 +144,7 @@ class MetricsTab(QWidget):
             smooth = raw if card.tag in SMOOTH else trailing_mean(raw, window)
             curves.append(Curve(name_of(record) if record else run_id, colour, x, raw, smooth))
         card.show_curves(curves, time_axis=by_time)
+        return True
 
     def _show_chips(self) -> None:
         window = self._smoothing.value()

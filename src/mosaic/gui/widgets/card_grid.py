@@ -20,7 +20,7 @@ class CardGrid(QScrollArea):
         self.tags: list[str] = []
         self._cards: dict[str, ChartCard] = {}
         self._columns = 0
-        page = QWidget()
+        self._page = page = QWidget()
         page.setProperty("panel", True)
         page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._layout = QGridLayout(page)
@@ -70,5 +70,5 @@ class CardGrid(QScrollArea):
             self._layout.setRowStretch(line, 1)
         # At once, not with the next round of events: until then every card seems to be in view.
         viewport = self.viewport().size()
-        self.widget().resize(viewport.width(), max(viewport.height(), self._layout.minimumSize().height()))
+        self._page.resize(viewport.width(), max(viewport.height(), self._layout.minimumSize().height()))
         self._layout.activate()

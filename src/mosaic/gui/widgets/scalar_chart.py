@@ -18,6 +18,7 @@ from mosaic.gui.models.wording import duration, number, thousands
 from mosaic.gui.theme import Theme
 
 RAW_ALPHA = 42
+_NONE: Column = np.empty(0)
 
 _pg: Any = cast(Any, pyqtgraph)
 
@@ -91,9 +92,11 @@ class ScalarChart(_pg.PlotWidget):
             for item in self._items.pop():
                 self.removeItem(item)
         while len(self._items) < len(curves):
-            raw, smooth = self.plot(antialias=True), self.plot(antialias=True)
-            raw.setZValue(1)
-            smooth.setZValue(2)
+            # Not plot(): its items carry a scatter plot each, which takes longer to make than the curve.
+            raw, smooth = _pg.PlotCurveItem(antialias=True), _pg.PlotCurveItem(antialias=True)
+            for z_value, item in enumerate((raw, smooth), start=1):
+                item.setZValue(z_value)
+                self.addItem(item)
             self._items.append((raw, smooth))
         for (raw, smooth), curve in zip(self._items, curves, strict=True):
             faint = QColor(curve.colour)
@@ -119,7 +122,7 @@ class ScalarChart(_pg.PlotWidget):
             differs = curve.raw is not curve.smooth
             behind = reduced(curve.x, curve.raw, low, high, columns) if differs else None
             front = reduced(curve.x, curve.smooth, low, high, columns)
-            raw.setData(*((behind.x, behind.y) if behind else ([], [])))
+            raw.setData(*((behind.x, behind.y) if behind else (_NONE, _NONE)))
             smooth.setData(front.x, front.y)
         self._redrawing = False
 

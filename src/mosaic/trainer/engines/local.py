@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ from mosaic.trainer.engines.zygote import Zygote
 
 PR_SET_CHILD_SUBREAPER = 36
 REAP_S = 1.0
+ZYGOTE_READY_S = 60.0
 
 
 class LocalEngine:
@@ -68,6 +70,20 @@ class LocalEngine:
                 self._zygote = None
             if self._zygote is None:
                 self._zygote = Zygote()
+
+    def warm_output_of(self, module: str) -> bytes | None:
+        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work."""
+        zygote = self._zygote
+        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S):
+            return None
+        with tempfile.TemporaryFile() as out, Path(os.devnull).open("ab") as nowhere:
+            with self._lock:
+                pid = zygote.fork(module, (), {}, Path("/"), (out.fileno(), nowhere.fileno(), nowhere.fileno()))
+            if pid is None:
+                return None
+            _, status = os.waitpid(pid, 0)
+            out.seek(0)
+            return out.read() if status == 0 else None
 
     def is_alive(self, run_dir: RunDir, pid: int) -> bool:
         if pid in self._children:

@@ -1,4 +1,4 @@
-"""The daemon's end of the warm worker (`cleanrl_worker.zygote`): a pre-imported process that forks workers on request."""
+"""The daemon's end of the warm worker: `cleanrl_worker.zygote`, a pre-imported process that forks on request."""
 
 import contextlib
 import json

@@ -142,7 +142,7 @@ CASES = {
         Case(
             algo="sac_continuous_action",
             env_id="Pendulum-v1",
-            total_timesteps=600,
+            total_timesteps=800,
             settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
             tags=frozenset(
                 f"losses/{name}"

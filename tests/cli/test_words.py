@@ -1,0 +1,103 @@
+"""The pure parts: lines that fit, numbers for people, seeds, completion."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from mosaic.cli import VERBS, completion, wording
+from mosaic.cli.progress import line_of
+from mosaic.cli.screen import clean, fit, table, width_of
+from mosaic.cli.train import seeds_of
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+
+RUN = RunRecord(
+    run_id="01M7FHQSYWX90EQVV8XYM8P8GC",
+    state=RunState.RUNNING,
+    label="ppo",
+    global_step=123_456_789,
+    total_timesteps=500_000_000,
+    steps_per_s=25_000.0,
+    last_return=-1234.5,
+    sparkline=tuple(float(value) for value in range(48)),
+)
+
+
+@pytest.mark.parametrize("width", range(12, 200, 7))
+@pytest.mark.parametrize("state", RunState)
+def test_a_progress_line_fits(width, state):
+    run = replace(RUN, state=state, reason="a long reason " * 20, started_at=1.0, ended_at=99.0)
+    for record in (run, replace(run, total_timesteps=0), replace(run, sparkline=(), last_return=None)):
+        assert width_of(line_of(record, width)) <= width
+        assert width_of(line_of(record, width, "seed 1")) <= width
+
+
+def test_a_wide_progress_line_shows_everything():
+    line = line_of(RUN, 119)
+    for part in ("25%", "━", "123,456,789 / 500M", "25,000/s", "return -1234.5", "█", "left"):
+        assert part in line
+
+
+def test_widths_of_wide_and_combining_letters():
+    assert width_of("日本") == 4
+    assert width_of("e\u0301") == 1
+    assert width_of("\x1b[31mred\x1b[0m") == 3
+    assert fit("日本語", 5) == "日本…"
+    assert clean("a\x1b[31m\nb") == "a [31m b"
+
+
+def test_a_table_aligns_and_gives_way(monkeypatch):
+    lines = table(("name", "steps"), [("a", "1"), ("日本", "1,000")], right=("steps",))
+    assert [width_of(line) for line in lines] == [11, 11, 11]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.5, "0.5 s"), (42, "42 s"), (187, "3:07"), (7387, "2:03:07"), (273600, "3 d 04 h")]
+)
+def test_durations(seconds, text):
+    assert wording.duration(seconds) == text
+
+
+def test_seeds():
+    assert seeds_of("") == []
+    assert seeds_of("1-3, 7") == [1, 2, 3, 7]
+    assert seeds_of("4294967295") == [2**32 - 1]
+
+
+def test_completion_of_verbs_algorithms_flags_and_runs(mosaic, finished):
+    assert completion.candidates(["tra"]) == ["train"]
+    assert completion.candidates(["train", "ppo_c"]) == ["ppo_continuous_action"]
+    assert "--learning-rate" in completion.candidates(["train", "ppo", "--le"])
+    assert "--seeds" in completion.candidates(["train", "ppo", "--seed"])
+    assert "CartPole-v1" in completion.candidates(["train", "ppo", "--env-id", "Cart"])
+    assert finished in completion.candidates(["show", finished[:20]])
+    assert completion.candidates(["show", "@"]) == ["@last"]
+    assert completion.candidates(["daemon", "sta"]) == ["start", "status"]
+    assert completion.candidates(["train", "nope", "--x"]) == []
+    assert mosaic("completion", "words", "--", "ver").out == "version\n"
+
+
+@pytest.mark.parametrize("shell", completion.SCRIPTS)
+def test_completion_scripts_are_valid(mosaic, shell):
+    script = mosaic("completion", shell).out
+    assert "mosaic completion words" in script
+    if shutil.which(shell):
+        assert subprocess.run([shell, "-n"], input=script, text=True, check=False).returncode == 0
+
+
+def test_bash_completes_through_the_script(mosaic):
+    script = mosaic("completion", "bash").out
+    ask = "mosaic() { echo train; }; "
+    probe = script + ask + "COMP_WORDS=(mosaic tra); COMP_CWORD=1; _mosaic; echo ${COMPREPLY[0]}"
+    assert subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True).stdout == "train\n"
+
+
+def test_every_verb_has_help(mosaic):
+    for verb in VERBS:
+        if verb != "gui":
+            said = mosaic(verb, "--help")
+            assert said.code == 0, verb
+            assert "usage: mosaic" in said.out
+    assert all(verb in mosaic("--help").out for verb in VERBS)

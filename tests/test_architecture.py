@@ -1,0 +1,82 @@
+"""The import contracts hold, a violation is caught, and the light processes stay light."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LINT = Path(sys.executable).with_name("lint-imports")
+
+
+def lint(root: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [LINT, "--config", str(root / "pyproject.toml"), "--no-cache"],
+        cwd=root,
+        env={"PATH": str(LINT.parent), "PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copy_of_the_tree(tmp_path: Path) -> Path:
+    import shutil
+
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_contracts_hold() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("mosaic/spec/states.py", "import mosaic.trainer.store", "mosaic: imports flow down"),
+        ("mosaic/cli/runs.py", "import mosaic.trainer.store", "processes never import one another"),
+        ("mosaic/trainer/store.py", "import cleanrl_worker.sdk.tree", "processes never import one another"),
+        ("cleanrl_worker/sdk/tree.py", "import cleanrl_worker.algorithms.ppo", "cleanrl_worker: imports flow down"),
+        ("cleanrl_worker/algorithms/ppo.py", "import cleanrl_worker.algorithms.dqn", "algorithms stand alone"),
+        ("mosaic/spec/states.py", "import torch", "only workers load torch and gymnasium"),
+        ("cleanrl_worker/sdk/tree.py", "import pydantic", "tyro and pydantic behind mosaic.config"),
+    ],
+)
+def test_a_violation_is_caught(copy_of_the_tree: Path, file: str, line: str, contract: str) -> None:
+    path = copy_of_the_tree / "src" / file
+    path.write_text(f"{path.read_text()}\n{line}\n")
+    done = lint(copy_of_the_tree)
+    assert done.returncode != 0
+    assert f"{contract} BROKEN" in done.stdout
+
+
+def test_a_package_without_a_place_is_caught(copy_of_the_tree: Path) -> None:
+    (copy_of_the_tree / "src/mosaic/helpers").mkdir()
+    (copy_of_the_tree / "src/mosaic/helpers/__init__.py").write_text("")
+    done = lint(copy_of_the_tree)
+    assert done.returncode != 0
+    assert "mosaic.helpers" in done.stdout
+
+
+@pytest.mark.parametrize("module", ["mosaic.cli", "mosaic.trainer.daemon", "mosaic.rpc.client", "mosaic.gui.window"])
+def test_light_processes_load_neither_torch_nor_gymnasium(module: str) -> None:
+    code = f"import sys, {module}; print([name for name in ('torch', 'gymnasium') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_nothing_names_a_package_registry() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    hosts = [name.encode() for name in ("py" + "pi.org", "files.python" + "hosted.org", "registry.npm" + "js.org")]
+    hosts += [b"deb." + b"debian.org", b"download.py" + b"torch.org"]
+    guilty = [
+        name
+        for name in listed.splitlines()
+        if (ROOT / name).is_file() and any(host in (ROOT / name).read_bytes() for host in hosts)
+    ]
+    assert guilty == []

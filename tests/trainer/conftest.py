@@ -1,0 +1,214 @@
+"""Real daemons and real workers in homes of their own; every process that a test leaves behind is ended by its id."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import pytest
+
+from mosaic.errors import MosaicError
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import running_address
+from mosaic.spec import identity
+from mosaic.spec.run_dir import Home
+from mosaic.spec.run_list import all_runs
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
+
+T = TypeVar("T")
+ENDLESS = 1_000_000_000
+ALGO_PARAMS = {"num_envs": 2, "num_steps": 32, "num_minibatches": 1, "update_epochs": 1}
+
+
+def eventually(look: Callable[[], T], timeout_s: float = 30.0, *, what: str = "") -> T:
+    """The first true answer; looks again until then."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout_s} s: {what or look}")
+        time.sleep(0.02)
+
+
+def document(
+    steps: int = 512, *, seed: int = 1, extras: dict[str, Any] | None = None, params: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A small PPO run."""
+    worker = {
+        "algo": "ppo",
+        "env_id": "CartPole-v1",
+        "total_timesteps": steps,
+        "seed": seed,
+        "extras": {"algo_params": ALGO_PARAMS | (params or {}), **(extras or {})},
+    }
+    return {
+        "run_name": "small",
+        "environment": {"env_id": "CartPole-v1"},
+        "artifacts": {"tensorboard": {"enabled": False}},
+        "metadata": {"worker": {"config": worker}},
+    }
+
+
+class Daemon:
+    """A daemon process of a home, which can be killed and started again."""
+
+    def __init__(self, root: Path, *flags: str, environment: dict[str, str] | None = None) -> None:
+        self.home = Home(root)
+        self.flags = list(flags)
+        self.environment = environment or {}
+        self.log = root / "daemon.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self._clients: list[Client] = []
+
+    def begin(self) -> "subprocess.Popen[bytes]":
+        """Start it, without waiting."""
+        self.home.create()
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "mosaic.trainer", *self.flags],
+                env={**os.environ, "MOSAIC_HOME": str(self.home.root), **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return self.process
+
+    def start(self) -> "Daemon":
+        process = self.begin()
+        eventually(lambda: running_address(self.home) or process.poll() is not None, what="daemon")
+        assert process.poll() is None, self.log.read_text()
+        return self
+
+    def kill(self) -> None:
+        """kill -9."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(timeout=20)
+
+    def restart(self) -> "Daemon":
+        self.kill()
+        return self.start()
+
+    @property
+    def client(self) -> Client:
+        """A new connection to the running daemon."""
+        self._clients.append(Client(home=self.home, start=False))
+        return self._clients[-1]
+
+    def until(self, run_id: str, *states: str, timeout_s: float = 40.0) -> RunRecord:
+        """The run, once it is in one of these states."""
+        client = self.client
+
+        def look() -> RunRecord | None:
+            record = client.get(run_id)
+            if record.state not in states and record.state in TERMINAL:
+                raise AssertionError(f"{record.state}: {record.reason} {record.stderr_tail}")
+            return record if record.state in states else None
+
+        return eventually(look, timeout_s, what=f"{run_id} to be {states}")
+
+    def events(self, run_id: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.home.run(run_id).events.read_bytes().splitlines()]
+
+    def check_sequence(self, run_id: str) -> int:
+        """The events of a run are without gap and without duplicate; how many there are."""
+        numbers = [event["seq"] for event in self.events(run_id)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        return len(numbers)
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.kill()
+        for run_dir in all_runs(self.home):
+            with contextlib.suppress(OSError, MosaicError):
+                end_session(identity.read(run_dir.worker).pid)
+
+
+def end_session(leader: int) -> None:
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == leader:
+                os.kill(pid, signal.SIGKILL)
+
+
+def session_of(leader: int) -> list[int]:
+    found: list[int] = []
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+            if os.getsid(pid) == leader and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                found.append(pid)
+    return found
+
+
+@pytest.fixture(scope="session")
+def catalog_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The catalogue, made once for all homes."""
+    daemon = Daemon(tmp_path_factory.mktemp("catalog"))
+    try:
+        daemon.start().client.algorithms()
+        yield daemon.home.trainer / "catalog.json"
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(scope="module")
+def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+    with contextlib.ExitStack() as stack:
+
+        def make(*flags: str, root: Path | None = None, **options: Any) -> Daemon:
+            daemon = Daemon(root or tmp_path_factory.mktemp("home"), *flags, **options)
+            daemon.home.create()
+            shutil.copy2(catalog_file, daemon.home.trainer / "catalog.json")
+            stack.callback(daemon.close)
+            return daemon
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def shared(module_daemons: Callable[..., Daemon]) -> Daemon:
+    """One daemon for a module, with a warm worker; nobody may end it."""
+    daemon = module_daemons("--cpus", "4").start()
+    client = daemon.client
+    eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+    return daemon
+
+
+@pytest.fixture
+def daemons(module_daemons: Callable[..., Daemon]) -> Callable[..., Daemon]:
+    """Makes daemons, each in a home of its own."""
+    return module_daemons
+
+
+class Kit:
+    """What tests share."""
+
+    ENDLESS = ENDLESS
+    document = staticmethod(document)
+    eventually = staticmethod(eventually)
+    session_of = staticmethod(session_of)
+    end_session = staticmethod(end_session)
+
+
+@pytest.fixture(scope="session")
+def kit() -> type[Kit]:
+    return Kit
