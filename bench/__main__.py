@@ -44,11 +44,14 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there")
     options = parser.parse_args()
     cases = [case for case in CASES if not options.only or case.name in options.only]
-    rows = [measure(case, quick=options.quick, repetitions=options.repetitions) for case in cases]
+    rows: list[Row] = []
+    for case in cases:
+        rows.append(measure(case, quick=options.quick, repetitions=options.repetitions))
+        if options.json:
+            # After each case, because the next one may be interrupted.
+            options.json.parent.mkdir(parents=True, exist_ok=True)
+            options.json.write_text(json.dumps([row.to_json() for row in rows], indent=1) + "\n")
     print(f"\n{table(rows)}")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps([row.to_json() for row in rows], indent=1) + "\n")
     return 0 if all(row.ok for row in rows) else 1
 
 

@@ -19,7 +19,7 @@ from cleanrl_worker.sdk import catalog, command, policy
 from cleanrl_worker.sdk.command import CommonFlags
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.document import around, read_document
-from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, refuse_used, write_start
+from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from cleanrl_worker.sdk.recorder import Recorder, Sink
@@ -33,6 +33,7 @@ from mosaic.errors import ConfigError, MosaicError, PolicyError, Problem
 from mosaic.spec import identity
 from mosaic.spec.events import Episode, EvalBatch, Number, RunCompleted, RunFailed, RunStarted, Scalars, number
 from mosaic.spec.files import write_atomically
+from mosaic.spec.life_lock import own_life
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_config import Environment, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id, run_label
@@ -112,6 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return 0
             plan.run_dir.create()
             with logged_to(plan.run_dir):
+                sys.stdout.write(f"run directory: {plan.run_dir.root}\n")
                 return _reported(lambda: evaluate(plan, vector))
     except MosaicError as error:
         return command.reported(error)
@@ -189,6 +191,11 @@ def check_fit(file: PolicyFile, vector: envs.VecEnv) -> None:
 
 def evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     """Play the batches and leave a run directory behind; the exit code."""
+    with own_life(plan.run_dir):
+        return _evaluate(plan, vector)
+
+
+def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     flags, run_dir = plan.flags, plan.run_dir
     write_start(run_dir, plan.run_config)
     identity.write_self(run_dir.worker, attempt=1)
@@ -202,16 +209,16 @@ def evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     recorder = Recorder(spool, mirrors, beat=lambda: None)
     recorder.emit(_start_event(plan))
     batches = Batches(plan, vector, recorder, ledger)
-    try:
-        with on_stop_signal(batches.stop):
+    with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
+        try:
             batches.play()
-    except BaseException as error:
-        recorder.emit(RunFailed(global_step=batches.episodes, error=type(error).__name__, message=str(error)))
-        raise
-    else:
-        recorder.emit(RunCompleted(global_step=batches.episodes, stopped=not batches.summaries))
-    finally:
-        recorder.close()
+        except BaseException as error:
+            recorder.emit(RunFailed(global_step=batches.episodes, error=type(error).__name__, message=str(error)))
+            raise
+        else:
+            recorder.emit(RunCompleted(global_step=batches.episodes, stopped=not batches.summaries))
+        finally:
+            recorder.close()
     if recorder.error is not None:
         raise recorder.error
     return 0

@@ -92,7 +92,7 @@ def steps(run_id: str) -> int:
     return run("show", run_id, "--json").objects[0]["global_step"]
 
 
-def until(holds: Callable[[], bool], timeout_s: float = 30.0) -> None:
+def until(holds: Callable[[], bool], timeout_s: float = 60.0) -> None:
     """Wait for other processes, with an end."""
     deadline = time.monotonic() + timeout_s
     while not holds():

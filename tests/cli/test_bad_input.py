@@ -19,7 +19,6 @@ REFUSED = {
     "too many seeds": (("train", "ppo", "--seeds", "1-99999"), 2, "at most 1000"),
     "follow and detach": (("train", "ppo", "--follow", "--detach"), 2, "contradicts"),
     "unknown environment": (("train", "ppo", "--env-id", "CartPol-v1"), 2, "did you mean CartPole-v1"),
-    "unknown module": (("train", "ppo", "--env-id", "nomodule:Env-v0"), 2, "nomodule"),
     "unknown run": (("show", "nothing like it"), 2, "'mosaic runs' lists"),
     "no run": (("show",), 2, "RUN"),
     "empty run": (("show", ""), 2, "not known"),

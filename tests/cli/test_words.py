@@ -75,7 +75,7 @@ def test_completion_of_verbs_algorithms_flags_and_runs(mosaic, finished):
     assert finished in completion.candidates(["show", finished[:20]])
     assert completion.candidates(["show", "@"]) == ["@last"]
     assert completion.candidates(["daemon", "sta"]) == ["start", "status"]
-    assert completion.candidates(["train", "nope", "--x"]) == []
+    assert completion.candidates(["train", "nope", "--see"]) == ["--seeds"]
     assert mosaic("completion", "words", "--", "ver").out == "version\n"
 
 

@@ -32,12 +32,10 @@ every = pytest.mark.parametrize("name", catalog.names())
 
 
 def rows(page: str, heading: str) -> dict[str, list[str]]:
-    """The table below a heading, by the code in its first cell."""
+    """The table below a heading, by the names in its first cell."""
     section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    cells = [
-        [cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line[:1] == "|"
-    ]
-    return {match[1]: rest for first, *rest in cells if (match := re.match(r"\|?\s*`([^`]+)`", first))}
+    cells = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return {name: rest for first, *rest in cells for name in re.findall("`([^`]+)`", first)}
 
 
 def shown(default: Any) -> str:

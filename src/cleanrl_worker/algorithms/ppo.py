@@ -97,7 +97,7 @@ def layer_init(layer: nn.Linear, std: float = 2**0.5) -> nn.Linear:
 
 
 class Agent(nn.Module):
-    """Two networks of two hidden layers: what an action is worth, and what a state is worth."""
+    """Two networks of two hidden layers: which action to take, and what a state is worth."""
 
     def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
         super().__init__()

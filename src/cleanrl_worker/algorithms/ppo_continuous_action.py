@@ -423,9 +423,12 @@ def train(run: Run, args: Args) -> None:
         )
         if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
             reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
-            state = {"learner": learner.state(), "iteration": iteration}
-            state["observation_normaliser"] = observation_normaliser.state()
-            state["reward_normaliser"] = reward_normaliser.state()
+            state = {
+                "learner": learner.state(),
+                "observation_normaliser": observation_normaliser.state(),
+                "reward_normaliser": reward_normaliser.state(),
+                "iteration": iteration,
+            }
             run.checkpoint(state, reason=reason)
         if run.stopping:
             break
@@ -450,8 +453,7 @@ class GaussianPolicy:
         inputs = self.normaliser.apply(observations).reshape(len(observations), -1)
         actions = self.actor.infer(inputs)
         if not deterministic:
-            noise = generator.standard_normal(actions.shape, dtype=np.float32)
-            actions = actions + self.std * noise
+            actions = actions + self.std * generator.standard_normal(actions.shape, dtype=np.float32)
         space = self.action_space
         return actions.reshape(-1, *space.shape).clip(space.low, space.high)
 

@@ -39,6 +39,10 @@ class CommonFlags:
     """No line for each episode."""
     tensorboard: bool = True
     """Write TensorBoard files."""
+    grpc: bool = False
+    """Keep a trainer daemon up to date; one that is absent or dies never matters."""
+    grpc_target: str | None = None
+    """Where it listens: unix:/path or HOST:PORT; by default the daemon of this home."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +57,6 @@ class WorkerFlags(CommonFlags, TrainOptions):
     """Print the JSON Schema of the algorithm's settings."""
     cpus: Annotated[int, Ge(1)] = 1
     """Threads for torch; small networks are fastest with one."""
-    grpc: bool = False
-    """Keep a trainer daemon up to date; one that is absent or dies never matters."""
-    grpc_target: str | None = None
-    """Where it listens: unix:/path or HOST:PORT; by default the daemon of this home."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +105,8 @@ def resolve(argv: Sequence[str]) -> Plan:
     if not algo:
         raise ConfigError([Problem("--algo", f"is missing; there are {', '.join(catalog.names())}")], what=PROG)
     algorithm = catalog.load(algo)
-    args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     defaults = replace(WorkerFlags() if document is None else _flags_of(document), algo=algo)
+    args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, argv)
     _refuse_unsupported(flags)
     if resumed is not None and resumed.checkpoint is not None:

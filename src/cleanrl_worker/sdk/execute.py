@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import gymnasium as gym
 import torch
 
 from cleanrl_worker.sdk import catalog, command
-from cleanrl_worker.sdk.command import Plan
+from cleanrl_worker.sdk.command import CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
@@ -68,7 +68,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     envs.headless_defaults()
     env_id = plan.args.env_id
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
-    with closing(envs.make(env_id)) as env:
+    with closing(envs.make(env_id, render_mode=None)) as env:
         check_spaces(plan, env)
         try:
             env.reset(seed=plan.args.seed)
@@ -133,7 +133,7 @@ def carry_out(plan: Plan) -> int:
                 run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
                 signals = on_stop_signal(run.stop), on_hold_signals(run.hold, run.let_go)
-                with signals[0], signals[1], _publishing(plan, run), run:
+                with signals[0], signals[1], publishing(plan.flags, run_dir, superseded=run.stop), run:
                     plan.algorithm.train(run, plan.args)
         except MosaicError as error:
             return command.reported(error)
@@ -143,15 +143,17 @@ def carry_out(plan: Plan) -> int:
     return 0
 
 
-def _publishing(plan: Plan, run: Run) -> AbstractContextManager[object]:
+def publishing(
+    flags: CommonFlags, run_dir: RunDir, *, superseded: Callable[[], None]
+) -> AbstractContextManager[object]:
     """Left after the run has written its last event."""
-    if not plan.flags.grpc:
+    if not flags.grpc:
         return nullcontext()
     # Only here: the library starts slowly, and most stand-alone runs never need it.
     from cleanrl_worker.sdk.publisher import Publisher
 
-    target = plan.flags.grpc_target or f"unix:{Home.resolve().socket}"
-    return closing(Publisher(run.run_dir, target, superseded=run.stop))
+    target = flags.grpc_target or f"unix:{Home.resolve().socket}"
+    return closing(Publisher(run_dir, target, superseded=superseded))
 
 
 def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:

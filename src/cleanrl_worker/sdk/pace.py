@@ -1,7 +1,6 @@
-"""How often the live view may take a picture: what the last ones cost, held against the budget."""
+"""How often a view may take a picture: what the last ones cost, held against the budget."""
 
 import time
-from collections.abc import Callable
 
 from mosaic.fastlane.lease import Wishes
 
@@ -9,16 +8,12 @@ SMOOTHING = 0.2
 FIRST_PAUSE_FACTOR, FIRST_PAUSE_S = 20, 1.0
 """After a slot's first picture, which opens windows and contexts and is no measure of the others: so many times its
 cost, but at most so long."""
-BESIDE_SHARE = 0.15
-"""Of the time for drawing beside the learner, where there is another core. Not more, because each of the dozen calls
-that draw a picture takes the interpreter away from the learner for a moment."""
 
 
 class Pace:
-    """The learner's time is what the budget is about; drawing a copy beside it is held back by a share of its own."""
+    """Fitting and publishing hold the interpreter, so what the view's thread does counts as the learner's time too."""
 
-    def __init__(self, *, cores: int, quick: bool) -> None:
-        self._beside = quick and cores > 1
+    def __init__(self) -> None:
         self._learner, self._view = _Cost(), _Cost()
         self._last_end = 0.0
         self._not_before = 0.0
@@ -29,19 +24,14 @@ class Pace:
             self._not_before = time.monotonic() + min(seconds * FIRST_PAUSE_FACTOR, FIRST_PAUSE_S)
 
     def view_paid(self, slot: int, seconds: float) -> None:
-        """The view's thread took so long to draw and publish it."""
+        """The view's thread took so long to fit and publish it."""
         self._view.is_first(slot, seconds)
         self._last_end = time.monotonic()
 
     def wait_s(self, now: float, wishes: Wishes, tiles: int) -> float:
-        """Until the next picture is due."""
-        learner_s, view_s = self._learner.mean_s, self._view.mean_s
-        if self._beside:
-            pause_s = max(learner_s / wishes.budget, view_s * (1 / BESIDE_SHARE - 1))
-        else:
-            # Fitting and publishing hold the interpreter, so they count as the learner's time too.
-            pause_s = (learner_s + view_s) * (1 / wishes.budget - 1)
-        due = self._last_end + max(pause_s, 1 / (wishes.fps * tiles) - view_s)
+        """Until the next picture is due: its cost must be no more than the budget's share of the time since."""
+        cost_s = self._learner.mean_s + self._view.mean_s
+        due = self._last_end + max(cost_s * (1 / wishes.budget - 1), 1 / (wishes.fps * tiles) - cost_s)
         return max(due, self._not_before) - now
 
 
@@ -58,19 +48,3 @@ class _Cost:
             return True
         self.mean_s = self.mean_s + SMOOTHING * (seconds - self.mean_s) if self.mean_s else seconds
         return False
-
-
-class Rate:
-    """Steps a second over the last moments."""
-
-    def __init__(self, global_step: Callable[[], int]) -> None:
-        self._global_step = global_step
-        self._at, self._step, self._value = time.monotonic(), global_step(), 0.0
-
-    def now(self) -> float:
-        elapsed_s = time.monotonic() - self._at
-        if elapsed_s >= 1.0:
-            step = self._global_step()
-            self._value = (step - self._step) / elapsed_s
-            self._at, self._step = time.monotonic(), step
-        return self._value

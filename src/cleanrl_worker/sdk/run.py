@@ -6,6 +6,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -97,7 +98,10 @@ class Run:
         self.attempt = spool.attempts + 1
         self._ledger = Ledger(self.run_dir, self._new_manifest())
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
-        self._recorder = Recorder(spool, self._mirrors(), beat=self._beat)
+        with ExitStack() as undo:
+            undo.callback(spool.close)
+            self._recorder = Recorder(spool, self._mirrors(), beat=self._beat)
+            undo.pop_all()
 
     # What an algorithm uses.
 

@@ -1,6 +1,7 @@
 """The environments of a run: steps counted, episodes reported, state saved and restored with the run."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Envs:
         except Exception as error:  # A border: whatever somebody else's environment raises.
             raise EnvironmentFailed(f"the environment raised at step {self.global_step}: {error!r}") from error
         self.global_step += self.num_envs
-        if self.live is not None and self.live.due:
+        if self.live is not None and monotonic() >= self.live.due_at:
             self.live.show()
         if infos:
             self._report_episodes(infos)

@@ -1,6 +1,7 @@
 """`mosaic completion bash|zsh|fish`: a script that asks this command what could come next."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from mosaic.cli import VERBS
 from mosaic.cli.reach import BadArguments, look
@@ -90,8 +91,9 @@ def _flags(algo: str) -> Sequence[str]:
     from mosaic.config import flag_name
 
     with look() as client:
-        schema: dict[str, object] = client.algorithms()[algo].schema["properties"]  # type: ignore[assignment]
-    return [flag_name(name) for name in [*schema, *(field.name for field in fields(RunFlags))]]
+        known = client.algorithms()
+    settings: Any = known[algo].schema["properties"] if algo in known else {}
+    return [flag_name(name) for name in [*settings, *(field.name for field in fields(RunFlags))]]
 
 
 def _algorithms() -> Sequence[str]:

@@ -12,9 +12,9 @@ import gymnasium
 import numpy as np
 
 from mosaic.envs.batch import Batch
-from mosaic.envs.camera import Camera, PlainCamera
 from mosaic.envs.family import Family
 from mosaic.envs.replay import FORMAT, LONGEST, Beginning, slots_of
+from mosaic.envs.twin import Freezer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class BareVec:
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
-        self._family = family
+        self._env_id, self._twin = env_id, family.twin
         self._replays_exactly = family.replays_exactly(env_id)
         self._time_limit = time_limit or _NEVER
         self._begins = [Beginning(env, family) for env in self.envs]
@@ -145,9 +145,12 @@ class BareVec:
         env = self.envs[slot]
         return None if env.render_mode is None else np.asarray(env.render(), dtype=np.uint8)
 
-    def camera(self) -> Camera:
-        """The quickest way to pictures of these environments."""
-        return self._family.camera(self.envs) or PlainCamera(self)
+    def freezer(self) -> Freezer | None:
+        """The slots' states, where pictures can be drawn of them elsewhere."""
+        twin = self._twin
+        if twin is None or not all(twin.fits(env.unwrapped) for env in self.envs):
+            return None
+        return Freezer(self._env_id, self.envs, twin)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method, or read an attribute, of every slot's environment."""

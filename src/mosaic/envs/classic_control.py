@@ -1,11 +1,15 @@
 """Gymnasium's classic control: CartPole, Acrobot, MountainCar, Pendulum."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, Step
+from mosaic.envs.twin import Twin
 
 if TYPE_CHECKING:
+    import numpy as np
     from gymnasium import Env
+    from numpy.typing import NDArray
 
 
 def _quick_step(env: "Env[Any, Any]") -> Step | None:
@@ -59,6 +63,24 @@ def quick_cartpole(cart: Any) -> Step:
     return step
 
 
+def _is_own(env: "Env[Any, Any]") -> bool:
+    return type(env).__module__.startswith("gymnasium.envs.classic_control.")
+
+
+def _freeze(env: Any) -> "NDArray[np.float64]":
+    import numpy as np
+
+    # Pendulum's arrow shows the last torque.
+    torque = getattr(env, "last_u", None)
+    return np.array([*env.state, math.nan if torque is None else torque], np.float64)
+
+
+def _thaw(env: Any, state: "NDArray[np.float64]") -> None:
+    env.state = state[:-1]
+    if hasattr(env, "last_u"):
+        env.last_u = None if math.isnan(state[-1]) else float(state[-1])
+
+
 FAMILY = Family(
     name="classic_control",
     title="Classic control",
@@ -67,4 +89,5 @@ FAMILY = Family(
     entry_points=("gymnasium.envs.classic_control",),
     graphics=({"SDL_VIDEODRIVER": "dummy"},),
     quick_step=_quick_step,
+    twin=Twin(fits=_is_own, freeze=_freeze, thaw=_thaw),
 )

@@ -3,7 +3,7 @@
 import importlib
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gymnasium import Env, Space
     from gymnasium.envs.registration import EnvSpec
 
-    from mosaic.envs.camera import Camera
     from mosaic.envs.observations import Encoder
+    from mosaic.envs.twin import Twin
 
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
@@ -28,11 +28,6 @@ def flat_encoder(space: "Space[Any]") -> "Encoder":
 
 def no_quick_step(_env: "Env[Any, Any]") -> Step | None:
     """Families without a faster, bit-for-bit equal step use the environment's own."""
-    return None
-
-
-def no_camera(_envs: "Sequence[Env[Any, Any]]") -> "Camera | None":
-    """Families whose state cannot be copied quickly are photographed by their own `render()`."""
     return None
 
 
@@ -80,7 +75,8 @@ class Family:
     """Settings of the simulator, made once it is imported."""
     encoder: "Callable[[Space[Any]], Encoder]" = flat_encoder
     quick_step: "Callable[[Env[Any, Any]], Step | None]" = no_quick_step
-    camera: "Callable[[Sequence[Env[Any, Any]]], Camera | None]" = no_camera
+    twin: "Twin | None" = None
+    """How to draw an environment in another process; None where its own `render()` must do."""
     random_state: "Callable[[Env[Any, Any]], dict[str, Any]]" = generator_state
     set_random_state: "Callable[[Env[Any, Any], Mapping[str, Any]], None]" = set_generator_state
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mosaic.envs.batch import Batch
-    from mosaic.envs.camera import Camera
+    from mosaic.envs.twin import Freezer
 
 Backend = Literal["auto", "bare", "sync", "async", "native", "envpool"]
 Observations = Literal["vector", "raw"]
@@ -43,7 +43,7 @@ class VecEnv(Protocol):
     ) -> "tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]": ...
     def episode_so_far(self, slot: int) -> tuple[float, int]: ...
     def render_slot(self, slot: int) -> "NDArray[np.uint8] | None": ...
-    def camera(self) -> "Camera": ...
+    def freezer(self) -> "Freezer | None": ...
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]: ...
     def snapshot(self) -> dict[str, Any]: ...
     def restore(self, snapshot: Mapping[str, Any]) -> bool: ...
@@ -175,7 +175,7 @@ def _make_wrapped(plan: _Plan, num_envs: int, backend: str) -> VecEnv:
     example = plan.env(plan.spec)
     batch = plan.batch(example)
     example.close()
-    return WrappedVec(envs, batch, backend, plan.family, replays_exactly=plan.family.replays_exactly(plan.spec.id))
+    return WrappedVec(envs, batch, backend, replays_exactly=plan.family.replays_exactly(plan.spec.id))
 
 
 def _make_whole(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mosaic.envs.batch import Batch
-from mosaic.envs.camera import Camera, PlainCamera
 from mosaic.envs.replay import FORMAT
 from mosaic.envs.tally import Tally
 from mosaic.errors import CheckpointError, ConfigError, Problem
@@ -98,8 +97,8 @@ class WholeVec:
         frame = self._whole.frame(slot)
         return None if frame is None else np.asarray(frame, dtype=np.uint8)
 
-    def camera(self) -> Camera:
-        return PlainCamera(self)
+    def freezer(self) -> None:
+        """The slots are out of reach: they render themselves."""
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method, or read an attribute, of the whole; there are no single environments to ask."""

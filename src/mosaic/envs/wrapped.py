@@ -9,8 +9,6 @@ from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from mosaic.envs.batch import Batch
-from mosaic.envs.camera import Camera, PlainCamera
-from mosaic.envs.family import Family
 from mosaic.envs.replay import FORMAT, slots_of
 from mosaic.envs.tally import Tally
 
@@ -19,13 +17,7 @@ class WrappedVec:
     """Adapts a SAME_STEP vector environment whose slots are `Recorder`s; equal to the bare backend bit for bit."""
 
     def __init__(
-        self,
-        envs: SyncVectorEnv | AsyncVectorEnv,
-        batch: Batch,
-        backend: str,
-        family: Family,
-        *,
-        replays_exactly: bool,
+        self, envs: SyncVectorEnv | AsyncVectorEnv, batch: Batch, backend: str, *, replays_exactly: bool
     ) -> None:
         self.backend = backend
         self.vector = envs
@@ -33,7 +25,6 @@ class WrappedVec:
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
-        self._family = family
         self._replays_exactly = replays_exactly
         self._tally = Tally(self.num_envs)
 
@@ -72,10 +63,8 @@ class WrappedVec:
         frame = self.vector.call("render_if", slot)[slot]
         return None if frame is None else np.asarray(frame, dtype=np.uint8)
 
-    def camera(self) -> Camera:
-        """The quickest way to pictures of these environments; those of other processes are asked to render."""
-        reachable = self.vector.envs if isinstance(self.vector, SyncVectorEnv) else []
-        return self._family.camera(reachable) or PlainCamera(self)
+    def freezer(self) -> None:
+        """The slots are out of reach: they render themselves."""
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method, or read an attribute, of every slot's environment."""

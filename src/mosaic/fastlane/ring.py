@@ -69,18 +69,38 @@ def folders() -> tuple[Path, ...]:
 
 
 class RingWriter:
-    """Creates the ring and publishes frames; `close` removes it."""
+    """Publishes frames; one process owns the ring, and `close` there removes it."""
 
-    def __init__(self, *, max_pixels: int = MAX_PIXELS, slots: int = SLOTS) -> None:
-        self._geometry = Geometry.of(slots, max_pixels)
-        self.max_pixels = max_pixels
-        self.path, self._descriptor = _create(self._geometry.file_bytes)
-        self._map = mmap.mmap(self._descriptor, self._geometry.file_bytes)
+    def __init__(self, path: Path, descriptor: int, geometry: Geometry, *, owned: bool) -> None:
+        self.path = path
+        self.max_pixels = geometry.max_pixels
+        self._descriptor = descriptor
+        self._geometry = geometry
+        self._owned = owned
+        self._map = mmap.mmap(descriptor, geometry.file_bytes)
         self._bytes = np.frombuffer(self._map, dtype=np.uint8)
         self._words = self._bytes.view("<u8")
-        self._published = 0
-        header = (VERSION, slots, self._geometry.slot_bytes, BGRX, max_pixels, os.getpid(), 0, 0)
-        HEADER.pack_into(self._map, 0, MAGIC, *header)
+        self._published = int(self._words[PUBLISHED_AT // 8])
+
+    @classmethod
+    def create(cls, *, max_pixels: int = MAX_PIXELS, slots: int = SLOTS) -> "RingWriter":
+        """A new ring, owned by this process; OSError where there is no room for it."""
+        geometry = Geometry.of(slots, max_pixels)
+        ring = cls(*_create(geometry.file_bytes), geometry, owned=True)
+        header = (VERSION, slots, geometry.slot_bytes, BGRX, max_pixels, os.getpid(), 0, 0)
+        HEADER.pack_into(ring._map, 0, MAGIC, *header)
+        return ring
+
+    @classmethod
+    def attach(cls, path: Path) -> "RingWriter":
+        """The ring of another process, to publish in its stead; there must be one writer at a time."""
+        descriptor, geometry = _open(path, os.O_RDWR)
+        return cls(path, descriptor, geometry, owned=False)
+
+    @property
+    def closed(self) -> bool:
+        """Its owner has closed it."""
+        return bool(self._words[CLOSED_AT // 8])
 
     def publish(self, head: FrameHead, pixels: Pixels) -> None:
         """Copy a picture of (height, width, 4) into the next slot."""
@@ -117,8 +137,9 @@ class RingWriter:
 
     def close(self) -> None:
         """Tell the readers and remove the file; their maps stay valid until they let go."""
-        self._words[CLOSED_AT // 8] = 1
-        self.path.unlink(missing_ok=True)
+        if self._owned:
+            self._words[CLOSED_AT // 8] = 1
+            self.path.unlink(missing_ok=True)
         del self._bytes, self._words
         # A view whose render() never came back may still hold a part of it; the process's end frees that.
         with contextlib.suppress(BufferError):
@@ -130,16 +151,9 @@ class RingReader:
     """Maps a ring read-only; any number of readers, none of which the writer knows or waits for."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise RingRefused(f"{path} cannot be opened: {error.strerror}; the run may have ended") from error
-        try:
-            size = os.fstat(descriptor).st_size
-            self._geometry = checked_header(path, os.pread(descriptor, HEADER.size, 0), size)
-            self._map = mmap.mmap(descriptor, size, prot=mmap.PROT_READ)
-        finally:
-            os.close(descriptor)
+        descriptor, self._geometry = _open(path, os.O_RDONLY)
+        self._map = mmap.mmap(descriptor, self._geometry.file_bytes, prot=mmap.PROT_READ)
+        os.close(descriptor)
         self._bytes = np.frombuffer(self._map, dtype=np.uint8)
         self._words = self._bytes.view("<u8")
 
@@ -215,6 +229,19 @@ def writer_lives(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _open(path: Path, how: int) -> tuple[int, Geometry]:
+    try:
+        descriptor = os.open(path, how | os.O_CLOEXEC)
+    except OSError as error:
+        raise RingRefused(f"{path} cannot be opened: {error.strerror}; the run may have ended") from error
+    try:
+        header = os.pread(descriptor, HEADER.size, 0)
+        return descriptor, checked_header(path, header, os.fstat(descriptor).st_size)
+    except RingRefused:
+        os.close(descriptor)
+        raise
 
 
 def _create(size: int) -> tuple[Path, int]:

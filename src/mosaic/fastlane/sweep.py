@@ -14,7 +14,7 @@ UNFINISHED_S = 60.0
 def sweep(where: Sequence[Path] | None = None) -> list[Path]:
     """Remove our user's rings, leases and wake sockets whose writer is gone; what was removed."""
     removed: list[Path] = []
-    for folder in where or folders():
+    for folder in folders() if where is None else where:
         for path in folder.glob(f"mosaic-{os.getuid()}-*.ring"):
             if not _young(path) and not writer_lives(path):
                 path.unlink(missing_ok=True)

@@ -32,7 +32,8 @@ class Viewer:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
         self._thread.start()
-        self._seen = 0
+        # What was published before this viewer came may be old, and not what it asked for.
+        self._seen = self._reader.published
 
     def ask(self, wishes: Wishes) -> None:
         """Change mode, slot, rate, size or budget."""

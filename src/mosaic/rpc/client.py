@@ -7,22 +7,34 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 import grpc
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import MosaicError, Problem
+from mosaic.errors import MosaicError, Problem, RunNotFound
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.codec import to_record
+from mosaic.rpc.codec import LiveFrame, to_live_frame, to_record
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.events import Event, decode
-from mosaic.spec.run_config import TrainRunConfig
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Metadata,
+    TrainExtras,
+    TrainRunConfig,
+    Worker,
+    WorkerConfig,
+)
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
+
+if TYPE_CHECKING:
+    from mosaic.fastlane.lease import Mode
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -137,6 +149,47 @@ class Client:
         )
         return [to_record(run) for run in self._stub.SubmitRun(request, timeout=CALL_TIMEOUT_S).runs]
 
+    def train(
+        self,
+        algo: str,
+        *,
+        env_id: str,
+        total_timesteps: int,
+        seeds: Sequence[int] = (1,),
+        label: str = "",
+        settings: Mapping[str, config.JsonValue] | None = None,
+    ) -> list[RunRecord]:
+        """Queue a training run for each seed; `settings` are those of the algorithm that differ from its defaults."""
+        worker = WorkerConfig(
+            algo=algo,
+            env_id=env_id,
+            total_timesteps=total_timesteps,
+            seed=seeds[0],
+            extras=TrainExtras(algo_params=dict(settings or {})),
+        )
+        document = TrainRunConfig(
+            run_name=label,
+            environment=Environment(env_id=env_id),
+            artifacts=Artifacts(),
+            metadata=Metadata(worker=Worker(config=worker)),
+        )
+        return self.submit(document, seeds=seeds)
+
+    def wait(self, *run_ids: str) -> list[RunRecord]:
+        """Block until these runs have ended; they come back as they ended, in the order given."""
+        runs = {run_id: self.get(run_id) for run_id in run_ids}
+        since = min((run.revision for run in runs.values()), default=0)
+        changes = self.watch_runs(after_revision=since)
+        while not all(run.state in TERMINAL for run in runs.values()):
+            run = next(changes, None)
+            if run is None:
+                raise DaemonUnavailable("the daemon has ended; the runs go on. Make a new Client and wait again")
+            if run.run_id in runs:
+                if run.deleted:
+                    raise RunNotFound(run.run_id, hint="it was deleted")
+                runs[run.run_id] = run
+        return list(runs.values())
+
     @_translated
     def validate(self, document: TrainRunConfig | Mapping[str, Any]) -> Validation:
         """A dry run through the real worker."""
@@ -225,6 +278,34 @@ class Client:
     @_translated
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
+
+    def frames(
+        self,
+        run_id: str,
+        *,
+        mode: "Mode | None" = None,
+        slot: int | None = None,
+        fps: float = 15.0,
+        quality: int = 80,
+        tile_width: int = 320,
+        image_format: Literal["jpeg", "webp"] = "jpeg",
+    ) -> Iterator[LiveFrame]:
+        """Live frames until the run ends; those that come too fast for this reader are left out."""
+        request = pb.StreamFramesRequest(
+            run_id=run_id,
+            mode=mode or "",
+            slot=slot,
+            fps=fps,
+            quality=quality,
+            tile_width=tile_width,
+            format=image_format,
+        )
+        stream = self._stub.StreamFrames(request)
+        try:
+            for message in _stream(stream):
+                yield to_live_frame(message)
+        finally:
+            stream.cancel()
 
     def read_artifact(self, run_id: str, path: str) -> Iterator[bytes]:
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)

@@ -1,12 +1,32 @@
 """Between the records of `mosaic.spec` and the messages of trainer.proto."""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
+if TYPE_CHECKING:
+    from mosaic.fastlane.layout import FrameHead
+
 UNKNOWN_ETA = -1.0
+
+
+@dataclass(frozen=True)
+class LiveFrame:
+    """A frame that came over the wire."""
+
+    number: int
+    image: bytes
+    """JPEG or WebP; empty if there is none."""
+    age_s: float
+    """Between its publication by the worker and its sending by the daemon."""
+    head: "FrameHead"
+    note: str
+    """Why there is no picture."""
+
+
 _PLAIN = tuple(
     "run_id reason kind label notes algo env_id seed group priority global_step total_timesteps steps_per_s last_return"  # noqa: SIM905
     " best_return exit_code stderr_tail config_digest submitted_at started_at ended_at attempt pid last_seq revision"
@@ -29,6 +49,20 @@ def to_record(message: pb.Run) -> RunRecord:
     for name in ("stderr_tail", "sparkline"):
         values[name] = tuple(values[name])
     return RunRecord(**values, state=RunState(message.state))
+
+
+def from_head(head: "FrameHead") -> pb.LiveFrame:
+    values: dict[str, Any] = {**vars(head), "tiles": [pb.LiveTile(**vars(tile)) for tile in head.tiles]}
+    return pb.LiveFrame(**values)
+
+
+def to_live_frame(message: pb.LiveFrame) -> LiveFrame:
+    # Here, because it brings numpy, which a client that lists runs need not wait for.
+    from mosaic.fastlane.layout import FrameHead, Tile
+
+    tiles = tuple(Tile(tile.env, tile.episode_length, tile.episode_return) for tile in message.tiles)
+    values = {field.name: getattr(message, field.name) for field in fields(FrameHead) if field.name != "tiles"}
+    return LiveFrame(message.number, message.image, message.age_s, FrameHead(**values, tiles=tiles), message.note)
 
 
 assert set(_PLAIN) < {field.name for field in fields(RunRecord)}, "trainer.proto and RunRecord have drifted apart"

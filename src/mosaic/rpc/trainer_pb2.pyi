@@ -250,6 +250,62 @@ class LogChunk(_message.Message):
     next_offset: int
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
 
+class StreamFramesRequest(_message.Message):
+    __slots__ = ("run_id", "mode", "slot", "fps", "quality", "tile_width", "format")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    FPS_FIELD_NUMBER: _ClassVar[int]
+    QUALITY_FIELD_NUMBER: _ClassVar[int]
+    TILE_WIDTH_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    mode: str
+    slot: int
+    fps: float
+    quality: int
+    tile_width: int
+    format: str
+    def __init__(self, run_id: _Optional[str] = ..., mode: _Optional[str] = ..., slot: _Optional[int] = ..., fps: _Optional[float] = ..., quality: _Optional[int] = ..., tile_width: _Optional[int] = ..., format: _Optional[str] = ...) -> None: ...
+
+class LiveFrame(_message.Message):
+    __slots__ = ("number", "image", "age_s", "global_step", "steps_per_s", "columns", "rows", "tiles", "grid", "evaluation", "line", "note")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
+    AGE_S_FIELD_NUMBER: _ClassVar[int]
+    GLOBAL_STEP_FIELD_NUMBER: _ClassVar[int]
+    STEPS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    TILES_FIELD_NUMBER: _ClassVar[int]
+    GRID_FIELD_NUMBER: _ClassVar[int]
+    EVALUATION_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    image: bytes
+    age_s: float
+    global_step: int
+    steps_per_s: float
+    columns: int
+    rows: int
+    tiles: _containers.RepeatedCompositeFieldContainer[LiveTile]
+    grid: bool
+    evaluation: bool
+    line: str
+    note: str
+    def __init__(self, number: _Optional[int] = ..., image: _Optional[bytes] = ..., age_s: _Optional[float] = ..., global_step: _Optional[int] = ..., steps_per_s: _Optional[float] = ..., columns: _Optional[int] = ..., rows: _Optional[int] = ..., tiles: _Optional[_Iterable[_Union[LiveTile, _Mapping]]] = ..., grid: _Optional[bool] = ..., evaluation: _Optional[bool] = ..., line: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
+
+class LiveTile(_message.Message):
+    __slots__ = ("env", "episode_length", "episode_return")
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_RETURN_FIELD_NUMBER: _ClassVar[int]
+    env: int
+    episode_length: int
+    episode_return: float
+    def __init__(self, env: _Optional[int] = ..., episode_length: _Optional[int] = ..., episode_return: _Optional[float] = ...) -> None: ...
+
 class ListArtifactsReply(_message.Message):
     __slots__ = ("artifacts",)
     ARTIFACTS_FIELD_NUMBER: _ClassVar[int]

@@ -114,6 +114,11 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.FromString,
                 _registered_method=True)
+        self.StreamFrames = channel.unary_stream(
+                '/mosaic.v1.Trainer/StreamFrames',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString,
+                _registered_method=True)
         self.ReadArtifact = channel.unary_stream(
                 '/mosaic.v1.Trainer/ReadArtifact',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ReadArtifactRequest.SerializeToString,
@@ -266,6 +271,13 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StreamFrames(self, request, context):
+        """Live frames of a run's environments; a slow reader misses frames rather than see old ones.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReadArtifact(self, request, context):
         """A file of a run's directory, in pieces.
         """
@@ -397,6 +409,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.ListArtifacts,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.SerializeToString,
+            ),
+            'StreamFrames': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamFrames,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.SerializeToString,
             ),
             'ReadArtifact': grpc.unary_stream_rpc_method_handler(
                     servicer.ReadArtifact,
@@ -866,6 +883,33 @@ class Trainer:
             '/mosaic.v1.Trainer/ListArtifacts',
             mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamFrames(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mosaic.v1.Trainer/StreamFrames',
+            mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString,
             options,
             channel_credentials,
             insecure,

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.run_dir import Home
-from mosaic.trainer import reindex
+from mosaic.trainer import frames, reindex
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.engines.local import LocalEngine, detect_gpus
@@ -25,6 +26,8 @@ from mosaic.trainer.service import TrainerService
 from mosaic.trainer.store import open_store
 from mosaic.trainer.supervisor import Supervisor
 from mosaic.trainer.tending import Patience
+
+LOCK_WAIT_S = 0.5
 
 log = get_logger()
 
@@ -76,6 +79,7 @@ def serve(settings: Settings) -> None:
             engine.warm_up()
         supervisor.warm = settings.warm
         supervisor.start()
+        frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
         _wait_for_the_end(health)
@@ -117,21 +121,32 @@ def _only_one(home: Home) -> Generator[int]:
     """The lock of this home; it is the kernel's, so one that a killed daemon left behind does not hold."""
     descriptor = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(descriptor):
             where = os.pread(descriptor, 4096, 0).decode(errors="replace")
             try:
                 running: dict[str, Any] = json.loads(where)
                 place = f"pid {running['pid']}, listening on {' '.join(running['addresses'])}"
             except (ValueError, KeyError):
                 place = "starting right now"
-            raise AlreadyRunning(f"a daemon already runs for {home.root} ({place}); use that one") from None
+            raise AlreadyRunning(f"a daemon already runs for {home.root} ({place}); use that one")
         os.ftruncate(descriptor, 0)
         yield descriptor
         os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Not at the first try only: a client that looks for a daemon holds the lock for a moment, too."""
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
 
 
 def _announce(lock: int, addresses: list[str]) -> None:

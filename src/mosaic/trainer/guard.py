@@ -15,6 +15,7 @@ from mosaic.trainer.service import STATUS
 
 MAX_STREAMS = 192
 """Open streams; each occupies a thread of the server, and some must be left for everything else."""
+MAX_DETAILS = 6000
 
 log = get_logger()
 
@@ -89,9 +90,9 @@ def _abort(error: Exception, context: Any) -> None:
         raise error  # It was told already: this is how gRPC's own abort leaves a behaviour.
     for kind, status in STATUS.items():
         if isinstance(error, kind):
-            context.abort(status, str(error))
+            context.abort(status, _sendable(str(error)))
     if isinstance(error, MosaicError):
-        context.abort(grpc.StatusCode.INTERNAL, str(error))
+        context.abort(grpc.StatusCode.INTERNAL, _sendable(str(error)))
     if isinstance(error, (OSError, sqlite3.OperationalError)):
         log.error("rpc.os_error", error=str(error))
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the daemon's disk or system refused: {error}")
@@ -99,6 +100,12 @@ def _abort(error: Exception, context: Any) -> None:
     context.abort(
         grpc.StatusCode.INTERNAL, f"a bug in the daemon ({type(error).__name__}); 'mosaic daemon logs' shows it"
     )
+
+
+def _sendable(message: str) -> str:
+    """A status travels in the headers, percent-encoded, and a client drops headers of more than 8 KiB."""
+    limit = MAX_DETAILS if message.isascii() else MAX_DETAILS // 9
+    return message if len(message) <= limit else f"{message[:limit]}… (cut: {len(message):,} characters in all)"
 
 
 def _refusing(message: str) -> Callable[[Any, Any], Any]:

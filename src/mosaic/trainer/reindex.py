@@ -76,8 +76,7 @@ def _read(home: Home, run_dir: RunDir, engine: Engine) -> RunRecord:
     ingest.catch_up()
     ingest.save()
     placed = run_record.read(run_dir) if run_dir.record.exists() else _guess(run_dir, ingest, engine)
-    record = RunRecord(**vars(placed), **vars(ingest.progress), run_dir=str(run_dir.root))
-    return replace(record, total_timesteps=record.total_timesteps or ingest.total_timesteps)
+    return RunRecord(**vars(placed), **vars(ingest.progress), run_dir=str(run_dir.root))
 
 
 def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:

@@ -1,6 +1,9 @@
-"""Keys that came with a submit: in memory until the worker has them, and taken out of what it printed."""
+"""Keys that came with a submit: in memory while the run lives, and taken out of whatever its worker prints."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mosaic.spec.files import write_atomically
 
 HIDDEN = "[hidden]"
 
@@ -21,6 +24,14 @@ class Secrets:
     def redacted(self, run_id: str, lines: Sequence[str]) -> tuple[str, ...]:
         return tuple(hide(line, self.of(run_id)) for line in lines)
 
+    def scrub(self, run_id: str, path: Path) -> None:
+        """Mask the keys in a log of a worker that has ended."""
+        if self.of(run_id) and path.exists():
+            data = path.read_bytes()
+            clean = masked(data, self.of(run_id))
+            if clean != data:
+                write_atomically(path, clean)
+
     def forget(self, run_id: str) -> None:
         self._by_run.pop(run_id, None)
 
@@ -29,3 +40,10 @@ def hide(text: str, variables: Mapping[str, str]) -> str:
     for value in variables.values():
         text = text.replace(value, HIDDEN)
     return text
+
+
+def masked(data: bytes, variables: Mapping[str, str]) -> bytes:
+    """As long as before, so that offsets into a log stay what they are."""
+    for value in variables.values():
+        data = data.replace(value.encode(), b"*" * len(value.encode()))
+    return data

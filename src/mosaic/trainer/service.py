@@ -18,6 +18,7 @@ from mosaic.errors import (
     UnknownName,
     UnsafePath,
 )
+from mosaic.fastlane.layout import RingRefused
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
@@ -26,7 +27,7 @@ from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
-from mosaic.trainer import streams, submit, validate
+from mosaic.trainer import frames, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.health import Health
 from mosaic.trainer.supervisor import Supervisor
@@ -46,6 +47,8 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     UnknownName: grpc.StatusCode.INVALID_ARGUMENT,
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
+    frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
+    RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
 }
 
 
@@ -86,7 +89,7 @@ class TrainerService(TrainerServicer):
             return pb.SubmitRunReply(runs=map(to_message, [*known, *added]), known=bool(known))
 
     def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
-        return validate.validate(_document(request.config_json), self._catalog)
+        return validate.validate(_document(request.config_json), self._supervisor.slots, self._catalog)
 
     def CancelRun(self, request: pb.RunId, context: Any) -> pb.Run:
         return to_message(self._supervisor.cancel(request.run_id))
@@ -172,6 +175,10 @@ class TrainerService(TrainerServicer):
                     message.global_step = artifact.global_step
                 there.append(message)
         return pb.ListArtifactsReply(artifacts=there)
+
+    def StreamFrames(self, request: pb.StreamFramesRequest, context: Any) -> Iterator[pb.LiveFrame]:
+        record = self._supervisor.get(request.run_id)
+        return frames.stream(self._dir(record), frames.checked(request), self._supervisor.bell, context)
 
     def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
         path = self._dir(self._supervisor.get(request.run_id)).inside(request.path)

@@ -1,7 +1,7 @@
 """What watchers receive: each reads from disk at its own pace and waits for the bell, so none holds up another."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from mosaic.spec.run_dir import RunDir
 from mosaic.spec.spool_reader import LineReader
 from mosaic.spec.states import TERMINAL
 from mosaic.trainer.bell import Bell
+from mosaic.trainer.secrets import masked
 from mosaic.trainer.store import Store
 from mosaic.trainer.supervisor import Supervisor
 
@@ -83,7 +84,7 @@ def log(
     while context.is_active() and not bell.closed:
         heard = bell.rings
         ended = supervisor.get(run_dir.run_id).state in TERMINAL
-        data = _read(path, offset)
+        data = _read(path, offset, supervisor.secrets.of(run_dir.run_id))
         offset += len(data)
         if data:
             yield pb.LogChunk(data=data, next_offset=offset)
@@ -93,12 +94,16 @@ def log(
             bell.wait(heard, WAIT_S)
 
 
-def _read(path: Path, offset: int) -> bytes:
+def _read(path: Path, offset: int, secrets: Mapping[str, str]) -> bytes:
+    """The next chunk, keys masked; read with a margin, so that one across two chunks is seen whole."""
+    margin = max((len(value.encode()) for value in secrets.values()), default=0)
+    start = max(0, offset - margin)
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return b""
     try:
-        return os.pread(descriptor, CHUNK_BYTES, offset)
+        data = os.pread(descriptor, CHUNK_BYTES + 2 * margin, start)
     finally:
         os.close(descriptor)
+    return masked(data, secrets)[offset - start :][:CHUNK_BYTES]

@@ -140,6 +140,8 @@ class Tending:
             state, reason = verdicts.verdict(record, ending, code, tail, killed=watched.killed)
             shown = tail if state in verdicts.BAD else ()
             watched.ingest.save()
+            for path in (run_dir.stdout, run_dir.stderr):
+                self._secrets.scrub(record.run_id, path)
             self._records.end(record, state, reason, exit_code=code, stderr_tail=shown)
             self._watches.forget(record.run_id)
             self._secrets.forget(record.run_id)

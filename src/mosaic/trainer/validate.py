@@ -6,33 +6,32 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.rpc import trainer_pb2 as pb
-from mosaic.spec import run_config
 from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.trainer import submit
 from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.schedule import Slots
 from mosaic.trainer.secrets import hide
 from mosaic.trainer.workers import WORKERS
 
 TIMEOUT_S = 60.0
 
 
-def validate(document: JsonObject, catalog: Catalog) -> pb.ValidateRunReply:
+def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.ValidateRunReply:
     """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
     try:
-        clean, secrets = run_config.take_secrets(document)
-        parsed = run_config.parse(clean)
-        kind = parsed.metadata.worker.config.extras.mode
-        if kind == "train":
-            catalog.settings_of(parsed.metadata.worker.config.algo)
-        module = WORKERS[kind].module
+        options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0}
+        (accepted,) = submit.check(document, slots=slots, settings_of=catalog.settings_of, **options)
     except ConfigError as error:
         problems = [pb.ConfigProblem(path=problem.path, message=problem.message) for problem in error.problems]
         return pb.ValidateRunReply(output=str(error), problems=problems)
-    except (MosaicError, KeyError) as error:
+    except MosaicError as error:
         return pb.ValidateRunReply(output=str(error), problems=[pb.ConfigProblem(path="", message=str(error))])
+    clean, secrets, module = accepted.document, accepted.secrets, WORKERS[accepted.record.kind].module
     with tempfile.TemporaryDirectory(prefix="mosaic-dry-run-") as name:
         file = Path(name) / "config.json"
         file.write_text(json.dumps(clean))

@@ -25,6 +25,7 @@ GOOD_STEPS = 300
 class Faulty(gym.Env[Any, Any]):
     """Ten steps an episode; after `GOOD_STEPS` in all it rewards with NaN, or raises."""
 
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
     observation_space = gym.spaces.Box(-1, 1, (2,), np.float32)
 
     def __init__(self, actions: str, fault: str, render_mode: str | None = None) -> None:

@@ -1,0 +1,122 @@
+"""The painter: a process of low priority that draws the twins of a run's environments while somebody looks.
+
+    python -m cleanrl_worker.painter '{"env_id": …}'
+
+`cleanrl_worker.sdk.twin_view` starts it and hands over a table of states; it ends when its stdin is closed, that is,
+when the worker ends however it may end, or when nobody has looked for a while. Nothing here is in the learner's time.
+"""
+
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mosaic import envs
+from mosaic.envs.twin import Twin
+from mosaic.fastlane.lease import Demand
+from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.screen import SINGLE_WIDTH, Screen
+from mosaic.fastlane.table import Job, StateTable
+
+NICENESS = 10
+LOOK_S = 0.25
+IDLE_S = 60.0
+NO_NEWS_S = 0.01
+"""The learner is busy with an update: nothing moves."""
+
+
+class Painter:
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._table = StateTable(job.table, job.environments, job.floats)
+        self._screen = Screen(
+            RingWriter.attach(Path(job.ring)),
+            environments=job.environments,
+            grid_limit=job.grid_limit,
+            mode=job.mode,
+            slot=job.slot,
+            evaluation=job.evaluation,
+        )
+        family = envs.family_of(job.env_id)
+        assert family.twin is not None
+        self._twin: Twin = family.twin
+        self._env: Any = None
+        self._width = 0
+        self._drawn: dict[int, int] = {}
+        self._next = 0
+
+    def work(self) -> None:
+        """Until the worker ends or nobody looks any more."""
+        demand: Demand | None = None
+        looked, wanted_at = -LOOK_S, time.monotonic()
+        pause_s = 0.0
+        while not _stdin_closed(pause_s):
+            now = time.monotonic()
+            if now - looked >= LOOK_S:
+                looked, demand = now, self._screen.look()
+            if demand is None:
+                if now - wanted_at > IDLE_S:
+                    return
+                pause_s = LOOK_S
+                continue
+            wanted_at = now
+            drawn = self._paint(demand, now + 1 / demand.wishes.fps)
+            if drawn:
+                self._screen.publish(demand, global_step=self._table.global_step, line=self._table.line)
+            pause_s = max(now + 1 / demand.wishes.fps - time.monotonic(), 0.0) if drawn else NO_NEWS_S
+
+    def _paint(self, demand: Demand, until: float) -> bool:
+        """Draw the tiles that changed, going on where the time was over before."""
+        wishes = demand.wishes
+        slots = self._screen.shown(wishes)
+        drawn = False
+        for _ in slots:
+            slot = slots[self._next % len(slots)]
+            self._next += 1
+            row = self._table.read(slot)
+            if row is None or row.sequence == self._drawn.get(slot):
+                continue
+            env = self._env_of(wishes.tile_width if wishes.mode == "grid" else max(wishes.tile_width, SINGLE_WIDTH))
+            self._twin.thaw(env.unwrapped, row.state)
+            self._screen.draw(wishes, np.asarray(env.render(), np.uint8), row.tile)
+            self._drawn[slot] = row.sequence
+            drawn = True
+            if time.monotonic() > until:
+                break
+        return drawn
+
+    def _env_of(self, width: int) -> Any:
+        """The twin, made anew when its pictures must have another size."""
+        arguments = self._twin.sized(width)
+        if self._env is None or (arguments and width != self._width):
+            if self._env is not None:
+                self._env.close()
+            self._env = envs.make(self._job.env_id, **arguments)
+            self._env.reset(seed=0)
+            self._width = width
+            self._drawn.clear()
+        return self._env
+
+
+def _stdin_closed(timeout_s: float) -> bool:
+    """The worker writes nothing: readable means that it is gone."""
+    return bool(select.select([sys.stdin], [], [], timeout_s)[0])
+
+
+def main() -> int:
+    # Signals are for the worker, whose end is this one's end.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(NICENESS)
+    envs.headless_defaults()
+    Painter(Job.from_text(sys.argv[1])).work()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,171 @@
+"""The live view of environments that must draw themselves: within a share of the learner's time.
+
+When a picture is due the learner waits while the view's thread renders one environment: in the learner's time rather
+than beside it, because both would fight for the interpreter, and in a thread of its own, because `render()` may never
+return. The thread then fits the picture into its tile and publishes; what all of it cost decides when the next is due.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cleanrl_worker.sdk.pace import Pace
+from mosaic.envs import VecEnv
+from mosaic.fastlane.layout import MAX_TILES, Tile
+from mosaic.fastlane.lease import Demand
+from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.screen import Screen
+from mosaic.spec.run_config import LiveView as LiveViewOptions
+
+LOOK_S = 0.25
+"""How often the view asks whether somebody looks."""
+RENDER_TIMEOUT_S = 5.0
+"""The learner waits no longer for one frame, ever: then the view is off for good."""
+
+Picture = NDArray[np.uint8]
+
+
+class PlainView:
+    """One thread, one ring; `due_at` and `show` are for the learner."""
+
+    def __init__(
+        self,
+        envs: VecEnv,
+        ring: RingWriter,
+        options: LiveViewOptions,
+        *,
+        global_step: Callable[[], int],
+        complain: Callable[[str], None],
+        evaluation: bool = False,
+    ) -> None:
+        self.due_at = math.inf
+        self.line = ""
+        self._envs = envs
+        self._ring = ring
+        self._global_step = global_step
+        self._complain = complain
+        self._screen = Screen(
+            ring,
+            environments=envs.num_envs,
+            grid_limit=min(options.grid_limit, MAX_TILES),
+            mode=options.video_mode,
+            slot=options.fastlane_slot,
+            evaluation=evaluation,
+        )
+        self._closing = threading.Event()
+        self._asked = threading.Event()
+        self._rendered = threading.Event()
+        self._slot = -1
+        self._offered = False
+        self._pace = Pace()
+        self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
+        self._thread.start()
+
+    @property
+    def path(self) -> str:
+        return str(self._ring.path)
+
+    def show(self) -> None:
+        """Wait until the view has a picture of one environment."""
+        self.due_at = math.inf
+        began = time.perf_counter()
+        self._asked.set()
+        if not self._rendered.wait(RENDER_TIMEOUT_S):
+            self._give_up(f"render() did not return within {RENDER_TIMEOUT_S:g} s")
+        self._rendered.clear()
+        self._pace.learner_paid(self._slot, time.perf_counter() - began)
+
+    def close(self) -> None:
+        gave_up = self._closing.is_set()
+        self._closing.set()
+        self.due_at = math.inf
+        self._asked.set()
+        # A render() that blocks would block this too.
+        self._thread.join(0.1 if gave_up else RENDER_TIMEOUT_S)
+        self._ring.close()
+        self._screen.close()
+
+    def _give_up(self, why: str) -> None:
+        """No more frames from this run; it goes on without them."""
+        if not self._closing.is_set():
+            self._closing.set()
+            self.due_at = math.inf
+            self._ring.note(f"no live view: {why}")
+            self._complain(f"the live view is off: {why}; the run goes on")
+
+    # In the view's thread.
+
+    def _work(self) -> None:
+        try:
+            self._serve()
+        except Exception as error:  # A border: whatever is wrong with a view, the run goes on.
+            self._give_up(repr(error))
+        finally:
+            self._rendered.set()
+
+    def _serve(self) -> None:
+        demand: Demand | None = None
+        looked = -LOOK_S
+        while not self._closing.is_set():
+            now = time.monotonic()
+            if now - looked >= LOOK_S:
+                looked, demand = now, self._screen.look()
+            if demand is None:
+                self._idle()
+                continue
+            slots = self._screen.shown(demand.wishes)
+            wait_s = self._pace.wait_s(now, demand.wishes, len(slots))
+            if wait_s > 0 and not self._offered:
+                self._closing.wait(min(wait_s, LOOK_S))
+                continue
+            self._offer(slots)
+            if self._asked.wait(LOOK_S) and not self._closing.is_set():
+                self._take_picture(demand)
+
+    def _offer(self, slots: range) -> None:
+        """Ask the learner for a picture; it may be busy with an update for seconds, and the viewer change its mind."""
+        if not self._offered or self._slot not in slots:
+            self._slot = self._slot + 1 if self._slot + 1 in slots else slots.start
+        # Once: the learner may have taken it just now.
+        if not self._offered:
+            self._offered = True
+            self.due_at = 0.0
+
+    def _idle(self) -> None:
+        self._offered = False
+        self.due_at = math.inf
+        # The learner may have seen the offer just before the last viewer left: it must not wait in vain.
+        if self._asked.wait(LOOK_S) and not self._closing.is_set():
+            self._asked.clear()
+            self._rendered.set()
+
+    def _take_picture(self, demand: Demand) -> None:
+        self._asked.clear()
+        self._offered = False
+        slot = self._slot
+        picture, problem = self._render(slot)
+        episode_return, episode_length = self._envs.episode_so_far(slot)
+        self._rendered.set()
+        began = time.perf_counter()
+        if picture is None:
+            self._give_up(problem)
+        elif not self._closing.is_set():
+            self._screen.draw(demand.wishes, picture, Tile(slot, episode_length, episode_return))
+            self._screen.publish(demand, global_step=self._global_step(), line=self.line)
+            self._pace.view_paid(slot, time.perf_counter() - began)
+
+    def _render(self, slot: int) -> tuple[Picture | None, str]:
+        try:
+            picture = self._envs.render_slot(slot)
+        except Exception as error:  # A border: whatever somebody else's environment raises.
+            return None, f"render() raised {error!r}"
+        if picture is None:
+            advice = "; use the bare backend" if self._envs.backend in ("envpool", "native") else ""
+            return None, f"the {self._envs.backend} backend gives no picture of this environment{advice}"
+        if picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1 or picture.shape[2:] not in ((), (3,), (4,)):
+            return None, f"render() returned an array of shape {picture.shape}, which is no picture"
+        return picture, ""

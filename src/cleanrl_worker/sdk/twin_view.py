@@ -1,0 +1,179 @@
+"""The live view of environments whose state can be copied: microseconds of the learner's time, whatever is drawn.
+
+The learner writes the states of the slots that are shown into a table (`mosaic.fastlane.table`); the painter, a process
+of low priority that lives while somebody looks, draws and publishes them.
+"""
+
+import math
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+
+from mosaic.envs import VecEnv
+from mosaic.envs.twin import Freezer
+from mosaic.fastlane.layout import MAX_TILES
+from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.screen import demanded, shown
+from mosaic.fastlane.table import Job, StateTable
+from mosaic.spec.run_config import LiveView as LiveViewOptions
+
+LOOK_S = 0.25
+"""How often the view asks whether somebody looks."""
+END_S = 2.0
+
+
+class TwinView:
+    """`due_at` and `show` are for the learner."""
+
+    def __init__(
+        self,
+        envs: VecEnv,
+        freezer: Freezer,
+        ring: RingWriter,
+        options: LiveViewOptions,
+        *,
+        global_step: Callable[[], int],
+        complain: Callable[[str], None],
+        evaluation: bool = False,
+    ) -> None:
+        self.due_at = math.inf
+        self.line = ""
+        self._envs = envs
+        self._freezer = freezer
+        self._ring = ring
+        self._options = options
+        self._limit = min(options.grid_limit, MAX_TILES, envs.num_envs)
+        self._global_step = global_step
+        self._complain = complain
+        self._evaluation = evaluation
+        self._table: StateTable | None = None
+        self._slots = range(self._limit)
+        self._interval_s = 1.0
+        self._budget = 1.0
+        self._painter: _Painter | None = None
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
+        self._thread.start()
+
+    @property
+    def path(self) -> str:
+        return str(self._ring.path)
+
+    def show(self) -> None:
+        """Hand over the states of the slots that are shown."""
+        began = time.monotonic()
+        try:
+            self._hand_over()
+        except Exception as error:  # A border: whatever somebody else's environment raises.
+            self._give_up(repr(error))
+            return
+        now = time.monotonic()
+        self.due_at = now + max(self._interval_s, (now - began) / self._budget)
+
+    def _hand_over(self) -> None:
+        table = self._table
+        if table is None:
+            # Only now: the length of a state is known once the environments have been reset.
+            table = StateTable.create(self._envs.num_envs, len(self._freezer.freeze(0)))
+        for slot in self._slots:
+            table.write(slot, self._freezer.freeze(slot), *self._envs.episode_so_far(slot))
+        table.global_step = self._global_step()
+        table.line = self.line
+        self._table = table
+
+    def close(self) -> None:
+        self._closing.set()
+        self.due_at = math.inf
+        self._thread.join()
+        if self._painter is not None:
+            self._painter.end()
+        self._ring.close()
+        if self._table is not None:
+            self._table.close()
+
+    # In the view's thread.
+
+    def _work(self) -> None:
+        options = self._options
+        while not self._closing.wait(LOOK_S):
+            demand = demanded(
+                self._ring.path,
+                environments=self._envs.num_envs,
+                mode=options.video_mode,
+                slot=options.fastlane_slot,
+            )
+            if demand is None:
+                self.due_at = math.inf
+                continue
+            wishes = demand.wishes
+            self._slots, self._budget = shown(wishes, self._limit), wishes.budget
+            self._interval_s = 1 / wishes.fps
+            if self.due_at == math.inf:
+                self.due_at = 0.0
+            if self._table is not None:
+                self._keep_painter(self._table)
+
+    def _keep_painter(self, table: StateTable) -> None:
+        code = None if self._painter is None else self._painter.code
+        if self._painter is not None and code:
+            self._give_up(f"the process that draws ended with {code}: {self._painter.last_words}")
+        elif self._painter is None or code == 0:
+            self._painter = _Painter(self._job(table))
+
+    def _job(self, table: StateTable) -> Job:
+        return Job(
+            env_id=self._freezer.env_id,
+            ring=self.path,
+            table=table.descriptor,
+            environments=self._envs.num_envs,
+            floats=table.floats,
+            grid_limit=self._limit,
+            mode=self._options.video_mode,
+            slot=self._options.fastlane_slot,
+            evaluation=self._evaluation,
+        )
+
+    def _give_up(self, why: str) -> None:
+        """No more frames from this run; it goes on without them."""
+        if not self._closing.is_set():
+            self._closing.set()
+            self.due_at = math.inf
+            self._ring.note(f"no live view: {why}")
+            self._complain(f"the live view is off: {why}; the run goes on")
+
+
+class _Painter:
+    def __init__(self, job: Job) -> None:
+        # A file, not a pipe: nobody reads it unless the painter fails.
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "cleanrl_worker.painter", job.to_text()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._stderr,
+            pass_fds=(job.table,),
+        )
+
+    @property
+    def code(self) -> int | None:
+        """None while it lives; 0 once it ended because nobody looked."""
+        return self._process.poll()
+
+    @property
+    def last_words(self) -> str:
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._stderr.close()

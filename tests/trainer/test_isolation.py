@@ -1,0 +1,84 @@
+"""Promise 6: a stopped daemon and slow watchers never slow the learner (bench/daemon.py measures it for longer)."""
+
+import os
+import signal
+import threading
+import time
+
+import grpc
+
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.channel import open_channel
+from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+
+
+def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
+    daemon = daemons("--no-warm").start()
+    run = daemon.client.submit(kit.document(kit.ENDLESS))[0]
+    pid = daemon.until(run.run_id, "running").pid
+
+    def step() -> int:
+        beats = [event for event in daemon.events(run.run_id) if event["kind"] == "run.heartbeat"]
+        return beats[-1]["global_step"] if beats else 0
+
+    kit.eventually(step, what="a heartbeat")
+    with open_channel(f"unix:{daemon.home.socket}") as channel:
+        stub = TrainerStub(channel)
+        # They take one message and never another.
+        watchers = [stub.WatchEvents(pb.WatchEventsRequest(run_id=run.run_id)) for _ in range(20)]
+        for watcher in watchers:
+            next(watcher)
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        try:
+            before, at = step(), time.monotonic()
+            cpu_before = cpu_s(pid)
+            kit.eventually(lambda: time.monotonic() - at > 3 and step() > before, what="steps")
+            # Of the time that it had a core, whatever else this machine does, it waited for nobody.
+            assert state_of(pid) in "RS"
+            assert step() > before
+            assert cpu_s(pid) - cpu_before > 0.2
+        finally:
+            os.kill(daemon.process.pid, signal.SIGCONT)
+        for watcher in watchers:
+            watcher.cancel()
+    kit.eventually(lambda: daemon.client.get(run.run_id).last_seq > 0, what="the daemon")
+    daemon.client.cancel(run.run_id)
+    ended = daemon.until(run.run_id, "cancelled")
+    assert daemon.check_sequence(run.run_id) == ended.last_seq
+
+
+def cpu_s(pid: int) -> float:
+    import psutil
+
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+def state_of(pid: int) -> str:
+    with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_a_daemon_that_is_killed_while_a_watcher_reads_ends_the_stream_with_a_reason(daemons, kit):
+    daemon = daemons("--no-warm", "--cpus", "1").start()
+    errors = []
+    stream_open = threading.Event()
+
+    def watch() -> None:
+        with open_channel(f"unix:{daemon.home.socket}") as channel:
+            stream = TrainerStub(channel).WatchRuns(pb.WatchRunsRequest())
+            try:
+                next(stream)
+                stream_open.set()
+                next(stream)
+            except grpc.RpcError as error:
+                errors.append(error.code())
+
+    run = daemon.client.submit(kit.document(64))[0]
+    daemon.until(run.run_id, "finished")
+    thread = threading.Thread(target=watch)
+    thread.start()
+    assert stream_open.wait(10)
+    daemon.kill()
+    thread.join(20)
+    assert errors == [grpc.StatusCode.UNAVAILABLE]
