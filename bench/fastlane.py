@@ -11,16 +11,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from bench.ours import flags
-from cleanrl_worker.sdk.live import LiveView
+from cleanrl_worker.sdk.live import open_view
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
 from mosaic.fastlane.lease import Wishes
@@ -31,8 +31,10 @@ from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.spec.spool_reader import SpoolReader
 
 TURN_S = 6.0
-SETTLE_S = 1.5
-"""Of each turn, not counted: heartbeats come once a second and are written a quarter later."""
+SETTLE_S = 1.0
+"""Before each turn: heartbeats come once a second."""
+WARM_UP_S = 20.0
+"""For the first picture, which is paid once."""
 BLOCK_S = 0.4
 
 
@@ -65,44 +67,70 @@ def watched(case: Case, turns: int) -> float:
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=one_thread) as worker:
             try:
-                return _alternate(case, run_dir, turns)
+                return _alternate(case, run_dir, psutil.Process(worker.pid), turns)
             finally:
                 worker.terminate()
 
 
-def _alternate(case: Case, run_dir: RunDir, turns: int) -> float:
+@dataclass(frozen=True)
+class Turn:
+    """What was measured while somebody looked, or nobody did."""
+
+    steps_per_s: float
+    steps_per_cpu_s: float
+    """Of the worker's own processor time: what a busy machine cannot blur."""
+    frames_per_s: float
+
+
+def _alternate(case: Case, run_dir: RunDir, worker: psutil.Process, turns: int) -> float:
     ring = _wait_for_ring(run_dir)
-    _rates_of_a_turn(run_dir)
-    ratios: list[float] = []
-    alone = _rates_of_a_turn(run_dir)
+    _turn(run_dir, worker)
+    wall: list[float] = []
+    cpu: list[float] = []
+    alone = _turn(run_dir, worker)
     for turn in range(turns):
         with Viewer(ring, Wishes(mode="grid", fps=30)) as viewer:
-            seen = 0
-            looked = _rates_of_a_turn(run_dir, lambda: viewer.wait(0.05) is not None)
-            seen = looked[1]
-        after = _rates_of_a_turn(run_dir)
-        ratios.append(looked[0] / statistics.mean([alone[0], after[0]]))
+            viewer.wait(WARM_UP_S)
+            looked = _turn(run_dir, worker, viewer)
+        after = _turn(run_dir, worker)
+        wall.append(looked.steps_per_s / statistics.mean([alone.steps_per_s, after.steps_per_s]))
+        cpu.append(looked.steps_per_cpu_s / statistics.mean([alone.steps_per_cpu_s, after.steps_per_cpu_s]))
         print(
-            f"{case.name} {turn + 1}/{turns}: alone {alone[0]:,.0f} and {after[0]:,.0f}  watched {looked[0]:,.0f}"
-            f"  ratio {ratios[-1]:.3f}  tile updates/s {seen:.1f}  load {os.getloadavg()[0]:.1f}",
+            f"{case.name} {turn + 1}/{turns}: alone {alone.steps_per_s:,.0f} and {after.steps_per_s:,.0f}"
+            f"  watched {looked.steps_per_s:,.0f}  ratio {wall[-1]:.3f}  of processor time {cpu[-1]:.3f}"
+            f"  frames/s {looked.frames_per_s:.1f}  load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
         alone = after
-    return statistics.median(ratios)
+    print(f"{case.name}: median ratio of processor time {statistics.median(cpu):.3f}")
+    return statistics.median(wall)
 
 
-def _rates_of_a_turn(run_dir: RunDir, look: Callable[[], bool] = lambda: bool(time.sleep(0.05))) -> tuple[float, float]:
-    """Steps a second over a turn, and frames a second that `look` saw."""
-    deadline = time.monotonic() + SETTLE_S
-    while time.monotonic() < deadline:
-        look()
-    began, seen = time.time(), 0
-    while time.time() < began + TURN_S - SETTLE_S:
-        seen += look()
+def _turn(run_dir: RunDir, worker: psutil.Process, viewer: Viewer | None = None) -> Turn:
+    _pass(SETTLE_S, viewer)
+    began, cpu = time.time(), _cpu_s(worker)
+    seen = _pass(TURN_S, viewer)
+    cpu_s = _cpu_s(worker) - cpu
     beats = [event for event in _events(run_dir) if isinstance(event.body, Heartbeat) and event.time >= began]
-    bodies = [event.body for event in beats]
-    steps = bodies[-1].global_step - bodies[0].global_step
-    return steps / (beats[-1].time - beats[0].time), seen / (TURN_S - SETTLE_S)
+    steps = beats[-1].body.global_step - beats[0].body.global_step
+    rate = steps / (beats[-1].time - beats[0].time)
+    return Turn(rate, rate * TURN_S / cpu_s, seen / TURN_S)
+
+
+def _pass(seconds: float, viewer: Viewer | None) -> int:
+    """Let time pass; the frames that were seen."""
+    deadline, seen = time.monotonic() + seconds, 0
+    while (left_s := deadline - time.monotonic()) > 0:
+        if viewer is None:
+            time.sleep(left_s)
+        else:
+            seen += viewer.wait(left_s) is not None
+    return seen
+
+
+def _cpu_s(worker: psutil.Process) -> float:
+    times = worker.cpu_times()
+    return times.user + times.system
 
 
 def _events(run_dir: RunDir) -> list[Any]:
@@ -124,11 +152,12 @@ def nobody_looks(turns: int) -> float:
     with closing(_cart_poles(None)) as plain, closing(_cart_poles("rgb_array")) as watchable:
         before = _block(plain)
         for _ in range(turns):
-            watchable.live = LiveView(
+            watchable.live = view = open_view(
                 watchable.backend, Options(), global_step=lambda: watchable.global_step, complain=print
             )
+            assert view is not None
             offered = _block(watchable)
-            watchable.live.close()
+            view.close()
             watchable.live = None
             after = _block(plain)
             ratios.append(offered / statistics.mean([before, after]))

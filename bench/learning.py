@@ -20,6 +20,7 @@ Side = Literal["ours", "sb3"]
 
 # CleanRL's q_lr of 1e-3 and policy_frequency of 2 cannot be told to SB3.
 SAC = {"q_lr": 3e-4, "policy_frequency": 1}
+EARLY = SAC | {"learning_starts": 1_000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ TASKS = (
     Task(algo="dqn", env_id="CartPole-v1", steps=500_000, seeds=FIVE, sides=("ours",), settings={}, last_episodes=100),
     Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=THREE, settings={}, last_episodes=20),
     Task(algo=PPO, env_id="HalfCheetah-v5", steps=102_400, seeds=THREE, settings={}, last_episodes=10),
-    Task(algo=SACS, env_id="Pendulum-v1", steps=15_000, seeds=THREE, settings=SAC, last_episodes=20),
+    Task(algo=SACS, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=EARLY, last_episodes=10),
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
 )
 

@@ -1,11 +1,11 @@
 """Generate the gRPC code from trainer.proto (`make proto`); with --check, fail if it is not fresh."""
 
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import grpc_tools
-from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
 PROTO = "mosaic/rpc/trainer.proto"
@@ -15,9 +15,12 @@ GENERATED = ("trainer_pb2.py", "trainer_pb2.pyi", "trainer_pb2_grpc.py")
 def generate(target: Path) -> None:
     well_known = Path(grpc_tools.__file__).parent / "_proto"
     outputs = [f"--python_out={target}", f"--pyi_out={target}", f"--grpc_python_out={target}"]
-    code = protoc.main(["protoc", f"-I{ROOT / 'src'}", f"-I{well_known}", *outputs, PROTO])
-    if code != 0:
-        raise SystemExit(code)
+    command = ["-m", "grpc_tools.protoc", f"-I{ROOT / 'src'}", f"-I{well_known}", *outputs, PROTO]
+    subprocess.run([sys.executable, *command], check=True)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
 
 
 def main() -> int:
@@ -27,11 +30,8 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as name:
         generate(Path(name))
-        stale = [
-            file
-            for file in GENERATED
-            if not (folder / file).exists() or (Path(name) / "mosaic/rpc" / file).read_bytes() != (folder / file).read_bytes()
-        ]
+        made = Path(name) / "mosaic/rpc"
+        stale = [file for file in GENERATED if _content(made / file) != _content(folder / file)]
     if stale:
         print(f"generated code is not fresh: {', '.join(stale)}; run 'make proto'", file=sys.stderr)
     return bool(stale)

@@ -7,6 +7,7 @@ is a JSON object {module, argv, environment, cwd} with three open files (stdout,
 A worker is forked twice over, so that its parent is the daemon (a child subreaper) and not the zygote.
 """
 
+import contextlib
 import gc
 import importlib
 import json
@@ -14,7 +15,15 @@ import os
 import signal
 import socket
 import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
+
+from mosaic import config
+from mosaic.spec.identity import ProcessIdentity
+from mosaic.spec.manifest import Manifest
+from mosaic.spec.run_dir import RunDir, new_run_id
 
 STDOUT, STDERR = 1, 2
 MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.describe")
@@ -38,18 +47,38 @@ def main() -> int:
 def _import_everything() -> None:
     for module in MODULES:
         importlib.import_module(module)
+    # Imported by a run only where it has somebody to publish to.
+    importlib.import_module("cleanrl_worker.sdk.publisher")
     from cleanrl_worker.sdk import catalog
 
     for name in catalog.names():
-        catalog.load(name)
-    for optional in ("mujoco", "gymnasium.envs.classic_control", "mosaic.rpc.trainer_pb2_grpc"):
-        try:
-            importlib.import_module(optional)
-        except ImportError:
-            continue
+        _rehearse(name)
+    for kind in (ProcessIdentity, Manifest):
+        config.json_schema(kind)
     # What is imported now stays shared with the workers: their collections do not touch, and so copy, these pages.
     gc.collect()
     gc.freeze()
+
+
+def _rehearse(algo: str) -> None:
+    """All that a run does before its first step, so that whatever is made at the first use is made here."""
+    from cleanrl_worker.sdk import command, document, execute
+
+    # A border: an algorithm whose environment is not installed is still warm enough.
+    # In the temporary folder: MuJoCo writes its warnings into the current one.
+    with contextlib.suppress(Exception), _in_temporary_folder() as folder:
+        run_dir = RunDir(folder / new_run_id())
+        plan = command.resolve(["--algo", algo, "--run-dir", str(run_dir.root)])
+        execute.rehearse(plan, render=False)
+        file = folder / "config.json"
+        file.write_text(json.dumps(config.to_json(plan.run_config)))
+        document.read_document(file)
+
+
+@contextlib.contextmanager
+def _in_temporary_folder() -> Generator[Path]:
+    with tempfile.TemporaryDirectory(prefix="mosaic-warm-") as folder, contextlib.chdir(folder):
+        yield Path(folder)
 
 
 def _fork_worker(request: dict[str, Any], files: list[int], connection: socket.socket) -> int:

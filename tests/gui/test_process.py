@@ -74,3 +74,19 @@ def test_the_fonts_and_icons_travel_with_their_licences() -> None:
     gui = Path(__file__).parents[2] / "src" / "mosaic" / "gui"
     assert "SIL OPEN FONT LICENSE" in (gui / "fonts" / "OFL.txt").read_text()
     assert "ISC License" in (gui / "icons" / "LICENSE").read_text()
+
+
+def test_a_window_that_is_closed_at_once_ends_without_a_word(home: Home) -> None:
+    script = """
+from mosaic.gui import app
+from mosaic.spec.run_dir import Home
+application = app.make_application()
+opened = app.open_window(application, Home.resolve())
+opened.window.show()
+opened.feed.start()
+application.processEvents()
+opened.close()
+"""
+    environment = os.environ | {"MOSAIC_HOME": str(home.root)}
+    result = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
+    assert (result.stdout, result.stderr) == ("", "")

@@ -1,4 +1,4 @@
-"""Promise 8: cancel ends the worker and all that it started, after time for a checkpoint; pauses give resources back."""
+"""Promise 8: cancel ends the worker and all that it started, after time for a checkpoint; pauses, and the queue."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Promises 2 and 13: a worker is a process with its start time and boot, never a pid; no clock and no silence kills it."""
+"""Promises 2 and 13: a worker is a process with start time and boot, never a pid; no clock and no silence kills it."""
 
 import json
 import os

@@ -6,6 +6,7 @@ import shutil
 import socket
 import stat
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -70,11 +71,10 @@ def test_tcp_needs_the_token_even_on_loopback(tcp):
         stub = TrainerStub(channel)
         refused = [None, "", token, f"Bearer {token[:-1]}", f"Bearer {token}x", f"bearer {token}", "Bearer "]
         for value in refused:
-            metadata = [] if value is None else [("authorization", value)]
-            call = lambda metadata=metadata: stub.ListRuns(pb.ListRunsRequest(), metadata=metadata, timeout=10)  # noqa: E731
-            assert status_of(call) is grpc.StatusCode.UNAUTHENTICATED
-            stream = lambda metadata=metadata: list(stub.WatchRuns(pb.WatchRunsRequest(), metadata=metadata, timeout=10))  # noqa: E731
-            assert status_of(stream) is grpc.StatusCode.UNAUTHENTICATED
+            given = {"metadata": [] if value is None else [("authorization", value)], "timeout": 10}
+            assert status_of(partial(stub.ListRuns, pb.ListRunsRequest(), **given)) is grpc.StatusCode.UNAUTHENTICATED
+            stream = stub.WatchRuns(pb.WatchRunsRequest(), **given)
+            assert status_of(partial(next, stream)) is grpc.StatusCode.UNAUTHENTICATED
         stub.ListRuns(pb.ListRunsRequest(), metadata=[("authorization", f"Bearer {token}")], timeout=10)
     with Client(tcp.address, home=tcp.home) as client:
         assert client.health().pid == tcp.process.pid
@@ -105,11 +105,13 @@ def test_tls_with_token_beyond_loopback(daemons, tmp_path):
     with Client(f"localhost:{port}", home=daemon.home, certificate=certificate) as client:
         assert client.health().pid == daemon.process.pid
     with grpc.secure_channel(f"localhost:{port}", grpc.ssl_channel_credentials(certificate.read_bytes())) as channel:
-        call = lambda: TrainerStub(channel).GetHealth(pb.Empty(), timeout=10)  # noqa: E731
-        assert status_of(call) is grpc.StatusCode.UNAUTHENTICATED
+        assert (
+            status_of(partial(TrainerStub(channel).GetHealth, pb.Empty(), timeout=10))
+            is grpc.StatusCode.UNAUTHENTICATED
+        )
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call = lambda: TrainerStub(channel).GetHealth(pb.Empty(), timeout=3)  # noqa: E731
-        assert status_of(call) in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        unencrypted = partial(TrainerStub(channel).GetHealth, pb.Empty(), timeout=3)
+        assert status_of(unencrypted) in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 def everything_on_disk(root: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Promise 14: a second daemon, a port in use, a stale lock, a stale socket; each with a message that says what to do."""
+"""Promise 14: a second daemon, a port in use, a stale lock or socket; each with a message that says what to do."""
 
 import os
 import socket

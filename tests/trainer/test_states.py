@@ -98,7 +98,9 @@ class Runs(RuleBasedStateMachine):
         path = self.home.run(run_id).events
         seq = len(path.read_bytes().splitlines()) + 1 if path.exists() else 1
         with path.open("a") as file:
-            file.write(json.dumps({"v": 1, "seq": seq, "time": 1.0, "kind": kind, **values}, separators=(",", ":")) + "\n")
+            file.write(
+                json.dumps({"v": 1, "seq": seq, "time": 1.0, "kind": kind, **values}, separators=(",", ":")) + "\n"
+            )
 
     @rule()
     @precondition(lambda self: len(self.records()) < 5)

@@ -92,9 +92,7 @@ def test_an_acknowledged_submit_is_durable(daemons, kit):
         known = daemon.client.submit(kit.document(128, seed=record.seed), client_key=f"key {record.seed}")
         assert [one.run_id for one in known] == [record.run_id]
         assert daemon.client.get(record.run_id).config_digest == record.config_digest
-    assert [one.run_id for one in daemon.client.list(states=["queued"])] == [
-        one.run_id for one in reversed(accepted)
-    ]
+    assert [one.run_id for one in daemon.client.list(states=["queued"])] == [one.run_id for one in reversed(accepted)]
     before = {one.run_id: one.config_digest for one in daemon.client.list()}
     daemon.kill()
     for path in daemon.home.trainer.glob("index.sqlite*"):

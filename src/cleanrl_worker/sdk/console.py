@@ -1,26 +1,45 @@
 """The console sink: upstream's lines, so that people's log parsers keep working."""
 
 import sys
+import threading
 from collections.abc import Sequence
+from queue import SimpleQueue
 
 from mosaic.spec.events import CheckpointSaved, Episode, EvalBatch, Event, PolicySaved, RunStarted, Scalars, Warned
 
 
 class Console:
-    """A sink that prints what CleanRL prints; a quiet one without the lines that come with the steps."""
+    """A sink that prints what CleanRL prints; a quiet one without the lines that come with the steps.
+
+    In a thread of its own: a terminal that stands still (Ctrl-S, a pager) must hold up neither spool nor checkpoints.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._left_out = (Episode, Scalars) if quiet else ()
+        self._texts: SimpleQueue[str | None] = SimpleQueue()
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._work, name="console", daemon=True)
+        self._thread.start()
 
     def write(self, events: Sequence[Event]) -> None:
+        if self._error is not None:
+            raise self._error
         shown = (event for event in events if not isinstance(event.body, self._left_out))
         lines = [line for event in shown if (line := _line(event)) is not None]
         if lines:
-            sys.stdout.write("\n".join(lines) + "\n")
-            sys.stdout.flush()
+            self._texts.put("\n".join(lines) + "\n")
 
     def close(self) -> None:
-        sys.stdout.flush()
+        self._texts.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            for text in iter(self._texts.get, None):
+                sys.stdout.write(text)
+                sys.stdout.flush()
+        except OSError as error:
+            self._error = error
 
 
 def _line(event: Event) -> str | None:

@@ -56,12 +56,12 @@ class Recorder:
         """Write what is left; after this every event is on disk, or `error` says why not."""
         self._closing.set()
         self._thread.join()
-        for mirror in self._mirrors:
-            self._attempt(mirror, mirror.close)
         try:
             self._spool.close()
         except OSError as error:
             self.error = self.error or _unwritable(error)
+        for mirror in tuple(self._mirrors):
+            self._attempt(mirror, mirror.close)
 
     def _work(self) -> None:
         try:

@@ -140,7 +140,7 @@ class Run:
             self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         if not self._exact:
-            self.emit(Warned(message="the environments could not be restored exactly; new episodes were begun"))
+            self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else state["algorithm"]
 
     def steps_per_second(self) -> int:

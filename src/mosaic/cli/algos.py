@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
         for algorithm in chosen:
             print_json(vars(algorithm))
     elif flags.algo is None:
-        rows = [(one.name, one.actions, one.summary) for one in chosen]
+        rows = [(one.name, one.actions, one.summary.split(" (docs/")[0]) for one in chosen]
         print("\n".join(table(("algorithm", "actions", "what it is"), rows, shrink="what it is")))
         if is_terminal():
             print(paint("'mosaic algos ALGO' reads its page, 'mosaic train ALGO --help' shows its flags", "dim"))

@@ -10,7 +10,7 @@ from mosaic.errors import MosaicError
 WORDS = "words"
 """The verb behind `completion` that the scripts call: prints what could stand for the last word."""
 NEWEST_RUNS = 50
-TAKES_RUN = ("show", "follow", "logs", "metrics", "cancel", "pause", "continue", "resume", "delete", "label", "export")
+TAKES_NO_RUN = ("demo", "train", "runs", "envs", "gui", "reindex", "doctor", "version")
 
 SCRIPTS = {
     "bash": """# eval "$(mosaic completion bash)", or put this into ~/.local/share/bash-completion/completions/mosaic
@@ -70,9 +70,9 @@ def _choices(before: Sequence[str], last: str) -> Sequence[str]:
         return _train(before, last)
     if last.startswith("-"):
         return ("--json", "--help") if verb != "logs" else ("--follow", "--stderr", "--tail", "--help")
-    if verb in TAKES_RUN or (verb == "evaluate" and len(before) == 1):
-        return ["@last", *_run_ids()]
-    return _algorithms() if verb == "algos" and len(before) == 1 else ()
+    if verb == "algos":
+        return _algorithms() if len(before) == 1 else ()
+    return ["@last", *_run_ids()] if verb in VERBS and verb not in TAKES_NO_RUN else ()
 
 
 def _train(before: Sequence[str], last: str) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """`mosaic demo`: the main job with embedded defaults, for a first look and for `make run`."""
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -78,17 +79,24 @@ def _evaluate(client: Client, run: RunRecord, episodes: int) -> RunRecord:
 
 
 def _show_what_is_there(client: Client, run: RunRecord, evaluation: RunRecord) -> None:
-    print("What it made:")
+    print(f"What it made, in {_short(Path(run.run_dir))}:")
     for artifact in client.artifacts(run.run_id):
-        print(f"  {artifact.kind:<12} {_short(Path(run.run_dir) / artifact.path)}")
-    print(f"  {'evaluation':<12} {_short(Path(evaluation.run_dir) / evaluate.SUMMARY)}")
-    mosaic = _short(Path(sys.argv[0]).absolute())
+        print(f"  {artifact.kind:<12} {artifact.path}")
+    print(f"and for the evaluation, in {_short(Path(evaluation.run_dir))}:\n  {'summary':<12} {evaluate.SUMMARY}")
+    mosaic = _command()
     print("\nTry next:")
     print(f"  {mosaic} runs")
     print(f"  {mosaic} resume {short(run.run_id)} --follow    # go on from where it was stopped")
-    print(f"  {mosaic} train dqn --env-id {ENV_ID} --total-timesteps 100000 --seeds 1-3")
+    print(f"  {mosaic} train dqn --total-timesteps 100000 --seeds 1-3")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         print(f"  {mosaic} gui        # the window: this machine has a display")
+
+
+def _command() -> str:
+    """What to type for this very program."""
+    program = Path(sys.argv[0]).absolute()
+    found = shutil.which(program.name)
+    return program.name if found and Path(found).samefile(program) else _short(program)
 
 
 def _short(path: Path) -> str:

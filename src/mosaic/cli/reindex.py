@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Sequence
 
 from mosaic.cli.daemon import wait_for_end
-from mosaic.cli.reach import parser, refuse_remote
+from mosaic.cli.reach import BadArguments, parser, refuse_remote
 from mosaic.cli.screen import print_json
 from mosaic.cli.wording import plural
 from mosaic.rpc.client import Client
@@ -20,7 +20,12 @@ def main(argv: Sequence[str]) -> int:
     before: int | None = None
     if running_address(home) is not None:
         with Client(home=home) as client:
-            before = sum(client.health().runs.values())
+            health = client.health()
+            if len(health.address.split()) > 1:
+                # It would be started anew without the flags that it has now.
+                advice = "'mosaic daemon stop', reindex, then start it with its flags"
+                raise BadArguments(f"the daemon also listens on TCP ({health.address}): {advice}")
+            before = sum(health.runs.values())
             client.shutdown()
         wait_for_end(home)
     # Both are caches. The daemon makes a new index of every run directory that it finds.

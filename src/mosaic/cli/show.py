@@ -103,4 +103,6 @@ def _advice(run: RunRecord) -> str:
         return f"mosaic follow {name}   mosaic logs -f {name}   mosaic cancel {name}"
     if run.state is RunState.FINISHED:
         return f"mosaic metrics {name}   mosaic evaluate {name}   mosaic export {name} run.zip"
+    if run.state is RunState.CANCELLED:
+        return f"mosaic resume {name}   mosaic evaluate {name}   mosaic delete {name}"
     return f"mosaic logs {name} --stderr   mosaic resume {name}   mosaic delete {name}"

@@ -1,5 +1,6 @@
 """Reading a run's events into its progress and its metrics, incrementally, each event once."""
 
+import contextlib
 import json
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -73,9 +74,11 @@ class RunIngest:
         self.behind = sum(map(len, lines)) + len(lines) >= CHUNK_BYTES
         for line in lines:
             self._take(line)
-        self.metrics.flush()
-        if self._reader.offset - self._saved_offset >= CURSOR_EVERY_BYTES:
-            self.save()
+        # A cache: a full disk delays it, and must not keep anybody from seeing how the run ended.
+        with contextlib.suppress(OSError):
+            self.metrics.flush()
+            if self._reader.offset - self._saved_offset >= CURSOR_EVERY_BYTES:
+                self.save()
         return bool(lines)
 
     def catch_up(self) -> None:

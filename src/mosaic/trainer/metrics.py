@@ -52,7 +52,9 @@ class RunMetrics:
         for column in self._columns.values():
             if column.pending:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                with column.path.open("ab") as file:
+                # At its place rather than at the end: a full disk may have cut off the last write anywhere.
+                with column.path.open("r+b" if column.count else "wb") as file:
+                    file.seek(column.count * ROW_BYTES)
                     file.write(np.array(column.pending, dtype="<f8").tobytes())
                 column.count += len(column.pending) // ROW
                 column.pending = []

@@ -182,7 +182,7 @@ class TrainerService(TrainerServicer):
 
     def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
         path = self._dir(self._supervisor.get(request.run_id)).inside(request.path)
-        if not path.is_file():
+        if not _is_file(path):
             raise UnsafePath(f"'{request.path}' is not a file of run {request.run_id}; ListArtifacts lists them")
         return _chunks(path)
 
@@ -247,6 +247,13 @@ def _document(data: bytes) -> config.JsonObject:
 def _check_length(name: str, text: str, limit: int) -> None:
     if len(text) > limit:
         raise ConfigError([Problem(name, f"{len(text):,} characters; at most {limit:,} are taken")], what="request")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for any file
+        return False
 
 
 def _chunks(path: Path) -> Iterator[pb.FileChunk]:

@@ -109,6 +109,8 @@ class Supervisor:
             record = self.get(run_id)
             if record.state is RunState.PAUSED:
                 return record
+            if record.kind != "train":
+                raise InvalidTransition(f"run {run_id} is no training run; it cannot be paused, only cancelled")
             record = self._records.move(record, RunState.PAUSED, reason="paused by the user")
             self._watches.of(record).release_deadline = time.monotonic() + self.patience.pause_s
             if self.engine.is_alive(self._records.dir_of(record), record.pid):

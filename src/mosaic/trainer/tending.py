@@ -12,6 +12,7 @@ from mosaic.trainer import checkpoints, verdicts
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.records import Records
 from mosaic.trainer.secrets import Secrets
+from mosaic.trainer.verdicts import Verdict
 from mosaic.trainer.watching import Watched, Watches
 
 PROGRESS_INTERVAL_S = 0.5
@@ -57,11 +58,15 @@ class Tending:
             return False
         # Asked before the events are read: what is written before the end is then certainly read after it.
         alive = self._engine.is_alive(self._records.dir_of(record), record.pid)
-        record = self._take_events(record, watched, final=not alive)
+        watched.news |= watched.ingest.poll()
+        if not alive and not watched.ingest.behind and watched.verdict is None:
+            # Before anything is written: if that fails, the disk is full, which may be the very reason.
+            watched.verdict = self._judge(record, watched)
+        record = self._note(record, watched, final=not alive)
         if alive:
             self._keep_deadlines(self._adopt(record), watched)
-        elif not watched.ingest.behind:
-            self._conclude(record, watched)
+        elif watched.verdict is not None:
+            self._conclude(record, watched, watched.verdict)
         return watched.ingest.behind
 
     def ask_to_stop(self, record: RunRecord, watched: Watched) -> None:
@@ -82,9 +87,9 @@ class Tending:
         log.info("run.adopted", run_id=record.run_id, pid=who.pid)
         return self._records.change(record, durable=False, pid=who.pid)
 
-    def _take_events(self, record: RunRecord, watched: Watched, *, final: bool) -> RunRecord:
+    def _note(self, record: RunRecord, watched: Watched, *, final: bool) -> RunRecord:
+        """Bring the record in line with the events."""
         ingest = watched.ingest
-        watched.news |= ingest.poll()
         for complaint in ingest.complaints[watched.complaints :]:
             log.error("events.corrupt", run_id=record.run_id, error=complaint)
         watched.complaints = len(ingest.complaints)
@@ -92,9 +97,9 @@ class Tending:
             record = self._records.move(record, RunState.RUNNING, reason="")
         now = time.monotonic()
         if watched.news and (final or now - watched.last_progress >= PROGRESS_INTERVAL_S):
+            record = self._records.progressed(record, ingest.progress)
             watched.news, watched.last_progress = False, now
-            return self._records.progressed(record, ingest.progress)
-        if watched.news:
+        elif watched.news:
             self._news()
         return record
 
@@ -122,26 +127,28 @@ class Tending:
         if not watched.stop_asked and record.pid and self._engine.would_save(record.pid):
             self.ask_to_stop(record, watched)
 
-    def _conclude(self, record: RunRecord, watched: Watched) -> None:
-        """The worker is gone: what does that make the run?"""
+    def _judge(self, record: RunRecord, watched: Watched) -> Verdict:
         run_dir = self._records.dir_of(record)
         code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
-        if record.state is RunState.PAUSED and ending is not None and ending.stopped:
-            newest = checkpoints.newest(run_dir)
+        tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
+        return verdicts.judge(record, ending, code, tail, killed=watched.killed)
+
+    def _conclude(self, record: RunRecord, watched: Watched, verdict: Verdict) -> None:
+        """The worker is gone: what does that make the run?"""
+        run_dir = self._records.dir_of(record)
+        if record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
             reason = "paused; its resources are given back"
+            newest = checkpoints.newest(run_dir)
             self._records.change(record, durable=True, pid=0, resume_from=newest, reason=reason)
-            self._watches.forget(record.run_id)
-        elif record.state is RunState.STARTING and ending is None and code is None:
+        elif record.state is RunState.STARTING and verdict.ending is None and verdict.exit_code is None:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
             self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)
         else:
-            tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
-            state, reason = verdicts.verdict(record, ending, code, tail, killed=watched.killed)
-            shown = tail if state in verdicts.BAD else ()
             watched.ingest.save()
             for path in (run_dir.stdout, run_dir.stderr):
                 self._secrets.scrub(record.run_id, path)
-            self._records.end(record, state, reason, exit_code=code, stderr_tail=shown)
-            self._watches.forget(record.run_id)
+            told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
+            self._records.end(record, verdict.state, verdict.reason, **told)
             self._secrets.forget(record.run_id)
+        self._watches.forget(record.run_id)

@@ -3,13 +3,13 @@
 import shutil
 import signal
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 from mosaic.trainer.ingest import Ending
 
-BAD = frozenset({RunState.FAILED, RunState.LOST})
 STDERR_LINES = 20
 TAIL_BYTES = 16 * 1024
 FULL_BYTES = 2**20
@@ -17,29 +17,49 @@ OWN_WORD = "error: "
 """What the worker's command line begins its last message with."""
 
 
-def verdict(
-    record: RunRecord, ending: Ending | None, code: int | None, tail: Sequence[str], *, killed: bool
-) -> tuple[RunState, str]:
-    """State and reason of a run whose worker is gone, from what it said and how it ended."""
+@dataclass(frozen=True)
+class Verdict:
+    """What the end of a worker makes of its run."""
+
+    state: RunState
+    reason: str
+    ending: Ending | None
+    exit_code: int | None
+    stderr_tail: tuple[str, ...] = ()
+
+
+def judge(
+    record: RunRecord, ending: Ending | None, code: int | None, tail: tuple[str, ...], *, killed: bool
+) -> Verdict:
+    """From what the worker said and how it ended."""
     if record.cancel_asked:
-        if ending is not None and ending.completed and record.kind == "policy_eval":
-            return RunState.FINISHED, "ended by the user; what was evaluated is kept"
-        how = "killed after it did not end by itself" if killed else "ended by the user after a checkpoint"
-        return RunState.CANCELLED, how if ending or killed else "cancelled by the user"
+        return Verdict(*_cancelled(record, ending, killed=killed), ending, code)
     if ending is not None and ending.completed:
-        return RunState.FINISHED, "stopped early by a signal; a checkpoint is kept" if ending.stopped else ""
+        reason = "stopped early by a signal; a checkpoint is kept" if ending.stopped else ""
+        return Verdict(RunState.FINISHED, reason, ending, code)
     if ending is not None:
-        return RunState.FAILED, ending.message
+        return Verdict(RunState.FAILED, ending.message, ending, code, tail)
     if code is None:
-        return RunState.LOST, "the worker is gone and nobody knows how it ended; resume it from its last checkpoint"
+        reason = "the worker is gone and nobody knows how it ended; resume it from its last checkpoint"
+        return Verdict(RunState.LOST, reason, ending, code, tail)
+    return Verdict(RunState.FAILED, _wordless(record, code, tail), ending, code, tail)
+
+
+def _cancelled(record: RunRecord, ending: Ending | None, *, killed: bool) -> tuple[RunState, str]:
+    if ending is not None and ending.completed and record.kind == "policy_eval":
+        return RunState.FINISHED, "ended by the user; what was evaluated is kept"
+    how = "killed after it did not end by itself" if killed else "ended by the user after a checkpoint"
+    return RunState.CANCELLED, how if ending or killed else "cancelled by the user"
+
+
+def _wordless(record: RunRecord, code: int, tail: Sequence[str]) -> str:
+    """The reason of a failure that the worker could not write down as an event."""
     if code < 0:
         hint = "; the machine may have run out of memory" if -code == signal.SIGKILL else ""
-        return RunState.FAILED, f"the worker was killed by {_name(-code)}{hint}"
-    if said := _last_words(tail):
-        return RunState.FAILED, said
+        return f"the worker was killed by {_name(-code)}{hint}"
     if shutil.disk_usage(record.run_dir).free < FULL_BYTES:
-        return RunState.FAILED, f"the worker ended with exit code {code}; the disk is full: free some and resume it"
-    return RunState.FAILED, f"the worker ended with exit code {code} without a word"
+        return f"the disk is full (the worker ended with exit code {code}); free some and resume the run"
+    return _last_words(tail) or f"the worker ended with exit code {code} without a word"
 
 
 def last_lines(path: Path) -> tuple[str, ...]:

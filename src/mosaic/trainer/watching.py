@@ -7,6 +7,7 @@ from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 from mosaic.trainer.ingest import RunIngest
+from mosaic.trainer.verdicts import Verdict
 
 ENDED_KEPT = 32
 """Ended runs whose metrics were asked for lately stay open, so that a chart which zooms is answered at once."""
@@ -25,6 +26,8 @@ class Watched:
     news: bool = False
     """There is progress that the index does not have yet."""
     killed: bool = False
+    verdict: Verdict | None = None
+    """Of a worker that has ended, until it is written down; a full disk may delay that."""
     complaints: int = 0
     """Complaints about its events that were logged."""
 

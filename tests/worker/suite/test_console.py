@@ -2,6 +2,8 @@
 
 import io
 import os
+import sys
+import threading
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -27,8 +29,10 @@ EPISODE = Episode(global_step=512, slot=0, episodic_return=21.0, episodic_length
 SCALARS = Scalars(global_step=512, values={"losses/td_loss": 0.5, "charts/SPS": 1234.0})
 
 
-def printed(console: Console, body: EventBody, capsys: pytest.CaptureFixture[str]) -> str:
+def printed(body: EventBody, capsys: pytest.CaptureFixture[str], *, quiet: bool = False) -> str:
+    console = Console(quiet=quiet)
     console.write([Event(1, 0.0, body)])
+    console.close()
     return capsys.readouterr().out
 
 
@@ -58,18 +62,47 @@ def printed(console: Console, body: EventBody, capsys: pytest.CaptureFixture[str
     ids=lambda value: value.kind if hasattr(value, "kind") else "",
 )
 def test_the_lines_are_upstreams(body: EventBody, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(Console(), body, capsys) == line
+    assert printed(body, capsys) == line
 
 
 def test_a_quiet_console_leaves_out_what_comes_with_the_steps(capsys: pytest.CaptureFixture[str]) -> None:
-    console = Console(quiet=True)
-    assert printed(console, EPISODE, capsys) + printed(console, SCALARS, capsys) == ""
-    assert printed(console, Warned(message="look out"), capsys) == "warning: look out\n"
+    assert printed(EPISODE, capsys, quiet=True) + printed(SCALARS, capsys, quiet=True) == ""
+    assert printed(Warned(message="look out"), capsys, quiet=True) == "warning: look out\n"
+
+
+def test_a_terminal_that_stands_still_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+
+    class Still(io.StringIO):
+        def write(self, text: str) -> int:
+            assert goes_on.wait(30)
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stdout", still := Still())
+    console = Console()
+    for _ in range(1000):
+        console.write([Event(1, 0.0, EPISODE)])
+    assert still.getvalue() == ""
+    goes_on.set()
+    console.close()
+    assert still.getvalue().count("episodic_return=21.0") == 1000
+
+
+def test_a_terminal_that_breaks_is_reported_at_the_next_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(sys, "stdout", Broken())
+    console = Console()
+    console.write([Event(1, 0.0, EPISODE)])
+    console._thread.join(30)
+    with pytest.raises(BrokenPipeError):
+        console.write([Event(2, 0.0, EPISODE)])
+    console.close()
 
 
 def test_both_streams_are_copied_and_put_back(run_dir: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
-    import sys
-
     run_dir.create()
     before = sys.stdout, sys.stderr
     with logged_to(run_dir):

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from worker_cases import CASES, Case
-from worker_runs import events_of, policy_of, started, train
+from worker_runs import events_of, newest_step, policy_of, started, train, wait_until
 
 from cleanrl_worker import cli
 from cleanrl_worker.sdk import catalog, checkpoint, execute
@@ -182,6 +182,14 @@ def test_a_reader_that_goes_away_does_not_end_the_run(run_dir: RunDir) -> None:
     assert process.returncode == 0, said.decode()
     assert events_of(run_dir)[-1].body == RunCompleted(global_step=case.total_timesteps)
     assert "global_step=" in run_dir.stdout.read_text()
+
+
+def test_a_reader_that_stands_still_holds_up_neither_events_nor_checkpoints(run_dir: RunDir) -> None:
+    flags = ("--algo=ppo", "--env-id=FrozenLake-v1", "--total-timesteps=10000000", "--checkpoint-interval-steps=2000")
+    with started(*flags, "--run-dir", str(run_dir.root), stdout=subprocess.PIPE) as process:
+        # Its lines fill a pipe (64 KiB) several times over.
+        assert wait_until(lambda: newest_step(run_dir) > 60_000, process)
+        assert run_dir.events.stat().st_size > 500_000
 
 
 def test_tensorboard_on_a_broken_disk_does_not_end_the_run(

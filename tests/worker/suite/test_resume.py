@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from worker_cases import CASES, Case
 from worker_runs import (
     board_of,
@@ -26,7 +27,7 @@ from worker_runs import (
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import Run, checkpoint
+from cleanrl_worker.sdk import Run, catalog, checkpoint
 from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
 from mosaic.spec.run_dir import RunDir
@@ -116,6 +117,24 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     assert_same_run(run_dir, straight)
     assert_no_point_is_doubled(run_dir, straight)
     assert all((run_dir.root / artifact.path).exists() for artifact in manifest.read(run_dir).artifacts)
+
+
+def test_the_path_of_a_gpu_is_resumed_exactly_too(
+    case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its torch maths on the CPU, where torch too is exact."""
+    module: Any = catalog.load(case.algo)
+    fast = "FastLearner" if hasattr(module, "FastLearner") else "NumpyLearner"
+    monkeypatch.setattr(module, fast, lambda *parts: module.TorchLearner(*parts, torch.device("cpu")))
+    flags = (*case.flags, f"--total-timesteps={max(400, case.total_timesteps // 6 // 128 * 128)}")
+    straight = new_run(tmp_path)
+    train(straight, *flags)
+    with monkeypatch.context() as patch:
+        signal_after_a_checkpoint(patch, signal.SIGTERM)
+        train(run_dir, *flags, *OFTEN)
+    assert_stopped_in_good_order(run_dir)
+    resume(run_dir)
+    assert_same_run(run_dir, straight)
 
 
 def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(

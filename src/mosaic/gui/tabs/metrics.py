@@ -5,7 +5,7 @@ import threading
 import time
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QSlider, QVBoxLayout, QWidget
 
@@ -31,12 +31,10 @@ SMOOTH = frozenset({"charts/learning_rate"})
 class MetricsTab(QWidget):
     """Chips of the current run, controls, legend, charts."""
 
-    _loaded = Signal()
-
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self._studio, self._theme = studio, theme
-        self._can_draw = False
+        self._loaded = threading.Event()
         self._drawn: dict[str, object] = {}
         self._chips = label("", "muted")
         self._chips.setTextFormat(Qt.TextFormat.RichText)
@@ -69,16 +67,15 @@ class MetricsTab(QWidget):
         self._settle.timeout.connect(self._draw)
         self._smoothing.valueChanged.connect(self.refresh)
         self.grid.verticalScrollBar().valueChanged.connect(self._draw)
-        self._loaded.connect(self._start)
         studio.selection_changed.connect(self.refresh)
         theme.changed.connect(self._forget_drawn)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._can_draw and not self._timer.isActive():
+        if not self._timer.isActive():
             self._timer.start()
             # Imported beside the event loop: it takes most of a second, and the window is already there.
-            threading.Thread(target=self._load, name="charts", daemon=True).start()
+            threading.Thread(target=_load_charts, args=[self._loaded], name="charts", daemon=True).start()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -99,21 +96,13 @@ class MetricsTab(QWidget):
             self._settle.start()
         self._draw()
 
-    def _load(self) -> None:
-        importlib.import_module("mosaic.gui.widgets.scalar_chart")
-        self._loaded.emit()
-
-    def _start(self) -> None:
-        self._can_draw = True
-        self.refresh()
-
     def _forget_drawn(self) -> None:
         self._drawn.clear()
         self.refresh()
 
     def _draw(self) -> None:
         """Draw what is in view and out of date; what takes too long for one go is gone on with in the next."""
-        if not self._can_draw or self._settle.isActive():
+        if not self._loaded.is_set() or self._settle.isActive():
             return
         deadline = time.monotonic() + SLICE_S
         for card in self.grid.cards():
@@ -173,3 +162,9 @@ class MetricsTab(QWidget):
         if (more := len(self._studio.selected) - LEGEND) > 0:
             parts.append(f"and {more} more")
         self._legend.setText(" &nbsp;&nbsp; ".join(parts))
+
+
+def _load_charts(loaded: threading.Event) -> None:
+    # An event and not a signal: the tab may be gone by the time that the import is done.
+    importlib.import_module("mosaic.gui.widgets.scalar_chart")
+    loaded.set()

@@ -103,18 +103,16 @@ class LocalEngine:
 
     def would_save(self, pid: int) -> bool:
         """A worker catches SIGTERM once it can save, and no longer after the first one (`cleanrl_worker.sdk.stop`)."""
-        try:
-            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        except OSError:
-            return False
-        caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
-        return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+        return _catches(pid, signal.SIGTERM)
 
     def hold(self, pid: int) -> None:
-        _signal(pid, signal.SIGUSR1)
+        # Whoever does not know these two signals would end by them.
+        if _catches(pid, signal.SIGUSR1):
+            _signal(pid, signal.SIGUSR1)
 
     def let_go(self, pid: int) -> None:
-        _signal(pid, signal.SIGUSR2)
+        if _catches(pid, signal.SIGUSR2):
+            _signal(pid, signal.SIGUSR2)
 
     def kill(self, pid: int, run_dir: RunDir) -> None:
         for victim in self.session_of(pid, run_dir):
@@ -203,6 +201,16 @@ def _is_zombie(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def _catches(pid: int, number: signal.Signals) -> bool:
+    """Whether a process has a handler for a signal; taken for granted where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return not Path("/proc/self/status").exists()
+    caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
+    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
