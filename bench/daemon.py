@@ -175,7 +175,7 @@ def queries(root: Path) -> None:
         placed = Placed(run_id=run_dir.run_id, state=RunState.FINISHED, label=f"run {number}", algo="ppo", attempt=1)
         run_dir.record.write_text(json.dumps(vars(placed)))
     lines = [
-        f'{{"v":1,"seq":{seq},"time":{seq}.5,"kind":"scalars","global_step":{seq},"values":{{"x":{(seq * 7919) % 1013}.5}}}}'
+        f'{{"v":1,"seq":{seq},"time":1.5,"kind":"scalars","global_step":{seq},"values":{{"x":{seq * 7919 % 1013}.5}}}}'
         for seq in range(1, POINTS + 1)
     ]
     run_dir.events.write_text("\n".join(lines) + "\n")

@@ -190,7 +190,7 @@ def _unchecked(_: object) -> None: ...
 
 
 def _refuse_unsupported(flags: WorkerFlags) -> None:
-    asked = [name for name in ("track_wandb", "capture_video") if getattr(flags, name)]
+    asked = [name for name in ("track_wandb",) if getattr(flags, name)]
     if asked:
         raise ConfigError(
             [Problem(config.flag_name(name), "is not available in this version") for name in asked], what=PROG

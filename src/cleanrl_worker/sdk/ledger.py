@@ -1,5 +1,6 @@
 """The manifest of a run, kept current: it lists what is there, and never what is gone."""
 
+import threading
 from collections.abc import Collection
 from pathlib import Path
 
@@ -15,16 +16,20 @@ class Ledger:
 
     def __init__(self, run_dir: RunDir, new: Manifest) -> None:
         self._run_dir = run_dir
+        # The learner, the writer of checkpoints and the encoder of videos all have something to list.
+        self._turn = threading.Lock()
         if run_dir.manifest.exists():
             self.content = manifest.read(run_dir)
         else:
             self._write(new)
 
     def add(self, artifact: Artifact) -> None:
-        self._write(self.content.adding(artifact))
+        with self._turn:
+            self._write(self.content.adding(artifact))
 
     def remove(self, path: str) -> None:
-        self._write(self.content.removing(path))
+        with self._turn:
+            self._write(self.content.removing(path))
 
     def add_board(self, folder: Path) -> None:
         """The TensorBoard folder, wherever `CLEANRL_TENSORBOARD_DIR` may have put it."""
@@ -33,17 +38,18 @@ class Ledger:
 
     def list_checkpoints(self, *, without: Collection[int] = ()) -> None:
         """Bring the checkpoints up to date with the disk, but for those about to be removed."""
-        content = self.content
-        for artifact in content.artifacts:
-            if artifact.kind == "checkpoint":
-                content = content.removing(artifact.path)
-        best = checkpoint.best_step(self._run_dir)
-        for step in checkpoint.list_steps(self._run_dir):
-            if step not in without:
-                path = self._run_dir.relative(self._run_dir.checkpoint(step))
-                label = "best" if step == best else ""
-                content = content.adding(Artifact(kind="checkpoint", path=path, global_step=step, label=label))
-        self._write(content)
+        with self._turn:
+            content = self.content
+            for artifact in content.artifacts:
+                if artifact.kind == "checkpoint":
+                    content = content.removing(artifact.path)
+            best = checkpoint.best_step(self._run_dir)
+            for step in checkpoint.list_steps(self._run_dir):
+                if step not in without:
+                    path = self._run_dir.relative(self._run_dir.checkpoint(step))
+                    label = "best" if step == best else ""
+                    content = content.adding(Artifact(kind="checkpoint", path=path, global_step=step, label=label))
+            self._write(content)
 
     def _write(self, content: Manifest) -> None:
         try:

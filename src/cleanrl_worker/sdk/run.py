@@ -22,6 +22,7 @@ from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
+from cleanrl_worker.sdk.video import Video, Videos
 from mosaic import envs as families
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
@@ -114,6 +115,8 @@ class Run:
         options = self.spec.options
         backend = self._make_backend(env_id, num_envs)
         self.envs = Envs(backend, self._episode)
+        if options.capture_video:
+            self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self._warn)
         self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self._warn)
         return self.envs
 
@@ -252,6 +255,8 @@ class Run:
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        if self.envs is not None and self.envs.videos is not None:
+            self.envs.videos.close()
         self._writer.wait()
         failure = error or self._background_error
         if failure is None:
@@ -318,6 +323,11 @@ class Run:
             pid=os.getpid(),
             host=socket.gethostname(),
         )
+
+    def _video_saved(self, video: Video) -> None:
+        event = video.event(self.run_dir)
+        self._ledger.add(Artifact(kind="video", path=event.path, global_step=self.global_step))
+        self.emit(event)
 
     def _warn(self, message: str) -> None:
         self.emit(Warned(message=message))

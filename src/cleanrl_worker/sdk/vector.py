@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.sdk.live import LiveView
+from cleanrl_worker.sdk.video import Videos
 from mosaic.envs import VecEnv
 from mosaic.errors import EnvironmentFailed
 from mosaic.spec.events import Episode, number
@@ -29,10 +30,14 @@ class Envs:
         self.global_step = 0
         self.live: LiveView | None = None
         """Somebody may be looking."""
+        self.videos: Videos | None = None
+        """Somebody asked for films."""
         self._report = report
 
     def reset(self, seed: int) -> Array:
         observations, _ = self.backend.reset(seed=seed)
+        if self.videos is not None:
+            self.videos.begin()
         return observations
 
     @property
@@ -48,6 +53,8 @@ class Envs:
         self.global_step += self.num_envs
         if self.live is not None and monotonic() >= self.live.due_at:
             self.live.show()
+        if self.videos is not None and not (infos and infos["_final_obs"][0]):
+            self.videos.step()
         if infos:
             self._report_episodes(infos)
         return observations, rewards, terminations, truncations, infos
@@ -61,6 +68,8 @@ class Envs:
                 episodic_length=int(infos["episode_length"][slot]),
             )
             self._report(episode)
+            if slot == 0 and self.videos is not None:
+                self.videos.end(episode)
 
     def state(self) -> dict[str, Any]:
         return {"global_step": self.global_step, "backend": self.backend.snapshot()}
@@ -73,4 +82,6 @@ class Envs:
     def close(self) -> None:
         if self.live is not None:
             self.live.close()
+        if self.videos is not None:
+            self.videos.close()
         self.backend.close()

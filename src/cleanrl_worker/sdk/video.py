@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from mosaic.envs import VecEnv
 from mosaic.fastlane.film import Film
-from mosaic.spec.events import Episode
+from mosaic.spec.events import Episode, VideoSaved, number
 from mosaic.spec.files import write_atomically
+from mosaic.spec.run_dir import RunDir
 
 QUEUE_BYTES = 64 * 2**20
 MAX_QUEUED = 512
@@ -38,10 +39,6 @@ def cubic(episode: int) -> bool:
     return episode % 1000 == 0
 
 
-def every(_episode: int) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Video:
     """A file that is complete."""
@@ -51,6 +48,20 @@ class Video:
     episodic_return: float
     episodic_length: int
     frames_dropped: int
+
+    def event(self, run_dir: RunDir) -> VideoSaved:
+        return VideoSaved(
+            path=run_dir.relative(self.path),
+            episode_id=self.episode_id,
+            episodic_return=number(self.episodic_return),
+            episodic_length=self.episodic_length,
+        )
+
+
+def next_episode(folder: Path) -> int:
+    """Where a further attempt goes on counting: behind the last video of the earlier ones."""
+    names = [path.stem.rpartition("-")[2] for path in folder.glob("rl-video-episode-*.mp4")]
+    return max((int(name) + 1 for name in names if name.isdigit()), default=0)
 
 
 class Videos:
@@ -62,14 +73,13 @@ class Videos:
         folder: Path,
         *,
         schedule: Callable[[int], bool] = cubic,
-        first_episode: int = 0,
         saved: Callable[[Video], None],
         complain: Callable[[str], None],
     ) -> None:
         self._envs = envs
         self._schedule = schedule
         self._complain = complain
-        self._episode = first_episode
+        self._episode = next_episode(folder)
         self._failed = False
         self._fps = _fps_of(envs)
         self._encoder = _Encoder(folder, saved=saved, failed=self._fail)
@@ -184,7 +194,7 @@ class _Encoder:
         path = self._folder / f"rl-video-episode-{self._start.episode_id}.mp4"
         about = {
             "episode_id": self._start.episode_id,
-            "return": end.episodic_return,
+            "return": number(end.episodic_return),
             "length": end.episodic_length,
             "timestamp": time.time(),
             "frames_dropped": end.frames_dropped,

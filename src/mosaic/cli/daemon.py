@@ -77,7 +77,9 @@ def stop(argv: Sequence[str]) -> int:
         return 0
     if not current().target:
         wait_for_end(home)
-    print("stopped" + (f"; {wording.plural(live, 'run')} on without it" if live else ""))
+    print(
+        "stopped" + (f"; {wording.plural(live, 'run')} {'goes' if live == 1 else 'go'} on without it" if live else "")
+    )
     return 0
 
 

@@ -12,8 +12,8 @@ from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
 from mosaic.trainer.metrics import RunMetrics
 
-CHUNK_BYTES = 2**20
-"""Read at one look: about 0.1 s of work, so that nobody waits longer for the supervisor."""
+CHUNK_BYTES = 2**18
+"""Read at one look: some 20 ms of work, so that nobody waits longer for the supervisor."""
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
 MAX_COMPLAINTS = 10

@@ -30,6 +30,7 @@ from mosaic.spec.states import RunState
 from mosaic.trainer import frames, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.health import Health
+from mosaic.trainer.store import CACHED
 from mosaic.trainer.supervisor import Supervisor
 
 CHUNK_BYTES = 256 * 1024
@@ -61,6 +62,7 @@ class TrainerService(TrainerServicer):
         self._health = health
         self._store = supervisor.store
         self._home = supervisor.home
+        self._messages: dict[str, pb.Run] = {}
 
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
         supervisor, seeds = self._supervisor, list(request.seeds)
@@ -113,7 +115,7 @@ class TrainerService(TrainerServicer):
         _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
         page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
-        return pb.ListRunsReply(runs=map(to_message, page.runs), next_page_token=page.next_token, total=page.total)
+        return pb.ListRunsReply(runs=map(self._message, page.runs), next_page_token=page.next_token, total=page.total)
 
     def DeleteRun(self, request: pb.RunId, context: Any) -> pb.Empty:
         self._supervisor.delete(request.run_id)
@@ -232,6 +234,15 @@ class TrainerService(TrainerServicer):
     def Shutdown(self, request: pb.Empty, context: Any) -> pb.Empty:
         self._health.ask_to_end()
         return pb.Empty()
+
+    def _message(self, record: RunRecord) -> pb.Run:
+        """Encoded once for each change: lists show mostly runs that ended long ago."""
+        known = self._messages.get(record.run_id)
+        if known is None or known.revision != record.revision:
+            if len(self._messages) >= CACHED:
+                self._messages.clear()
+            known = self._messages[record.run_id] = to_message(record)
+        return known
 
     def _dir(self, record: RunRecord) -> RunDir:
         return self._home.run(record.run_id)

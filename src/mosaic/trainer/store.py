@@ -33,6 +33,8 @@ CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != 
 # Whatever changes the tables or the record makes another version.
 SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(RunRecord))]).encode()) & 0x7FFFFFFF
 
+CACHED = 10_000
+"""Records kept decoded."""
 SUFFIXES = ("", "-wal", "-shm")
 NOT_ITS_FAULT = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM")
 """Errors that say nothing about what is in the file."""
@@ -59,6 +61,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.RLock()
+        self._cache: dict[str, RunRecord] = {}
         self._connection = self._open()
         row = self._connection.execute("SELECT MAX(revision), MAX(run_id) FROM runs").fetchone()
         # A new index begins at the time of day, in milliseconds: beyond what a lost one before it had reached, so that
@@ -117,24 +120,30 @@ class Store:
             return stored
 
     def get(self, run_id: str) -> RunRecord | None:
-        rows = self._query("SELECT record FROM runs WHERE run_id = ? AND NOT deleted", (run_id,))
+        rows = self._query("SELECT run_id, revision, record FROM runs WHERE run_id = ? AND NOT deleted", (run_id,))
         return rows[0] if rows else None
 
     def by_key(self, client_key: str) -> list[RunRecord]:
-        return self._query("SELECT record FROM runs WHERE client_key = ? ORDER BY run_id", (client_key,))
+        return self._query(
+            "SELECT run_id, revision, record FROM runs WHERE client_key = ? ORDER BY run_id", (client_key,)
+        )
 
     def by_states(self, states: Iterable[RunState]) -> list[RunRecord]:
         names = [state.value for state in states]
         marks = ",".join("?" * len(names))
-        return self._query(f"SELECT record FROM runs WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names)
+        return self._query(
+            f"SELECT run_id, revision, record FROM runs WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names
+        )
 
     def queue(self, limit: int) -> list[RunRecord]:
         """The first queued runs, in the order in which they start."""
         where = "WHERE state = 'queued' AND NOT deleted ORDER BY priority DESC, run_id LIMIT ?"
-        return self._query(f"SELECT record FROM runs {where}", (limit,))
+        return self._query(f"SELECT run_id, revision, record FROM runs {where}", (limit,))
 
     def changed_since(self, revision: int, limit: int = 1000) -> list[RunRecord]:
-        return self._query("SELECT record FROM runs WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit))
+        return self._query(
+            "SELECT run_id, revision, record FROM runs WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit)
+        )
 
     def all_ids(self) -> set[str]:
         with self._lock:
@@ -160,13 +169,24 @@ class Store:
         if after:
             clause += " AND run_id < ?"
             values.append(after)
-        runs = self._query(f"SELECT record FROM runs WHERE {clause} ORDER BY run_id DESC LIMIT ?", [*values, size])
+        runs = self._query(
+            f"SELECT run_id, revision, record FROM runs WHERE {clause} ORDER BY run_id DESC LIMIT ?", [*values, size]
+        )
         return Page(runs, total, runs[-1].run_id if len(runs) == size else "")
 
     def _query(self, sql: str, values: Sequence[Any]) -> list[RunRecord]:
         with self._lock:
             rows = self._connection.execute(sql, values).fetchall()
-        return [_record(row[0]) for row in rows]
+            return [self._decoded(*row) for row in rows]
+
+    def _decoded(self, run_id: str, revision: int, text: str) -> RunRecord:
+        """Most rows are asked for again and again, unchanged."""
+        known = self._cache.get(run_id)
+        if known is None or known.revision != revision:
+            if len(self._cache) >= CACHED:
+                self._cache.clear()
+            known = self._cache[run_id] = _record(text)
+        return known
 
 
 def open_store(path: Path) -> tuple[Store, bool]:

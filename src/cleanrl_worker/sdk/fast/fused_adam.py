@@ -1,12 +1,14 @@
 """Adam in one pass of torch's fused kernel: half the time of `Adam` on vectors of ten thousand numbers and more."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch.optim.adam import adam
 
 from cleanrl_worker.sdk.fast.flat import FlatParameters
+
+_fused_adam = cast(Any, torch.ops.aten._fused_adam_.default)
+"""The kernel behind `torch.optim.Adam(fused=True)`; what torch wraps around it takes as long again."""
 
 
 class FusedAdam:
@@ -24,20 +26,21 @@ class FusedAdam:
 
     def step(self, learning_rate: float) -> None:
         """Move the values against the flat gradient."""
-        adam(
+        steps = self._state["steps"]
+        steps += 1
+        _fused_adam(
             [self._values],
             [self._gradient],
             [self._state["exp_avg"]],
             [self._state["exp_avg_sq"]],
             [],
-            [self._state["steps"]],
-            fused=True,
-            amsgrad=False,
+            [steps],
+            lr=learning_rate,
             beta1=self._beta1,
             beta2=self._beta2,
-            lr=learning_rate,
             weight_decay=0.0,
             eps=self._eps,
+            amsgrad=False,
             maximize=False,
         )
 
