@@ -61,7 +61,7 @@ def test_a_config_error_lists_every_problem() -> None:
 
 def test_an_unknown_name_says_what_is_near_and_what_to_do() -> None:
     assert str(UnknownAlgorithm("poo", ["ppo", "pqn"])) == (
-        "algorithm 'poo' is not known; did you mean ppo or pqn?; 'mosaic algos' lists what there is"
+        "algorithm 'poo' is not known; did you mean ppo or pqn? 'mosaic algos' lists what there is"
     )
     assert str(RunNotFound("01K9")) == "run '01K9' is not known; 'mosaic runs' lists what is in this home"
 

@@ -8,17 +8,18 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from cleanrl_worker.sdk import catalog, command, policy
+from cleanrl_worker.sdk import catalog, command, live, policy
 from cleanrl_worker.sdk.command import CommonFlags
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.document import around, read_document
+from cleanrl_worker.sdk.eval_view import seen
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
@@ -29,22 +30,24 @@ from cleanrl_worker.sdk.tee import logged_to
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import config, envs
-from mosaic.errors import ConfigError, MosaicError, PolicyError, Problem
+from mosaic.errors import ConfigError, EnvironmentFailed, MosaicError, PolicyError, Problem
+from mosaic.log import get_logger
 from mosaic.spec import identity
 from mosaic.spec.events import Episode, EvalBatch, Number, RunCompleted, RunFailed, RunStarted, Scalars, number
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.manifest import Artifact, Manifest
-from mosaic.spec.run_config import Environment, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
+from mosaic.spec.run_config import Environment, LiveView, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id, run_label
 
+log = get_logger()
 PROG = "python -m cleanrl_worker.evaluate"
 PARALLEL = 10
 """Environments of one evaluation; each plays a fixed quota, so that short episodes are not over-represented."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalFlags(CommonFlags):
+class EvalFlags(CommonFlags, LiveView):
     """Flags of an evaluation."""
 
     policy_path: Path | None = None
@@ -61,6 +64,8 @@ class EvalFlags(CommonFlags):
     """Another environment than the one in the policy file."""
     tensorboard_dir: str = "tensorboard_eval"
     """Folder of the TensorBoard files, relative to the run directory."""
+    capture_video: bool = False
+    """Record videos of environment 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +91,9 @@ class Plan:
             eval_episodes=flags.episodes,
             eval_batch_size=None,
             eval_repeat=flags.repeat,
+            eval_capture_video=flags.capture_video,
             seed_override=None,
+            **live_options(flags),
         )
         worker = replace(
             given.metadata.worker.config, algo=self.file.algo, env_id=self.env_id, seed=flags.seed, extras=extras
@@ -104,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         plan = resolve(words)
         envs.headless_defaults()
-        with closing(envs.make_vec(plan.env_id, min(PARALLEL, plan.flags.episodes))) as vector:
+        with closing(_make_vector(plan)) as vector:
             check_fit(plan.file, vector)
             refuse_used(plan.run_dir)
             room_bytes = free_bytes(plan.run_dir.root)
@@ -117,6 +124,17 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return _reported(lambda: evaluate(plan, vector))
     except MosaicError as error:
         return command.reported(error)
+
+
+def _make_vector(plan: Plan) -> envs.VecEnv:
+    """With pictures where they are wanted and can be had."""
+    size = min(PARALLEL, plan.flags.episodes)
+    if live.wanted(plan.flags) or plan.flags.capture_video:
+        try:
+            return envs.make_vec(plan.env_id, size, render_mode="rgb_array")
+        except EnvironmentFailed as error:
+            log.warning("eval.no_pictures", reason=str(error))
+    return envs.make_vec(plan.env_id, size)
 
 
 def _reported(action: Callable[[], int]) -> int:
@@ -153,7 +171,7 @@ def flags_of(document: TrainRunConfig) -> EvalFlags:
     extras = worker.extras
     if not isinstance(extras, PolicyEvalExtras):
         raise ConfigError([Problem("extras.mode", f"'{extras.mode}' is not an evaluation")], what=PROG)
-    unsupported = [name for name in ("algo_params", "eval_capture_video") if getattr(extras, name)]
+    unsupported = [name for name in ("algo_params",) if getattr(extras, name)]
     if unsupported:
         raise ConfigError(
             [Problem(f"extras.{name}", "is not available in this version") for name in unsupported], what=PROG
@@ -163,10 +181,18 @@ def flags_of(document: TrainRunConfig) -> EvalFlags:
         episodes=extras.eval_episodes,
         seed=worker.seed if extras.seed_override is None else extras.seed_override,
         repeat=extras.eval_repeat,
+        deterministic=extras.eval_deterministic,
         env_id=worker.env_id,
         tensorboard=document.artifacts.tensorboard.enabled,
         tensorboard_dir=extras.tensorboard_dir,
+        capture_video=extras.eval_capture_video,
+        **live_options(extras),
     )
+
+
+def live_options(given: LiveView) -> dict[str, Any]:
+    """What flags and document both say of the live view."""
+    return {field.name: getattr(given, field.name) for field in fields(LiveView)}
 
 
 def load_actor(file: PolicyFile, path: Path) -> Policy:
@@ -211,7 +237,8 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     batches = Batches(plan, vector, recorder, ledger)
     with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
         try:
-            batches.play()
+            with seen(batches.lanes, flags, run_dir, recorder, ledger, capture_video=flags.capture_video):
+                batches.play()
         except BaseException as error:
             recorder.emit(RunFailed(global_step=batches.episodes, error=type(error).__name__, message=str(error)))
             raise
@@ -233,6 +260,7 @@ class Batches:
         self._recorder = recorder
         self._ledger = ledger
         self._stopping = False
+        self.lanes = Envs(vector, lambda _: None)
         self.summaries: list[dict[str, Any]] = []
         self.episodes = 0
         """Episodes of complete batches."""
@@ -254,6 +282,7 @@ class Batches:
                 seed=seed,
                 deterministic=flags.deterministic,
                 stop=lambda: self._stopping or self._recorder.error is not None,
+                lanes=self.lanes,
             )
             if len(episodes) == flags.episodes:
                 self._report(episodes)
@@ -284,6 +313,9 @@ class Batches:
         }
         self.summaries.append(summary)
         self.episodes += len(episodes)
+        if self.lanes.live is not None:
+            score = f"return {summary['mean']:.1f} ± {summary['std']:.1f}"
+            self.lanes.live.line = f"batch {summary['batch']}: {len(returns)} episodes, {score}"
         path = self._plan.run_dir.eval_summary
         write_atomically(path, json.dumps(self.summaries, indent=1) + "\n")
         if len(self.summaries) == 1:
@@ -309,6 +341,7 @@ def play(
     seed: int,
     deterministic: bool,
     stop: Callable[[], bool] = lambda: False,
+    lanes: Envs | None = None,
 ) -> list[Episode]:
     """`episodes` episodes, the same number from each environment (one more from the first ones); fewer if stopped."""
     per_env, rest = divmod(episodes, vector.num_envs)
@@ -320,7 +353,8 @@ def play(
             left[episode.slot] -= 1
             played.append(episode)
 
-    lanes = Envs(vector, take)
+    lanes = lanes or Envs(vector, take)
+    lanes.report_to(take)
     generator = np.random.default_rng(seed)
     obs = lanes.reset(seed)
     while any(left) and not stop():

@@ -27,7 +27,7 @@ from typing import ClassVar
 class MosaicError(Exception):
     """Root of the tree; `exit_code` is what a command line returns for it."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class UnknownName(MosaicError):
             parts.append(f"did you mean {' or '.join(near)}?")
         if hint or self.listing:
             parts.append(hint or self.listing)
-        super().__init__("; ".join(parts))
+        super().__init__("; ".join(parts).replace("?; ", "? "))
 
 
 class UnknownEnvironment(UnknownName):

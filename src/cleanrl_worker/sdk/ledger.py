@@ -20,6 +20,10 @@ class Ledger:
         self._turn = threading.Lock()
         if run_dir.manifest.exists():
             self.content = manifest.read(run_dir)
+            # An attempt that was killed could not take back its live view, whose memory is gone.
+            for artifact in self.content.artifacts:
+                if artifact.kind == "fastlane":
+                    self.content = self.content.removing(artifact.path)
         else:
             self._write(new)
 

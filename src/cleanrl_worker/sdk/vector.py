@@ -34,6 +34,10 @@ class Envs:
         """Somebody asked for films."""
         self._report = report
 
+    def report_to(self, report: Callable[[Episode], None]) -> None:
+        """Who is told of ended episodes from now on."""
+        self._report = report
+
     def reset(self, seed: int) -> Array:
         observations, _ = self.backend.reset(seed=seed)
         if self.videos is not None:

@@ -201,9 +201,7 @@ class _Encoder:
         }
         write_atomically(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
         self._part.replace(path)
-        self._saved(
-            Video(path, self._start.episode_id, end.episodic_return, end.episodic_length, end.frames_dropped)
-        )
+        self._saved(Video(path, self._start.episode_id, end.episodic_return, end.episodic_length, end.frames_dropped))
 
     def _discard(self) -> None:
         """An unfinished film is no film."""

@@ -73,7 +73,8 @@ def _evaluate(client: Client, run: RunRecord, episodes: int) -> RunRecord:
     policy = evaluate.policy_of(client, run)
     if policy is None:
         raise PolicyError(f"run {run.run_id} saved no policy; 'mosaic logs {short(run.run_id)}' may say why")
-    [evaluation] = client.submit(evaluate.document_of(policy, ENV_ID, episodes=episodes, label="demo, evaluated"))
+    document = evaluate.document_of(policy, ENV_ID, episodes=episodes, deterministic=True, label="demo, evaluated")
+    [evaluation] = client.submit(document)
     print(f"  {evaluate.line_of(evaluate.result_of(client, evaluation))}\n")
     return evaluation
 

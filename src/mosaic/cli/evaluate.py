@@ -40,6 +40,7 @@ def main(argv: Sequence[str]) -> int:
             episodes=flags.episodes,
             seed=flags.seed,
             repeat=flags.repeat,
+            deterministic=flags.deterministic,
             tensorboard=not flags.no_tensorboard,
             label=flags.label,
         )
@@ -66,6 +67,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes a batch (default 50)")
     words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first environment (default 1)")
     words.add_argument("--repeat", action="store_true", help="further batches until the run is cancelled")
+    words.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
     words.add_argument("--env-id", metavar="ID", help="another environment than the one it was trained in")
     words.add_argument("--label", default="", help="name for people")
     words.add_argument("--no-tensorboard", action="store_true", help="write no TensorBoard files")
@@ -115,10 +117,17 @@ def document_of(
     episodes: int,
     seed: int = 1,
     repeat: bool = False,
+    deterministic: bool = False,
     tensorboard: bool = True,
     label: str = "",
 ) -> TrainRunConfig:
-    extras = PolicyEvalExtras(mode="policy_eval", policy_path=policy, eval_episodes=episodes, eval_repeat=repeat)
+    extras = PolicyEvalExtras(
+        mode="policy_eval",
+        policy_path=policy,
+        eval_episodes=episodes,
+        eval_repeat=repeat,
+        eval_deterministic=deterministic,
+    )
     return TrainRunConfig(
         run_name=label,
         environment=Environment(env_id=env_id),

@@ -45,11 +45,11 @@ VALIDATE_TIMEOUT_S = 120.0
 class Refused(MosaicError):
     """The daemon answered with a reason."""
 
-    exit_code = 2
-
     def __init__(self, message: str, status: str) -> None:
         super().__init__(message)
         self.status = status
+        # Bad input, unless the daemon's disk or the daemon itself is to blame.
+        self.exit_code = {"RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,8 @@ class PolicyEvalExtras(LiveView):
     """The same under its older name; where both are given they must agree."""
     eval_repeat: bool = False
     """Further batches until the run is cancelled."""
+    eval_deterministic: bool = False
+    """Take the likeliest action instead of sampling as in training."""
     eval_capture_video: bool = False
     """Record videos of the evaluation."""
     seed_override: Annotated[int, Ge(0), Le(2**32 - 1)] | None = None

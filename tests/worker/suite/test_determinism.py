@@ -1,8 +1,12 @@
-"""Same seed, same curve and same bits at the end; another seed, another curve; the env backend changes nothing."""
+"""Same seed, same curve and same bits at the end; another seed, another curve; neither backend nor viewer changes it."""
+
+from pathlib import Path
 
 from worker_cases import Case
-from worker_runs import curve_of, final_files, train
+from worker_runs import curve_of, events_of, final_files, new_run, started, train, wait_until
 
+from mosaic.fastlane.viewer import Viewer
+from mosaic.spec.events import LiveViewOpened
 from mosaic.spec.run_dir import RunDir
 
 
@@ -23,3 +27,26 @@ def test_gymnasiums_wrapped_environments_give_the_curve_of_the_bare_ones(
     train(run_dir, *case.flags, "--env-backend=sync")
     assert curve_of(run_dir) == curve_of(straight)
     assert final_files(run_dir)["policy"] == final_files(straight)["policy"]
+
+
+def test_a_run_without_live_view_gives_the_same_bits(case: Case, straight: RunDir, run_dir: RunDir) -> None:
+    train(run_dir, *case.flags, "--no-fastlane-enabled")
+    assert final_files(run_dir) == final_files(straight)
+
+
+def test_a_viewer_changes_nothing(run_dir: RunDir, tmp_path: Path) -> None:
+    flags = ("--algo=ppo", "--env-id=CartPole-v1", "--total-timesteps=100352", "--quiet")
+    with started(*flags, "--run-dir", str(run_dir.root)) as process:
+        assert wait_until(lambda: live_view_of(run_dir) is not None, process)
+        with Viewer(Path(str(live_view_of(run_dir)))) as viewer:
+            assert viewer.wait(60) is not None
+            assert process.wait(60) == 0
+    unseen = new_run(tmp_path)
+    train(unseen, *flags)
+    assert curve_of(run_dir) == curve_of(unseen)
+    assert final_files(run_dir) == final_files(unseen)
+
+
+def live_view_of(run_dir: RunDir) -> str | None:
+    events = events_of(run_dir) if run_dir.events.exists() else []
+    return next((event.body.path for event in events if isinstance(event.body, LiveViewOpened)), None)

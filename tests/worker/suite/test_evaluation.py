@@ -240,7 +240,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"eval_capture_video": True}, "extras.eval_capture_video: is not available in this version"),
+        ({"algo_params": {"seed": 1}}, "extras.algo_params: is not available in this version"),
         ({"eval_episodes": 0}, "eval_episodes: must be greater than or equal to 1"),
         ({"policy_path": ""}, "policy_path"),
         ({"seed_override": -3}, "must be greater than or equal to 0 (got -3)"),

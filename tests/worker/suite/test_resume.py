@@ -39,7 +39,7 @@ TRIES = 5
 @pytest.fixture
 def moment() -> random.Random:
     """Another one in every run of the suite; a failure shows the number that repeats it."""
-    seed = random.randrange(2**32)
+    seed = random.SystemRandom().randrange(2**32)  # The runs in this process seed the others.
     print(f"random moment from seed {seed}")
     return random.Random(seed)
 

@@ -1,0 +1,64 @@
+"""Rings of tests lie in a folder of their own, so that none can touch the rings of real runs."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mosaic.envs import headless_defaults
+from mosaic.fastlane import ring, sweep
+
+HERE = Path(__file__).parent
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def headless() -> None:
+    headless_defaults()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "shm"
+    folder.mkdir()
+    for module in (ring, sweep):
+        monkeypatch.setattr(module, "folders", lambda: (folder,))
+    return folder
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a script of this folder in a process of its own; ended with the test."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def started(script: str, *words: object) -> "subprocess.Popen[str]":
+        command = [sys.executable, str(HERE / script), *map(str, words)]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return processes[-1]
+
+    yield started
+    for process in processes:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture
+def writer(start: Start) -> Iterator[Callable[..., tuple[Path, "subprocess.Popen[str]"]]]:
+    """A writer in a process of its own, and its ring (in the real folder: the process knows no other)."""
+    paths: list[Path] = []
+
+    def started(
+        seconds: float, fps: float = 0, width: int = 160, height: int = 120, tiles: int = 4
+    ) -> tuple[Path, "subprocess.Popen[str]"]:
+        process = start("writer.py", seconds, fps, width, height, tiles)
+        assert process.stdout is not None
+        paths.append(Path(process.stdout.readline().strip()))
+        return paths[-1], process
+
+    yield started
+    for path in paths:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""A process that owns a ring and publishes frames which prove to be whole; prints the ring's path first.
+
+    python writer.py SECONDS FPS WIDTH HEIGHT TILES
+
+Every byte of frame n's pixels is n % 256, and its global step is n. FPS 0 is full speed.
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from mosaic.fastlane import lease
+from mosaic.fastlane.bell import Bell
+from mosaic.fastlane.layout import FrameHead, Tile
+from mosaic.fastlane.ring import RingWriter
+
+
+def main(seconds: float, fps: float, width: int, height: int, tiles: int) -> None:
+    ring = RingWriter.create(max_pixels=width * height)
+    bell = Bell()
+    pictures = [np.full((height, width, 4), value, np.uint8) for value in range(256)]
+    print(ring.path, flush=True)
+    looked, demand, number = 0.0, None, 0
+    end = time.monotonic() + seconds
+    while (now := time.monotonic()) < end:
+        if now - looked > 0.1:
+            looked, demand = now, lease.current(ring.path)
+        number += 1
+        head = FrameHead(
+            global_step=number,
+            steps_per_s=1.0,
+            columns=tiles,
+            rows=1,
+            tiles=tuple(Tile(env, number % 1000, float(number)) for env in range(tiles)),
+            grid=True,
+            line=f"frame {number}",
+        )
+        ring.publish(head, pictures[number % 256])
+        if fps:
+            bell.ring(demand.sockets if demand else ())
+            time.sleep(1 / fps)
+    ring.close()
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]), float(sys.argv[2]), *map(int, sys.argv[3:6]))
