@@ -6,7 +6,7 @@ export MOSAIC_HOME ?= $(CURDIR)/var
 # One thread a process: more make networks of this size slower, by far when several processes run.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup run test check bench bench-learning gui shots lock proto clean
+.PHONY: help setup run test soak check bench bench-learning gui shots lock proto clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -19,6 +19,9 @@ run: setup ## train PPO on CartPole until solved, then evaluate the policy
 
 test: setup ## the whole test suite
 	@$(BIN)/pytest
+
+soak: setup ## kill the daemon fifty times under training runs
+	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/test_survival.py
 
 check: setup ## format, lint, types, import contracts, generated code
 	@$(BIN)/ruff format --check .

@@ -84,6 +84,7 @@ class Painter:
                 continue
             env = self._env_of(wishes.tile_width if wishes.mode == "grid" else max(wishes.tile_width, SINGLE_WIDTH))
             self._twin.thaw(env.unwrapped, row.state)
+            self._twin.follow(env.unwrapped)
             self._screen.draw(wishes, np.asarray(env.render(), np.uint8), row.tile)
             if not self._drawn:
                 # Not earlier: on a busy machine somebody would wait long for the first picture.

@@ -1,7 +1,10 @@
 """Rings of tests lie in a folder of their own, so that none can touch the rings of real runs."""
 
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,12 +23,13 @@ def headless() -> None:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "shm"
-    folder.mkdir()
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    # Not tmp_path, which is too long for sockets.
+    folder = Path(tempfile.mkdtemp(prefix="mt-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
     for module in (ring, sweep):
         monkeypatch.setattr(module, "folders", lambda: (folder,))
-    return folder
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -47,18 +51,14 @@ def start() -> Iterator[Start]:
 
 
 @pytest.fixture
-def writer(start: Start) -> Iterator[Callable[..., tuple[Path, "subprocess.Popen[str]"]]]:
-    """A writer in a process of its own, and its ring (in the real folder: the process knows no other)."""
-    paths: list[Path] = []
+def writer(start: Start, folder: Path) -> Callable[..., tuple[Path, "subprocess.Popen[str]"]]:
+    """A writer in a process of its own, and its ring."""
 
     def started(
         seconds: float, fps: float = 0, width: int = 160, height: int = 120, tiles: int = 4
     ) -> tuple[Path, "subprocess.Popen[str]"]:
-        process = start("writer.py", seconds, fps, width, height, tiles)
+        process = start("writer.py", folder, seconds, fps, width, height, tiles)
         assert process.stdout is not None
-        paths.append(Path(process.stdout.readline().strip()))
-        return paths[-1], process
+        return Path(process.stdout.readline().strip()), process
 
-    yield started
-    for path in paths:
-        path.unlink(missing_ok=True)
+    return started

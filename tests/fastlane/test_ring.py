@@ -106,7 +106,7 @@ def test_a_closed_ring_is_gone_but_its_readers_live(folder: Path) -> None:
 
 
 def test_readers_cannot_write(reader: RingReader) -> None:
-    with pytest.raises(TypeError, match="readonly|read-only"):
+    with pytest.raises(TypeError, match=r"readonly|read-only"):
         reader._map[0] = 0
 
 

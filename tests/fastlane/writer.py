@@ -1,16 +1,18 @@
 """A process that owns a ring and publishes frames which prove to be whole; prints the ring's path first.
 
-    python writer.py SECONDS FPS WIDTH HEIGHT TILES
+    python writer.py FOLDER SECONDS FPS WIDTH HEIGHT TILES
 
 Every byte of frame n's pixels is n % 256, and its global step is n. FPS 0 is full speed.
 """
 
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
 from mosaic.fastlane import lease
+from mosaic.fastlane import ring as ring_module
 from mosaic.fastlane.bell import Bell
 from mosaic.fastlane.layout import FrameHead, Tile
 from mosaic.fastlane.ring import RingWriter
@@ -44,4 +46,5 @@ def main(seconds: float, fps: float, width: int, height: int, tiles: int) -> Non
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), float(sys.argv[2]), *map(int, sys.argv[3:6]))
+    ring_module.folders = lambda: (Path(sys.argv[1]),)
+    main(float(sys.argv[2]), float(sys.argv[3]), *map(int, sys.argv[4:7]))

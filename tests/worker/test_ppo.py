@@ -227,6 +227,39 @@ def test_epochs_stop_once_the_policy_has_moved_by_target_kl(algorithm: ModuleTyp
 
 
 @both
+@pytest.mark.parametrize("anneal_lr", [True, False])
+def test_the_learner_is_handed_each_step_once_an_epoch_as_the_policy_saw_it(
+    algorithm: ModuleType, anneal_lr: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = replace(FIRST[algorithm], total_timesteps=512, anneal_lr=anneal_lr)
+    rates: list[float] = []
+    epochs: list[np.ndarray] = []
+
+    class Noting(algorithm.NumpyLearner):
+        def update(self, batch: Any, learning_rate: float) -> Any:
+            if len(rates) % (args.update_epochs * args.num_minibatches) == 0:
+                # Nothing was learnt from this rollout yet, so both are still those of the policy that collected it.
+                np.testing.assert_allclose(batch.logprobs, self.log_probs(batch.obs, batch.actions), atol=1e-5)
+                np.testing.assert_allclose(batch.values, self.values(batch.obs), atol=1e-5)
+            assert abs(batch.advantages.mean()) < 1e-5
+            assert batch.advantages.std(ddof=1) == pytest.approx(1, abs=1e-5)
+            rates.append(learning_rate)
+            epochs.append(batch.obs.copy())
+            return super().update(batch, learning_rate)
+
+    monkeypatch.setattr(algorithm, "NumpyLearner", Noting)
+    trained(tmp_path, algorithm, args)
+    each = args.update_epochs * args.num_minibatches
+    expected = [args.learning_rate * (1 - iteration / 4 * anneal_lr) for iteration in range(4)]
+    np.testing.assert_allclose(rates, np.repeat(expected, each))
+    rollouts = np.array(epochs).reshape(4, args.update_epochs, args.batch_size, -1)
+    for rollout in rollouts:
+        first, *others = [epoch[np.lexsort(epoch.T)] for epoch in rollout]
+        assert all(np.array_equal(first, other) for other in others)
+        assert not any(np.array_equal(rollout[0], other) for other in rollout[1:])
+
+
+@both
 def test_resuming_a_stopped_run_ends_in_the_same_state(algorithm: ModuleType, tmp_path: Path) -> None:
     args = FIRST[algorithm]
     straight = trained(tmp_path, algorithm, args)

@@ -177,6 +177,21 @@ def test_the_policy_file_acts_on_raw_observations_as_the_agent_did(tmp_path: Pat
     assert not np.allclose(drawn, first)
 
 
+def test_advantages_are_made_of_normalised_rewards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Constant(RewardNormaliser):
+        def rollout(self, rewards: Any, terminations: Any) -> Any:
+            return np.full_like(super().rollout(rewards, terminations), 0.25)
+
+    def spy(rewards: Any, values: Any, dones: Any, **settings: float) -> Any:
+        assert (rewards == 0.25).all()
+        return gae(rewards, values, dones, **settings)
+
+    gae = ppo.gae
+    monkeypatch.setattr(ppo, "RewardNormaliser", Constant)
+    monkeypatch.setattr(ppo, "gae", spy)
+    assert trained(tmp_path, SHORT).global_step == 512
+
+
 def test_a_run_is_the_same_again_and_differs_by_seed(tmp_path: Path) -> None:
     arrays = []
     for seed in (1, 1, 2):

@@ -143,7 +143,11 @@ class BareVec:
     def render_slot(self, slot: int) -> "NDArray[np.uint8] | None":
         """The frame of one slot, or None where nothing is rendered."""
         env = self.envs[slot]
-        return None if env.render_mode is None else np.asarray(env.render(), dtype=np.uint8)
+        if env.render_mode is None:
+            return None
+        if self._twin is not None and self._twin.fits(env.unwrapped):
+            self._twin.follow(env.unwrapped)
+        return np.asarray(env.render(), dtype=np.uint8)
 
     def freezer(self) -> Freezer | None:
         """The slots' states, where pictures can be drawn of them elsewhere."""

@@ -62,6 +62,15 @@ def _is_drawn_by_gymnasium(env: "Env[Any, Any]") -> bool:
     return isinstance(env, MujocoEnv) and type(env).render is MujocoEnv.render
 
 
+def _follow(robot: Any) -> None:
+    """Gymnasium's camera stays where the first episode began, and a robot that learned to run is soon out of sight."""
+    import numpy as np
+
+    viewer = robot.mujoco_renderer.viewer
+    if viewer is not None:
+        viewer.cam.lookat[:2] = np.median(robot.data.geom_xpos[:, :2], axis=0)
+
+
 def _freeze(robot: Any) -> "NDArray[np.float64]":
     import mujoco
     import numpy as np
@@ -100,6 +109,7 @@ FAMILY = Family(
         fits=_is_drawn_by_gymnasium,
         freeze=_freeze,
         thaw=_thaw,
+        follow=_follow,
         sized=lambda width: {"width": width, "height": width},
     ),
 )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def _stands_still(_env: Any) -> None: ...
+
+
 def _any_size(_width: int) -> dict[str, Any]:
     return {}
 
@@ -28,6 +31,8 @@ class Twin:
     """All that a picture depends on, as one vector that always has the same length."""
     thaw: "Callable[[Any, NDArray[np.float64]], None]"
     """Undo `freeze`, in another environment."""
+    follow: Callable[[Any], None] = _stands_still
+    """Called before a picture is taken: point the camera at where the environment is now."""
     sized: Callable[[int], dict[str, Any]] = _any_size
     """Arguments of `make` for pictures of about this width."""
 

@@ -18,6 +18,7 @@ from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_live_frame, to_record
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
+from mosaic.rpc.newest import Newest
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.events import Event, decode
 from mosaic.spec.run_config import (
@@ -301,11 +302,8 @@ class Client:
             format=image_format,
         )
         stream = self._stub.StreamFrames(request)
-        try:
-            for message in _stream(stream):
-                yield to_live_frame(message)
-        finally:
-            stream.cancel()
+        messages: Newest[pb.LiveFrame] = Newest(_stream(stream), stream.cancel)
+        return (to_live_frame(message) for message in messages)
 
     def read_artifact(self, run_id: str, path: str) -> Iterator[bytes]:
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)

@@ -1,4 +1,4 @@
-"""Same seed, same curve and same bits at the end; another seed, another curve; neither backend nor viewer changes it."""
+"""Same seed, same curve and same bits at the end; another seed, another curve; backend and viewer change nothing."""
 
 from pathlib import Path
 

@@ -135,7 +135,7 @@ CASES = {
                 env_id="CartPole-v1",
                 total_timesteps=40_000,
                 settings={"learning_starts": 1000},
-                above=100,
+                above=60,
                 sign_error=subtract_the_future,
             ),
         ),
@@ -159,7 +159,7 @@ CASES = {
             ),
             learning=Learning(
                 env_id="InvertedPendulum-v5",
-                total_timesteps=2500,
+                total_timesteps=2000,
                 settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
                 above=40,
                 sign_error=flee_the_critics_advice,
