@@ -33,6 +33,10 @@ check: setup ## format, lint, types, import contracts, generated code
 bench: setup ## steps per second against Stable-Baselines3, as ratios
 	@$(BIN)/python -m bench
 
+bench-live: setup ## what the live view costs the learner, and how fast frames travel
+	@$(BIN)/python -m bench.fastlane
+	@$(BIN)/python -m bench.frames
+
 bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
 	@$(BIN)/python -m bench.learning
 

@@ -20,7 +20,7 @@ from mosaic import envs
 from mosaic.envs.twin import Twin
 from mosaic.fastlane.lease import Demand
 from mosaic.fastlane.ring import RingWriter
-from mosaic.fastlane.screen import SINGLE_WIDTH, Screen
+from mosaic.fastlane.screen import Screen
 from mosaic.fastlane.table import Job, StateTable
 
 NICENESS = 14
@@ -50,6 +50,7 @@ class Painter:
         self._width = 0
         self._drawn: dict[int, int] = {}
         self._next = 0
+        self._stepped_back = False
 
     def work(self) -> None:
         """Until the worker ends or nobody looks any more."""
@@ -69,6 +70,7 @@ class Painter:
             drawn = self._paint(demand, now + 1 / demand.wishes.fps)
             if drawn:
                 self._screen.publish(demand, global_step=self._table.global_step, line=self._table.line)
+                self._step_back(demand)
             pause_s = max(now + 1 / demand.wishes.fps - time.monotonic(), 0.0) if drawn else NO_NEWS_S
 
     def _paint(self, demand: Demand, until: float) -> bool:
@@ -82,18 +84,21 @@ class Painter:
             row = self._table.read(slot)
             if row is None or row.sequence == self._drawn.get(slot):
                 continue
-            env = self._env_of(wishes.tile_width if wishes.mode == "grid" else max(wishes.tile_width, SINGLE_WIDTH))
+            env = self._env_of(self._screen.widest(wishes))
             self._twin.thaw(env.unwrapped, row.state)
             self._twin.follow(env.unwrapped)
             self._screen.draw(wishes, np.asarray(env.render(), np.uint8), row.tile)
-            if not self._drawn:
-                # Not earlier: on a busy machine somebody would wait long for the first picture.
-                _step_back()
             self._drawn[slot] = row.sequence
             drawn = True
             if time.monotonic() > until:
                 break
         return drawn
+
+    def _step_back(self, demand: Demand) -> None:
+        """Not before every tile was drawn once: on a busy machine somebody would wait long for the first pictures."""
+        if not self._stepped_back and all(slot in self._drawn for slot in self._screen.shown(demand.wishes)):
+            self._stepped_back = True
+            _lower_priority()
 
     def _env_of(self, width: int) -> Any:
         """The twin, made anew when its pictures must have another size."""
@@ -108,7 +113,7 @@ class Painter:
         return self._env
 
 
-def _step_back() -> None:
+def _lower_priority() -> None:
     """Lower the priority of every thread, those of the graphics driver too: it is each thread's own on Linux."""
     for thread in Path("/proc/self/task").iterdir():
         os.setpriority(os.PRIO_PROCESS, int(thread.name), NICENESS)

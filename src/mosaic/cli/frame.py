@@ -11,7 +11,7 @@ from mosaic.errors import HomeUnusable
 
 FORMATS = (".png", ".jpg", ".jpeg", ".webp")
 TIMEOUT_S = 20.0
-FILL_S = 3.0
+FILL_S = 10.0
 """After the first frame, at most so long for the other tiles of a grid."""
 
 

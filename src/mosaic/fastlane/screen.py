@@ -1,5 +1,6 @@
 """The picture under construction and its way to the readers: tiles drawn one by one, published as a whole."""
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,11 @@ class Screen:
     def shown(self, wishes: Wishes) -> range:
         """The slots that these wishes are about."""
         return shown(wishes, self._limit)
+
+    def widest(self, wishes: Wishes) -> int:
+        """No tile of these wishes is shown wider than this, if it is square."""
+        room = math.isqrt(self._ring.max_pixels // len(self.shown(wishes)))
+        return min(_asked_width(wishes), room)
 
     def draw(self, wishes: Wishes, picture: Picture, tile: Tile) -> None:
         """Put a picture into its tile; a slot that is not shown is left out."""
@@ -98,7 +104,7 @@ class _Canvas:
         self._wishes = _relevant(wishes)
         self._slot = slot
         self._shape = picture.shape
-        width = wishes.tile_width if wishes.mode == "grid" else max(wishes.tile_width, SINGLE_WIDTH)
+        width = _asked_width(wishes)
         self.grid: Grid = layout(len(slots), picture.shape[:2], tile_width=width, max_pixels=max_pixels)
         self.pixels = np.zeros((self.grid.height, self.grid.width, 4), np.uint8)
         self.tiles = [Tile(slot, 0, 0.0) for slot in slots]
@@ -111,6 +117,10 @@ class _Canvas:
     def draw(self, index: int, picture: Picture, tile: Tile) -> None:
         self.pixels[self.grid.place(index)] = fit(picture, self.grid)
         self.tiles[index] = tile
+
+
+def _asked_width(wishes: Wishes) -> int:
+    return wishes.tile_width if wishes.mode == "grid" else max(wishes.tile_width, SINGLE_WIDTH)
 
 
 def _relevant(wishes: Wishes) -> tuple[Any, ...]:

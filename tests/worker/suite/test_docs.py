@@ -17,7 +17,7 @@ from cleanrl_worker.sdk.command import CommonFlags, WorkerFlags
 from mosaic import config, errors
 from mosaic.errors import MosaicError
 from mosaic.spec.events import KINDS
-from mosaic.spec.run_config import TrainOptions
+from mosaic.spec.run_config import LiveView, TrainOptions
 from mosaic.spec.run_dir import RunDir
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -64,7 +64,7 @@ def default_text(value: object) -> str:
     [
         ("These belong to the worker, whatever it does:", flag_rows(CommonFlags)),
         ("These to a training run:", flag_rows(WorkerFlags, CommonFlags, TrainOptions)),
-        ("These to an evaluation:", flag_rows(EvalFlags, CommonFlags)),
+        ("These to an evaluation:", flag_rows(EvalFlags, CommonFlags, LiveView)),
     ],
     ids=["common", "train", "evaluate"],
 )
