@@ -28,7 +28,10 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         run = pick(client, flags.run)
         with sights(client, run, wishes) as coming:
-            frames, filmed_s = _film(coming, flags.out, fps=round(flags.fps) or 1, seconds=flags.seconds)
+            try:
+                frames, filmed_s = _film(coming, flags.out, fps=round(flags.fps) or 1, seconds=flags.seconds)
+            except OSError as error:
+                raise HomeUnusable(f"{flags.out} could not be written: {error}") from error
     if not frames:
         raise NothingToSee(f"no frame of run {run.run_id} within {TIMEOUT_S:.0f} s; 'mosaic show' says how it is")
     if filmed_s < flags.seconds - 1:
@@ -52,8 +55,6 @@ def _film(coming: Iterator[Sight | None], out: Path, *, fps: int, seconds: float
                 film, began = Film(out, fps=fps), now
             if sight is not None and film is not None:
                 frames += film.add(sight.pixels, at_s=elapsed_s)
-    except OSError as error:
-        raise HomeUnusable(f"{out} could not be written: {error}") from error
     finally:
         if film is not None:
             film.close()

@@ -19,7 +19,9 @@ class Film:
         import av
 
         self._av: Any = av
-        self._container: Any = av.open(str(path), "w", format="mp4")
+        # Opened here: the library would find out only at the end that there is no such folder.
+        self._file = path.open("wb")
+        self._container: Any = av.open(self._file, "w", format="mp4")
         self._fps = fps
         self._stream: Any = None
         self._size = (0, 0)
@@ -48,6 +50,7 @@ class Film:
         finally:
             with contextlib.suppress(self._av.error.FFmpegError):
                 self._container.close()
+            self._file.close()
 
     def _begun(self, pixels: Pixels) -> Any:
         self._size = pixels.shape[0] + pixels.shape[0] % 2, pixels.shape[1] + pixels.shape[1] % 2
