@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=3, help="pairs of each case (default 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there")
     options = parser.parse_args()
+    process.end_cleanly()
     cases = [case for case in CASES if not options.only or case.name in options.only]
     rows: list[Row] = []
     for case in cases:

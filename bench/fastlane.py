@@ -30,7 +30,7 @@ from mosaic.spec.run_config import LiveView as Options
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.spec.spool_reader import SpoolReader
 
-TURN_S = 6.0
+TURN_S = 4.0
 SETTLE_S = 1.0
 """Before each turn: heartbeats come once a second."""
 WARM_UP_S = 20.0
@@ -65,7 +65,9 @@ def watched(case: Case, turns: int) -> float:
         settings = flags({**case.settings, "total_timesteps": 10**9})
         command = [sys.executable, "-m", "cleanrl_worker.cli", *words, *settings]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=one_thread) as worker:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        # A session of its own, as under the daemon: the kernel shares processor time out between sessions first.
+        with subprocess.Popen(command, **quiet, env=one_thread, start_new_session=True) as worker:
             try:
                 return _alternate(case, run_dir, psutil.Process(worker.pid), turns)
             finally:

@@ -95,7 +95,10 @@ def local() -> list[tuple[str, float, float]]:
                 delays.append(time.monotonic() - frame.published_at)
         share = (time.process_time() - cpu) / (time.monotonic() - began)
     median, p95 = map(float, writer.communicate()[0].split())
-    print(f"local: {len(delays) / SECONDS:.1f} frames/s, viewer takes {share:.1%} of a core, publish p95 {p95:.2f} ms")
+    print(
+        f"local: {len(delays) / SECONDS:.1f} frames/s, viewer takes {share:.1%} of a core, publish p95 {p95:.2f} ms,"
+        f" latency median {1e3 * float(np.median(delays)):.2f} ms"
+    )
     return [
         ("publish 600×400, ms, median", median, 0.5),
         ("publish to a reader's hands, ms, p95", 1e3 * float(np.percentile(delays, 95)), 2.0),

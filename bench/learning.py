@@ -109,6 +109,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=[task.name for task in TASKS], help="repeatable")
     parser.add_argument("--show", action="store_true", help="print the table of what is there; train nothing")
     options = parser.parse_args()
+    process.end_cleanly()
     tasks = [task for task in TASKS if not options.only or task.name in options.only]
     FOLDER.mkdir(parents=True, exist_ok=True)
     for task, seed, side in () if options.show else unfinished(tasks):

@@ -64,10 +64,10 @@ def table(rows: Sequence[Row]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        pairs = ", ".join(f"{ratio:.1f}" for ratio in row.pair_ratios)
+        pairs = ", ".join(f"{ratio:.2f}" for ratio in row.pair_ratios)
         ours, sb3 = (statistics.median(side.steps_per_s) for side in (row.ours, row.sb3))
         lines.append(
-            f"| {row.case.name} | {len(row.pair_ratios)} | {ours:,.0f} | {sb3:,.0f} | **{row.ratio:.1f}** | {pairs} |"
-            f" {row.cpu_ratio:.1f} | {row.case.floor:g} | {'ok' if row.ok else 'short'} |"
+            f"| {row.case.name} | {len(row.pair_ratios)} | {ours:,.0f} | {sb3:,.0f} | **{row.ratio:.2f}** | {pairs} |"
+            f" {row.cpu_ratio:.2f} | {row.case.floor:g} | {'ok' if row.ok else 'short'} |"
         )
     return "\n".join(lines)

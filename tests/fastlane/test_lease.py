@@ -175,7 +175,7 @@ def test_the_sweep_leaves_other_files_and_rings_in_the_making_alone(ring: RingWr
 def test_a_reader_that_is_killed_leaves_the_writer_alone(
     writer: Writer, start: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    path, process = writer(3, 0)
+    path, process = writer(1.5, 0)
     reader = start("reader.py", path)
     time.sleep(0.5)
     reader.kill()

@@ -191,7 +191,7 @@ def test_an_owner_lives_until_it_is_killed(writer: Callable[..., tuple[Path, "su
 def test_two_processes_at_full_speed_tear_no_frame(
     writer: Callable[..., tuple[Path, "subprocess.Popen[str]"]], start: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    path, process = writer(6, 0)
+    path, process = writer(5, 0)
     readers = [start("reader.py", path) for _ in range(3)]
     process.wait(60)
     for reader in readers:
