@@ -34,9 +34,9 @@ def make_from(
         from mosaic.log import get_logger
 
         get_logger().warning("env.outdated", env_id=spec.id, current=newer)
-    if render_mode is not None:  # an environment that cannot render need not know the argument
-        kwargs["render_mode"] = render_mode
     try:
+        if render_mode is not None and _declares(spec, render_mode):
+            kwargs["render_mode"] = render_mode
         # The spec instead of the id: Gymnasium's own warning about outdated versions is our log line above.
         env = gymnasium.make(spec, **kwargs)
         for wrap in wrappers:
@@ -49,6 +49,16 @@ def make_from(
         hint = f"; try {newer}" if newer else ""
         raise EnvironmentFailed(f"'{spec.id}' could not be made: {error}{hint}") from error
     return env
+
+
+def _declares(spec: "EnvSpec", render_mode: str) -> bool:
+    """Whether the environment's class says that it can render so; one made by a function may, so it is asked."""
+    from gymnasium.envs.registration import load_env_creator
+
+    entry = spec.entry_point
+    creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
+    modes = getattr(creator, "metadata", {}).get("render_modes")
+    return modes is None or render_mode in modes
 
 
 def bare_spec(spec: "EnvSpec", *, keep_time_limit: bool) -> "EnvSpec":
