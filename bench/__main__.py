@@ -1,6 +1,6 @@
 """Env steps per second of ours and of Stable-Baselines3, equal settings, one thread, in alternation.
 
-Exit code 1 if a ratio is below the floor that issue 3 sets.
+Exit code 1 if a ratio is below the floor.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What is compared, and the ratio that is asked for (issue 3, point 6)."""
+"""What is compared, and the ratio that is asked for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

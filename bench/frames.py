@@ -1,6 +1,6 @@
 """How fast frames travel: publish cost and latency on this machine, rate and latency over gRPC (`make bench-live`).
 
-Each end is a process of its own. Exit code 1 if a figure misses what issue 5 asks for.
+Each end is a process of its own. Exit code 1 if a figure misses its target.
 """
 
 import subprocess

@@ -1,7 +1,7 @@
 """Returns after equal steps: CartPole-v1 on 5 seeds, continuous control side by side with Stable-Baselines3.
 
 One process at a time. Each finished training is a file in var/bench and is not repeated, so this can be stopped and
-started again; delete a file to train it anew. Exit code 1 if a goal of issue 3, point 7, is missed or not all is there.
+started again; delete a file to train it anew. Exit code 1 if a goal is missed or not all is there.
 """
 
 import argparse

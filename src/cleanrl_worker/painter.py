@@ -18,15 +18,18 @@ import numpy as np
 
 from mosaic import envs
 from mosaic.envs.twin import Twin
-from mosaic.fastlane.lease import Demand
+from mosaic.fastlane.lease import Demand, Wishes
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.screen import Screen
-from mosaic.fastlane.table import Job, StateTable
+from mosaic.fastlane.table import Job, Shown, StateTable
 
 NICENESS = 14
 """Against a learner that needs the same core this gets a twentieth of it; a core that is free it gets whole."""
 LOOK_S = 0.25
 IDLE_S = 60.0
+BUSY = 1.5
+"""Elapsed over processor time from which on the machine is taken to have no core to spare."""
+SMOOTHING = 0.2
 NO_NEWS_S = 0.01
 """The learner is busy with an update: nothing moves."""
 
@@ -51,27 +54,33 @@ class Painter:
         self._drawn: dict[int, int] = {}
         self._next = 0
         self._stepped_back = False
+        self._strain = 1.0
 
     def work(self) -> None:
         """Until the worker ends or nobody looks any more."""
         demand: Demand | None = None
         looked, wanted_at = -LOOK_S, time.monotonic()
         pause_s = 0.0
-        while not _stdin_closed(pause_s):
+        while not _stdin_closed(max(pause_s, 0.0)):
             now = time.monotonic()
             if now - looked >= LOOK_S:
                 looked, demand = now, self._screen.look()
+                self._table.want(demand and self._wanted(demand.wishes))
             if demand is None:
                 if now - wanted_at > IDLE_S:
                     return
                 pause_s = LOOK_S
                 continue
-            wanted_at = now
+            wanted_at, cpu_s = now, time.process_time()
             drawn = self._paint(demand, now + 1 / demand.wishes.fps)
             if drawn:
                 self._screen.publish(demand, global_step=self._table.global_step, line=self._table.line)
                 self._step_back(demand)
-            pause_s = max(now + 1 / demand.wishes.fps - time.monotonic(), 0.0) if drawn else NO_NEWS_S
+            rest_s = self._rest_s(time.monotonic() - now, time.process_time() - cpu_s, demand.wishes)
+            pause_s = max(1 / demand.wishes.fps, rest_s) - (time.monotonic() - now) if drawn else NO_NEWS_S
+
+    def _wanted(self, wishes: Wishes) -> Shown:
+        return Shown(self._screen.shown(wishes), wishes.fps, wishes.budget)
 
     def _paint(self, demand: Demand, until: float) -> bool:
         """Draw the tiles that changed, going on where the time was over before."""
@@ -94,6 +103,11 @@ class Painter:
                 break
         return drawn
 
+    def _rest_s(self, elapsed_s: float, cpu_s: float, wishes: Wishes) -> float:
+        """From one beginning to the next: where every core is busy, the time that this took is a learner's."""
+        self._strain += SMOOTHING * (elapsed_s / max(cpu_s, 1e-6) - self._strain)
+        return cpu_s / wishes.budget if self._strain > BUSY else 0.0
+
     def _step_back(self, demand: Demand) -> None:
         """Not before every tile was drawn once: on a busy machine somebody would wait long for the first pictures."""
         if not self._stepped_back and all(slot in self._drawn for slot in self._screen.shown(demand.wishes)):
@@ -108,6 +122,7 @@ class Painter:
                 self._env.close()
             self._env = envs.make(self._job.env_id, **arguments)
             self._env.reset(seed=0)
+            self._twin.simplify(self._env.unwrapped)
             self._width = width
             self._drawn.clear()
         return self._env

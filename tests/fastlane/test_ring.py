@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,6 +180,8 @@ def test_an_owner_lives_until_it_is_killed(writer: Callable[..., tuple[Path, "su
     path, process = writer(60, 10)
     assert writer_lives(path)
     reader = RingReader(path)
+    while not reader.published:
+        time.sleep(0.01)
     process.kill()
     process.wait()
     assert not writer_lives(path)

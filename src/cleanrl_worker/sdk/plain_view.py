@@ -21,7 +21,7 @@ from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.screen import Screen
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
-LOOK_S = 0.25
+LOOK_S = 0.5
 """How often the view asks whether somebody looks."""
 RENDER_TIMEOUT_S = 5.0
 """The learner waits no longer for one frame, ever: then the view is off for good."""

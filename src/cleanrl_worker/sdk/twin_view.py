@@ -1,7 +1,8 @@
 """The live view of environments whose state can be copied: microseconds of the learner's time, whatever is drawn.
 
 The learner writes the states of the slots that are shown into a table (`mosaic.fastlane.table`); the painter, a process
-of low priority that lives while somebody looks, draws and publishes them.
+of low priority that lives while somebody looks, draws and publishes them, and says in the table what it wants next. The
+view's own thread only waits for the first viewer, because each time that a thread wakes, the learner waits for it.
 """
 
 import math
@@ -15,13 +16,14 @@ from collections.abc import Callable
 from mosaic.envs import VecEnv
 from mosaic.envs.twin import Freezer
 from mosaic.fastlane.layout import MAX_TILES
+from mosaic.fastlane.lease import Lookout
 from mosaic.fastlane.ring import RingWriter
-from mosaic.fastlane.screen import demanded, shown
 from mosaic.fastlane.table import Job, StateTable
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
-LOOK_S = 0.25
-"""How often the view asks whether somebody looks."""
+LOOK_S = 0.5
+"""How often the view asks whether somebody looks, and the learner what they want."""
+FIRST_STATES_S = 0.05
 END_S = 2.0
 
 
@@ -50,9 +52,6 @@ class TwinView:
         self._complain = complain
         self._evaluation = evaluation
         self._table: StateTable | None = None
-        self._slots = range(self._limit)
-        self._interval_s = 1.0
-        self._budget = 1.0
         self._painter: _Painter | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
@@ -71,18 +70,19 @@ class TwinView:
             self._give_up(repr(error))
             return
         now = time.monotonic()
-        self.due_at = now + max(self._interval_s, (now - began) / self._budget)
+        wanted = self._table and self._table.wanted
+        self.due_at = now + (max(1 / wanted.fps, (now - began) / wanted.budget) if wanted else LOOK_S)
 
     def _hand_over(self) -> None:
         table = self._table
         if table is None:
             # Only now: the length of a state is known once the environments have been reset.
-            table = StateTable.create(self._envs.num_envs, len(self._freezer.freeze(0)))
-        for slot in self._slots:
-            table.write(slot, self._freezer.freeze(slot), *self._envs.episode_so_far(slot))
-        table.global_step = self._global_step()
-        table.line = self.line
-        self._table = table
+            self._table = StateTable.create(self._envs.num_envs, len(self._freezer.freeze(0)))
+        elif (wanted := table.wanted) is not None:
+            for slot in wanted.slots:
+                table.write(slot, self._freezer.freeze(slot), *self._envs.episode_so_far(slot))
+            table.global_step = self._global_step()
+            table.line = self.line
 
     def close(self) -> None:
         self._closing.set()
@@ -97,31 +97,23 @@ class TwinView:
     # In the view's thread.
 
     def _work(self) -> None:
-        options = self._options
-        while not self._closing.wait(LOOK_S):
-            demand = demanded(
-                self._ring.path,
-                environments=self._envs.num_envs,
-                mode=options.video_mode,
-                slot=options.fastlane_slot,
-            )
-            if demand is None:
-                self.due_at = math.inf
+        lookout = Lookout(self._ring.path)
+        while not self._closing.wait(LOOK_S if self.due_at else FIRST_STATES_S):
+            code = None if self._painter is None else self._painter.code
+            if self._painter is not None and code is None:
                 continue
-            wishes = demand.wishes
-            self._slots, self._budget = shown(wishes, self._limit), wishes.budget
-            self._interval_s = 1 / wishes.fps
-            if self.due_at == math.inf:
+            if self._painter is not None and code:
+                self._give_up(f"the process that draws ended with {code}: {self._painter.last_words}")
+                return
+            if lookout.look() is None:
+                self.due_at = math.inf
+            elif self._table is None:
                 self.due_at = 0.0
-            if self._table is not None:
-                self._keep_painter(self._table)
-
-    def _keep_painter(self, table: StateTable) -> None:
-        code = None if self._painter is None else self._painter.code
-        if self._painter is not None and code:
-            self._give_up(f"the process that draws ended with {code}: {self._painter.last_words}")
-        elif self._painter is None or code == 0:
-            self._painter = _Painter(self._job(table))
+            else:
+                if self._painter is not None:
+                    self._painter.end()
+                self._painter = _Painter(self._job(self._table))
+                self.due_at = 0.0
 
     def _job(self, table: StateTable) -> Job:
         return Job(

@@ -71,6 +71,13 @@ def _follow(robot: Any) -> None:
         viewer.cam.lookat[:2] = np.median(robot.data.geom_xpos[:, :2], axis=0)
 
 
+def _simplify(robot: Any) -> None:
+    """Without shadows, reflections and smooth edges: on software OpenGL these are 95 % of a picture's 75 ms."""
+    robot.model.vis.quality.shadowsize = 0
+    robot.model.vis.quality.offsamples = 0
+    robot.model.mat_reflectance[:] = 0
+
+
 def _freeze(robot: Any) -> "NDArray[np.float64]":
     import mujoco
     import numpy as np
@@ -110,6 +117,7 @@ FAMILY = Family(
         freeze=_freeze,
         thaw=_thaw,
         follow=_follow,
+        simplify=_simplify,
         sized=lambda width: {"width": width, "height": width},
     ),
 )

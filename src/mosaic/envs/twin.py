@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _stands_still(_env: Any) -> None: ...
+def _nothing(_env: Any) -> None: ...
 
 
 def _any_size(_width: int) -> dict[str, Any]:
@@ -31,8 +31,10 @@ class Twin:
     """All that a picture depends on, as one vector that always has the same length."""
     thaw: "Callable[[Any, NDArray[np.float64]], None]"
     """Undo `freeze`, in another environment."""
-    follow: Callable[[Any], None] = _stands_still
+    follow: Callable[[Any], None] = _nothing
     """Called before a picture is taken: point the camera at where the environment is now."""
+    simplify: Callable[[Any], None] = _nothing
+    """Called once, before the first picture of a twin: leave out what is costly to draw and tells nothing."""
     sized: Callable[[int], dict[str, Any]] = _any_size
     """Arguments of `make` for pictures of about this width."""
 

@@ -3,7 +3,6 @@
 import math
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from mosaic.fastlane.bell import Bell
 from mosaic.fastlane.layout import FrameHead, Tile
-from mosaic.fastlane.lease import Demand, Mode, Wishes, current
+from mosaic.fastlane.lease import Demand, Lookout, Mode, Wishes
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.tiling import Grid, fit, layout
 
@@ -27,6 +26,7 @@ class Screen:
         self, ring: RingWriter, *, environments: int, grid_limit: int, mode: Mode, slot: int, evaluation: bool
     ) -> None:
         self._ring = ring
+        self._lookout = Lookout(ring.path)
         self._bell = Bell()
         self._environments = environments
         self._limit = min(grid_limit, environments)
@@ -38,13 +38,19 @@ class Screen:
 
     def look(self) -> Demand | None:
         """What the readers want, complete; None if nobody looks or nothing is to be shown."""
-        demand = demanded(self._ring.path, environments=self._environments, mode=self._mode, slot=self._slot)
+        demand = self._lookout.look()
+        if demand is not None:
+            wishes = demand.wishes
+            mode = wishes.mode or self._mode
+            slot = min(self._slot if wishes.slot is None else wishes.slot, self._environments - 1)
+            demand = None if mode == "off" else replace(demand, wishes=replace(wishes, mode=mode, slot=slot))
         self._ring.say_fps(demand.wishes.fps if demand else 0.0)
         return demand
 
     def shown(self, wishes: Wishes) -> range:
         """The slots that these wishes are about."""
-        return shown(wishes, self._limit)
+        slot = wishes.slot or 0
+        return range(slot, slot + 1) if wishes.mode == "single" else range(self._limit)
 
     def widest(self, wishes: Wishes) -> int:
         """No tile of these wishes is shown wider than this, if it is square."""
@@ -79,22 +85,6 @@ class Screen:
 
     def close(self) -> None:
         self._bell.close()
-
-
-def demanded(ring: Path, *, environments: int, mode: Mode, slot: int) -> Demand | None:
-    """What the readers want, with the run's own configuration where they do not mind; None if it is nothing."""
-    demand = current(ring)
-    if demand is None:
-        return None
-    wishes = demand.wishes
-    mode = wishes.mode or mode
-    slot = min(slot if wishes.slot is None else wishes.slot, environments - 1)
-    return None if mode == "off" else replace(demand, wishes=replace(wishes, mode=mode, slot=slot))
-
-
-def shown(wishes: Wishes, limit: int) -> range:
-    slot = wishes.slot or 0
-    return range(slot, slot + 1) if wishes.mode == "single" else range(limit)
 
 
 class _Canvas:

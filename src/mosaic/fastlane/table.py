@@ -3,9 +3,13 @@
 Little endian, one row a slot; `floats` is the length of a state.
     0    u64   global step
     8    160s  line for the HUD, UTF-8, zero padded
+    168  u64   1 while somebody looks; this and the next four are the readers' wishes, written by the painter
+    176  u64   first slot shown, 184 u64 number of slots shown
+    192  f64   pictures a second, 200 f64 share of the learner's time for handing over
     256  rows of 24 + 8 * floats bytes: u64 sequence (odd while it is written; 0 never was), f64 episode return,
          u64 episode length, floats × f64 state
-One writer, one reader; written and read as a slot of the ring is.
+One writer, one reader; written and read as a slot of the ring is. The readers' wishes stand here so that the learner
+can see them without a system call: another thread of its process that looks for them would take the interpreter away.
 """
 
 import json
@@ -22,6 +26,7 @@ from mosaic.fastlane.lease import Mode
 
 ROWS_AT = 256
 LINE_AT = 8
+WISHES_AT = 168
 ROW_HEAD_WORDS = 3
 MAX_RETRIES = 100
 
@@ -60,6 +65,14 @@ class Row(NamedTuple):
     state: NDArray[np.float64]
 
 
+class Shown(NamedTuple):
+    """What the readers want of the learner."""
+
+    slots: range
+    fps: float
+    budget: float
+
+
 class StateTable:
     def __init__(self, descriptor: int, slots: int, floats: int) -> None:
         self.descriptor = descriptor
@@ -96,6 +109,21 @@ class StateTable:
                 if int(self._heads[slot, 0]) == before:
                     return row
         return None
+
+    def want(self, shown: Shown | None) -> None:
+        """Written by the painter: what is to be handed over; None is nothing."""
+        words = self._words[WISHES_AT // 8 :][:5]
+        words[0] = 0
+        if shown is not None:
+            words[1], words[2] = shown.slots.start, len(shown.slots)
+            words[3:5].view(np.float64)[:] = shown.fps, shown.budget
+            words[0] = 1
+
+    @property
+    def wanted(self) -> Shown | None:
+        looked, first, count, fps, budget = self._words[WISHES_AT // 8 :][:5].tolist()
+        numbers = np.array([fps, budget], np.uint64).view(np.float64).tolist()
+        return Shown(range(first, min(first + count, len(self._heads))), *numbers) if looked else None
 
     @property
     def global_step(self) -> int:
