@@ -77,6 +77,8 @@ def test_a_client_starts_a_daemon_and_two_clients_start_one(daemons, kit):
 
     daemon = daemons()
     clients: list[Client] = []
+    # Other tests of this process may have started daemons of their own.
+    earlier = len(locate._started)
 
     def connect() -> None:
         clients.append(Client(home=daemon.home))
@@ -89,11 +91,12 @@ def test_a_client_starts_a_daemon_and_two_clients_start_one(daemons, kit):
     try:
         assert len({client.health().pid for client in clients}) == 1
         # The one that lost the race ends by itself; let it, or it would take over once the other has ended.
-        kit.eventually(lambda: [one.poll() for one in locate._started].count(None) == 1, what="the end of the loser")
+        started = locate._started[earlier:]
+        kit.eventually(lambda: [one.poll() for one in started].count(None) == 1, what="the end of the loser")
         clients[0].shutdown()
         kit.eventually(lambda: running_address(daemon.home) is None, what="its end")
     finally:
-        for process in locate._started:
+        for process in locate._started[earlier:]:
             process.terminate()
             process.wait(20)
         for client in clients:
