@@ -26,7 +26,7 @@ soak: setup ## kill the daemon fifty times under training runs
 check: setup ## format, lint, types, import contracts, generated code
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/pyright
+	@$(BIN)/pyright --project pyproject.toml
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/proto.py --check
 
