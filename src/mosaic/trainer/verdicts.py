@@ -12,7 +12,8 @@ from mosaic.trainer.ingest import Ending
 
 STDERR_LINES = 20
 TAIL_BYTES = 16 * 1024
-FULL_BYTES = 2**20
+FULL_BYTES = 16 * 2**20
+"""Less than this counts as full: a worker that fails gives back what it could not finish writing."""
 OWN_WORD = "error: "
 """What the worker's command line begins its last message with."""
 
