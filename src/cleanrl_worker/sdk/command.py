@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -146,7 +147,10 @@ def print_usage(argv: Sequence[str]) -> bool:
 
 def reported(error: MosaicError) -> int:
     """Say what is wrong on stderr; the exit code."""
-    sys.stderr.write(f"error: {error}\n")
+    # A full disk may hold the log of stderr too; the exit code tells then.
+    with suppress(OSError):
+        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.flush()
     return error.exit_code
 
 

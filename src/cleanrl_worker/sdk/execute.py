@@ -137,6 +137,8 @@ def carry_out(plan: Plan) -> int:
                     plan.algorithm.train(run, plan.args)
         except MosaicError as error:
             return command.reported(error)
+        except OSError as error:
+            return command.reported(HomeUnusable(f"{error}; free some disk and resume the run"))
         except Exception:  # A border: the traceback belongs into the run's own log, whatever raised.
             sys.stderr.write(traceback.format_exc())
             return 1

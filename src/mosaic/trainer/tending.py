@@ -58,7 +58,13 @@ class Tending:
             return False
         # Asked before the events are read: what is written before the end is then certainly read after it.
         alive = self._engine.is_alive(self._records.dir_of(record), record.pid)
-        watched.news |= watched.ingest.poll()
+        try:
+            watched.news |= watched.ingest.poll()
+        except OSError:
+            if not alive and watched.verdict is None:
+                # Judged now, while the disk is still full: once there is room again nothing tells of it.
+                watched.verdict = self._judge(record, watched)
+            raise
         if not alive and not watched.ingest.behind and watched.verdict is None:
             # Before anything is written: if that fails, the disk is full, which may be the very reason.
             watched.verdict = self._judge(record, watched)

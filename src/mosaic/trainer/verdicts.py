@@ -14,6 +14,8 @@ STDERR_LINES = 20
 TAIL_BYTES = 16 * 1024
 FULL_BYTES = 16 * 2**20
 """Less than this counts as full: a worker that fails gives back what it could not finish writing."""
+UNWRITABLE = (4, 120)
+"""Exit codes of a worker whose disk was full: its own, and Python's for streams that it could not flush at the end."""
 OWN_WORD = "error: "
 """What the worker's command line begins its last message with."""
 
@@ -58,6 +60,8 @@ def _wordless(record: RunRecord, code: int, tail: Sequence[str]) -> str:
     if code < 0:
         hint = "; the machine may have run out of memory" if -code == signal.SIGKILL else ""
         return f"the worker was killed by {_name(-code)}{hint}"
+    if code in UNWRITABLE and not tail:
+        return f"the worker could not write to its disk (exit code {code}); free some and resume the run"
     if shutil.disk_usage(record.run_dir).free < FULL_BYTES:
         return f"the disk is full (the worker ended with exit code {code}); free some and resume the run"
     return _last_words(tail) or f"the worker ended with exit code {code} without a word"
