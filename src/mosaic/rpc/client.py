@@ -1,6 +1,7 @@
 """The Python client: the daemon's interface with typed results (docs/python-api.md)."""
 
 import json
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
+CLOSE_TIMEOUT_S = 0.5
 
 
 class Refused(MosaicError):
@@ -129,7 +131,10 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        self._channel.close()
+        # gRPC waits for ever for a call that Ctrl-C cut short while it was being started: such a wait is left behind.
+        closing = threading.Thread(target=self._channel.close, name="close", daemon=True)
+        closing.start()
+        closing.join(CLOSE_TIMEOUT_S)
 
     @_translated
     def submit(
