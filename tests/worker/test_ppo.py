@@ -200,6 +200,37 @@ def test_an_episodes_end_is_seen_by_the_step_that_ended_it(
 
 
 @both
+def test_what_lies_beyond_a_time_limit_counts_when_asked(
+    algorithm: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    env_id = "test/Echo-v0" if algorithm is ppo else "test/EchoContinuous-v0"
+    rewards: list[np.ndarray] = []
+    foreseen: list[np.ndarray] = []
+    gae, values = algorithm.gae, algorithm.NumpyLearner.values
+
+    def seen_gae(scaled: np.ndarray, *rest: Any, **settings: Any) -> Any:
+        rewards.append(scaled.copy())
+        return gae(scaled, *rest, **settings)
+
+    def seen_values(learner: Any, obs: np.ndarray) -> np.ndarray:
+        found = values(learner, obs)
+        if len(obs) == 2:  # the two environments end together; a whole rollout has more rows
+            foreseen.append(found)
+        return found
+
+    monkeypatch.setattr(algorithm, "gae", seen_gae)
+    monkeypatch.setattr(algorithm.NumpyLearner, "values", seen_values)
+    for bootstrap in (False, True):
+        args = replace(FIRST[algorithm], env_id=env_id, total_timesteps=128, bootstrap_truncated=bootstrap)
+        trained(tmp_path / str(bootstrap), algorithm, args)
+    added = rewards[1] - rewards[0]
+    ends = np.arange(9, 64, 10)
+    assert len(foreseen) == len(ends)
+    np.testing.assert_allclose(added[ends], FIRST[algorithm].gamma * np.array(foreseen), rtol=1e-4, atol=1e-6)
+    assert not np.delete(added, ends, axis=0).any()
+
+
+@both
 def test_advantages_are_normalised_as_torch_does_it(algorithm: ModuleType) -> None:
     advantages = 100 + 3 * normal(np.random.default_rng(0), 64)
     tensor = torch.from_numpy(advantages)

@@ -64,6 +64,8 @@ class Args:
     """Gradients longer than this are scaled down to it."""
     target_kl: Annotated[float, Gt(0)] | None = None
     """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""
+    bootstrap_truncated: bool = False
+    """Add what the critic expects beyond a time limit, as Stable-Baselines3 does; off, a truncation is an end."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -355,10 +357,13 @@ def train(run: Run, args: Args) -> None:
         noise = ppo_gradient.gumbel(run.generator, (*rollout, int(action_space.n)))
         for step in range(args.num_steps):
             actions[step] = learner.act(inputs[step], noise[step])
-            obs[step + 1], rewards[step], terminations, truncations, _ = envs.step(actions[step])
+            obs[step + 1], rewards[step], terminations, truncations, infos = envs.step(actions[step])
             dones[step] = terminations | truncations
+            if args.bootstrap_truncated and (cut := truncations & ~terminations).any():
+                last_obs = infos["final_obs"][cut].reshape(cut.sum(), -1).astype(np.float32)
+                rewards[step, cut] += args.gamma * learner.values(last_obs)
 
-        # Assess and estimate the advantages; upstream treats a truncation as an end, and so do we.
+        # Assess and estimate the advantages; a truncation is an end to them, as upstream.
         values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
         advantages, returns = gae(rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
         flat_obs, flat_actions = inputs[:-1].reshape(args.batch_size, -1), actions.reshape(-1)

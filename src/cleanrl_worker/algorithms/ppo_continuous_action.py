@@ -65,6 +65,8 @@ class Args:
     """Gradients longer than this are scaled down to it."""
     target_kl: Annotated[float, Gt(0)] | None = None
     """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""
+    bootstrap_truncated: bool = False
+    """Add what the critic expects beyond a time limit, as Stable-Baselines3 does; off, a truncation is an end."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -354,6 +356,7 @@ def train(run: Run, args: Args) -> None:
     rewards = np.zeros(rollout, dtype=np.float64)
     terminations = np.zeros(rollout, dtype=np.bool_)
     dones = np.zeros(rollout, dtype=np.float32)
+    beyond = np.zeros(rollout, dtype=np.float32)
     # What the networks see and choose, in the same memory: one vector an environment.
     inputs, choices = obs.reshape(args.num_steps + 1, args.num_envs, -1), actions.reshape(*rollout, -1)
 
@@ -381,9 +384,13 @@ def train(run: Run, args: Args) -> None:
             next_obs, rewards[step], terminations[step], truncations, infos = envs.step(clipped)
             obs[step + 1] = observation_normaliser.next(next_obs, infos)
             dones[step] = terminations[step] | truncations
-        scaled_rewards = reward_normaliser.rollout(rewards, terminations)
+            beyond[step] = 0.0
+            if args.bootstrap_truncated and (cut := truncations & ~terminations[step]).any():
+                last_obs = observation_normaliser.apply(infos["final_obs"][cut]).reshape(cut.sum(), -1)
+                beyond[step, cut] = args.gamma * learner.values(last_obs.astype(np.float32))
+        scaled_rewards = reward_normaliser.rollout(rewards, terminations) + beyond
 
-        # Assess and estimate the advantages; upstream treats a truncation as an end, and so do we.
+        # Assess and estimate the advantages; a truncation is an end to them, as upstream.
         values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
         advantages, returns = gae(scaled_rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
         flat_obs, flat_actions = inputs[:-1].reshape(args.batch_size, -1), choices.reshape(args.batch_size, -1)

@@ -1,0 +1,151 @@
+"""The connection to the daemon: found or started, watched, found again; calls are made off the GUI thread."""
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from PySide6.QtCore import QObject, Signal
+
+from mosaic.errors import MosaicError
+from mosaic.log import get_logger
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.rpc.trainer_pb2 import Health
+from mosaic.spec.run_dir import Home
+
+State: TypeAlias = Literal["connecting", "connected", "lost"]
+R = TypeVar("R")
+CALLERS = 4
+"""Calls under way at once: a dry run takes seconds, and what a person does meanwhile must not wait for it."""
+LOOK_S = 1.0
+
+log = get_logger()
+
+
+@dataclass(frozen=True)
+class _Call:
+    ask: Callable[[Client], Any]
+    done: Callable[[Any], object]
+    failed: Callable[[MosaicError], object]
+
+
+class Link(QObject):
+    """One daemon for the life of the window: that of a home, or one at `target`."""
+
+    state_changed = Signal()
+    health_changed = Signal()
+    call_failed = Signal(object)
+    """A MosaicError that the caller left to the window to show."""
+    _answered = Signal(object)
+    _looked = Signal(object)
+
+    def __init__(self, home: Home, *, target: str | None = None, certificate: Path | None = None) -> None:
+        super().__init__()
+        self.home = home
+        self.target = target
+        self.state: State = "connecting"
+        self.problem = ""
+        """Why there is no connection, for people."""
+        self.health: Health | None = None
+        self._certificate = certificate
+        self._client: Client | None = None
+        self._connecting = threading.Lock()
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._watch, name="link", daemon=True),
+            *(threading.Thread(target=self._make_calls, name="call", daemon=True) for _ in range(CALLERS)),
+        ]
+        self._answered.connect(self._deliver)
+        self._looked.connect(self._take)
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether run directories may be on another machine: then no path of theirs is opened here."""
+        return self.target is not None
+
+    @property
+    def client(self) -> Client | None:
+        """For streams in threads of their own; None before the first connection."""
+        return self._client
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Nothing is delivered any more; a call under way is left behind."""
+        self._stopping.set()
+        for _ in range(CALLERS):
+            self._calls.put(None)
+        if self._client is not None:
+            self._client.close()
+
+    def call(
+        self,
+        ask: Callable[[Client], R],
+        done: Callable[[R], object] = lambda _: None,
+        failed: Callable[[MosaicError], object] | None = None,
+    ) -> None:
+        """Ask the daemon in another thread; the answer, or the error, comes back in this one.
+
+        A daemon that is gone is started for it: somebody wants something of it.
+        """
+        self._calls.put(_Call(ask, done, failed or self.call_failed.emit))
+
+    def _make_calls(self) -> None:
+        while (call := self._calls.get()) is not None:
+            try:
+                answer = call.ask(self._connected(start=True))
+            except MosaicError as error:
+                self._post(self._answered, (call.failed, error))
+            except Exception as error:  # The border of the thread: it belongs to whoever asked.
+                log.exception("link.call_failed")
+                self._post(self._answered, (call.failed, MosaicError(f"an error in the window: {error!r}")))
+            else:
+                self._post(self._answered, (call.done, answer))
+
+    def _connected(self, *, start: bool) -> Client:
+        """The client; where the home's daemon is gone, a new one is started if `start`."""
+        with self._connecting:
+            if self._client is None:
+                self._client = Client(self.target, home=self.home, start=start, certificate=self._certificate)
+            elif start and self.state == "lost" and not self.is_remote:
+                # Its socket is the same file, so the client that is there finds it.
+                Client(home=self.home, start=True).close()
+        return self._client
+
+    def _watch(self) -> None:
+        first = True
+        while not self._stopping.is_set():
+            try:
+                found: Health | MosaicError = self._connected(start=first).health()
+            except MosaicError as error:
+                found = error
+            first = False
+            self._post(self._looked, found)
+            self._stopping.wait(LOOK_S)
+
+    def _post(self, signal: Any, value: object) -> None:
+        if not self._stopping.is_set():
+            signal.emit(value)
+
+    def _deliver(self, answer: tuple[Callable[[Any], object], Any]) -> None:
+        if not self._stopping.is_set():
+            callback, value = answer
+            callback(value)
+
+    def _take(self, found: Health | MosaicError) -> None:
+        before = self.state
+        if isinstance(found, MosaicError):
+            self.state, self.problem = "lost", str(found)
+            if not isinstance(found, DaemonUnavailable) and before != "lost":
+                self.call_failed.emit(found)
+        else:
+            self.state, self.problem, self.health = "connected", "", found
+            self.health_changed.emit()
+        if self.state != before:
+            self.state_changed.emit()
