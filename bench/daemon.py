@@ -23,11 +23,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from mosaic.rpc import trainer_pb2 as pb
-from mosaic.rpc.channel import open_channel
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec import identity, run_record
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.spec.run_record import Placed
@@ -201,7 +198,7 @@ def timed(call: Callable[[], Any]) -> float:
 
 
 def isolation(root: Path) -> None:
-    """The same training without a daemon, and under one that takes in a storm of events for 20 watchers that do not read.
+    """The same training without a daemon, and under one with a storm of events and 20 watchers that do not read.
 
     Later the daemon and the watchers are stopped for a minute. The seed is the same, so equal steps are equal work.
     """

@@ -15,6 +15,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
+from mosaic.gui.models.link import Link
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Scheme, Tokens
 from mosaic.spec.run_dir import Home
@@ -64,7 +65,7 @@ def mosaic(*words: str) -> None:
 
 
 def with_window(application: QApplication, home: Home, act: Callable[[QApplication, app.Opened], None]) -> None:
-    opened = app.open_window(application, home, theme="dark")
+    opened = app.open_window(application, home, Link(home), theme="dark")
     opened.window.show()
     opened.feed.start()
     try:

@@ -17,6 +17,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
+from mosaic.gui.models.link import Link
 from mosaic.spec import manifest
 from mosaic.spec.events import Episode, Event, EventBody, RunCompleted, RunStarted, Scalars, encode
 from mosaic.spec.manifest import Manifest
@@ -133,7 +134,7 @@ def show(application: QApplication) -> Iterator[Callable[[Home], Shown]]:
     shown: list[Shown] = []
 
     def open_and_start(home: Home) -> Shown:
-        opened = app.open_window(application, home)
+        opened = app.open_window(application, home, Link(home))
         opened.window.show()
         opened.feed.start()
         shown.append(Shown(application, opened))

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.batch import Batch, LogLine, Notice, Points
 from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.link import Link
 from mosaic.gui.models.log_model import LogModel
 from mosaic.gui.models.runs_model import FilteredRuns, RunsModel
 from mosaic.gui.models.series import Series, reduced, trailing_mean
@@ -121,7 +122,7 @@ def source() -> FakeSource:
 
 @pytest.fixture
 def studio(home: Home, source: FakeSource) -> Studio:
-    return Studio(home, Feed(source))
+    return Studio(home, Feed(source), Link(home))
 
 
 def test_a_run_keeps_its_colour_while_others_come_and_go(studio: Studio, source: FakeSource) -> None:

@@ -18,9 +18,10 @@ SLOWEST_START_S = 1.5
 PROBE = """
 import json, sys, time
 from mosaic.gui import app
+from mosaic.gui.models.link import Link
 from mosaic.spec.run_dir import Home
 application = app.make_application()
-opened = app.open_window(application, Home.resolve())
+opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
 opened.window.show()
 application.processEvents()
 shown_s = time.process_time()
@@ -79,9 +80,10 @@ def test_the_fonts_and_icons_travel_with_their_licences() -> None:
 def test_a_window_that_is_closed_at_once_ends_without_a_word(home: Home) -> None:
     script = """
 from mosaic.gui import app
+from mosaic.gui.models.link import Link
 from mosaic.spec.run_dir import Home
 application = app.make_application()
-opened = app.open_window(application, Home.resolve())
+opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
 opened.window.show()
 opened.feed.start()
 application.processEvents()

@@ -19,6 +19,7 @@ from mosaic.errors import MosaicError
 from mosaic.gui.assets import load_fonts, text_font
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.link import Link
 from mosaic.gui.models.source import RunFolders
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Scheme, Theme
@@ -39,6 +40,10 @@ class GuiFlags:
 
     theme: Literal["last", "dark", "light"] = "last"
     """Colours; "last" is what the window was closed with, dark the first time."""
+    target: str | None = None
+    """HOST:PORT of a daemon on another machine; without it the home's own daemon is found or started."""
+    certificate: Path | None = None
+    """TLS certificate of that daemon; not needed on loopback."""
 
 
 @dataclass
@@ -48,11 +53,18 @@ class Opened:
     window: Window
     studio: Studio
     feed: Feed
+    link: Link
     theme: Theme
+
+    def start(self) -> None:
+        """Begin to read and to look for the daemon."""
+        self.feed.start()
+        self.link.start()
 
     def close(self) -> None:
         self.window.close()
         self.feed.stop()
+        self.link.stop()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -64,9 +76,10 @@ def main(argv: Sequence[str]) -> int:
         return error.exit_code
     configure()
     application = make_application()
-    opened = open_window(application, home, theme=flags.theme)
+    link = Link(home, target=flags.target, certificate=flags.certificate)
+    opened = open_window(application, home, link, theme=flags.theme)
     opened.window.show()
-    opened.feed.start()
+    opened.start()
     sys.excepthook = _excepthook(opened.studio)
     # The handler runs as soon as the interpreter does, which the refresh timer makes four times a second.
     signal.signal(signal.SIGINT, lambda number, frame: QTimer.singleShot(0, opened.window.close))  # noqa: ARG005
@@ -85,15 +98,17 @@ def make_application() -> QApplication:
     return application
 
 
-def open_window(application: QApplication, home: Home, *, theme: Literal["last", "dark", "light"] = "last") -> Opened:
-    """Everything but the event loop; `feed.start()` begins to read."""
+def open_window(
+    application: QApplication, home: Home, link: Link, *, theme: Literal["last", "dark", "light"] = "last"
+) -> Opened:
+    """Everything but the event loop; `start()` begins to read."""
     settings = QSettings(str(home.root / "gui.ini"), QSettings.Format.IniFormat)
     remembered: Scheme = "light" if settings.value("scheme") == "light" else "dark"
     look = Theme(application, remembered if theme == "last" else theme)
     feed = Feed(RunFolders(home))
-    studio = Studio(home, feed)
+    studio = Studio(home, feed, link)
     window = Window(studio, look, settings, example=example_command(home))
-    return Opened(window, studio, feed, look)
+    return Opened(window, studio, feed, link, look)
 
 
 def example_command(home: Home) -> str:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from mosaic.gui.models.batch import Batch, Detail, LogLine, Machine, Notice, Opened
 from mosaic.gui.models.curves import Curves
 from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.link import Link
 from mosaic.gui.models.log_model import LogModel
 from mosaic.gui.models.runs_model import RunsModel
 from mosaic.gui.models.wording import name_of
@@ -29,9 +30,10 @@ class Studio(QObject):
     machine_changed = Signal()
     noticed = Signal(object)
 
-    def __init__(self, home: Home, feed: Feed) -> None:
+    def __init__(self, home: Home, feed: Feed, link: Link) -> None:
         super().__init__()
         self.home = home
+        self.link = link
         self.runs = RunsModel()
         self.curves = Curves()
         self.log = LogModel()
@@ -44,6 +46,7 @@ class Studio(QObject):
         self._lines: dict[str, list[LogLine]] = {}
         self._feed = feed
         feed.arrived.connect(self.take)
+        link.call_failed.connect(lambda error: self.noticed.emit(Notice(str(error))))
 
     @property
     def selected(self) -> Sequence[str]:
