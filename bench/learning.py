@@ -7,7 +7,7 @@ started again; delete a file to train it anew. Exit code 1 if a goal is missed o
 import argparse
 import json
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +32,7 @@ class Task:
     steps: int
     seeds: tuple[int, ...]
     sides: tuple[Side, ...] = ("ours", "sb3")
-    settings: Mapping[str, Any]
+    settings: dict[str, Any]
     last_episodes: int
     """The result is the mean return of so many episodes at the end of training, exploration included."""
 
@@ -43,6 +43,14 @@ class Task:
     def file(self, seed: int, side: Side) -> Path:
         return FOLDER / f"{self.name}-{self.steps}-{seed}-{side}.json"
 
+    def returns(self, seed: int, side: Side) -> list[float] | None:
+        """Of every episode; None if this was not trained yet, or with other settings."""
+        try:
+            found = json.loads(self.file(seed, side).read_text())
+        except FileNotFoundError:
+            return None
+        return found["returns"] if found["settings"] == self.settings else None
+
     def train(self, seed: int, side: Side) -> list[float]:
         settings = {**self.settings, "env_id": self.env_id, "seed": seed, "total_timesteps": self.steps}
         if side == "ours":
@@ -51,8 +59,8 @@ class Task:
 
     def results(self, side: Side) -> list[float]:
         """Of the seeds that are there."""
-        files = [file for seed in self.seeds if (file := self.file(seed, side)).exists()]
-        return [statistics.mean(json.loads(file.read_text())["returns"][-self.last_episodes :]) for file in files]
+        found = [returns for seed in self.seeds if (returns := self.returns(seed, side)) is not None]
+        return [statistics.mean(returns[-self.last_episodes :]) for returns in found]
 
     @property
     def verdict(self) -> str:
@@ -66,12 +74,14 @@ class Task:
 
 
 THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
+# SB3's PPO always does so.
+BOOTSTRAP = {"bootstrap_truncated": True}
 PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
 TASKS = (
     Task(algo="ppo", env_id="CartPole-v1", steps=500_000, seeds=FIVE, sides=("ours",), settings={}, last_episodes=100),
     Task(algo="dqn", env_id="CartPole-v1", steps=500_000, seeds=FIVE, sides=("ours",), settings={}, last_episodes=100),
-    Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=THREE, settings={}, last_episodes=20),
-    Task(algo=PPO, env_id="HalfCheetah-v5", steps=102_400, seeds=THREE, settings={}, last_episodes=10),
+    Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=FIVE, settings=BOOTSTRAP, last_episodes=20),
+    Task(algo=PPO, env_id="HalfCheetah-v5", steps=204_800, seeds=FIVE, settings=BOOTSTRAP, last_episodes=10),
     Task(algo=SACS, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=EARLY, last_episodes=10),
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
 )
@@ -82,7 +92,7 @@ def unfinished(tasks: Sequence[Task]) -> Iterator[tuple[Task, int, Side]]:
     for task in tasks:
         for seed in task.seeds:
             for side in task.sides:
-                if not task.file(seed, side).exists():
+                if task.returns(seed, side) is None:
                     yield task, seed, side
 
 
@@ -116,7 +126,7 @@ def main() -> int:
         returns = task.train(seed, side)
         file = task.file(seed, side)
         partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps({"returns": returns}))
+        partial.write_text(json.dumps({"settings": task.settings, "returns": returns}))
         partial.replace(file)
         last = statistics.mean(returns[-task.last_episodes :])
         print(f"{file.stem}: {last:.1f} over the last {min(task.last_episodes, len(returns))} episodes", flush=True)

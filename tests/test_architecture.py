@@ -1,7 +1,9 @@
 """The import contracts hold, a violation is caught, and the light processes stay light."""
 
+import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,21 @@ def test_nothing_names_a_package_registry() -> None:
         if (ROOT / name).is_file() and any(host in (ROOT / name).read_bytes() for host in hosts)
     ]
     assert guilty == []
+
+
+def test_every_installed_package_is_pinned() -> None:
+    def plain(name: str) -> str:
+        return re.sub(r"[-_.]+", "-", name).lower()
+
+    pins = {plain(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    installed = {plain(found.metadata["Name"]) for found in metadata.distributions()}
+    # What a person adds for himself is no business of the lock: only what our extras bring is.
+    needed = {"mosaic-rl"}
+    while more := {
+        plain(match.group())
+        for name in needed & installed
+        for wanted in metadata.requires(name) or ()
+        if (match := re.match(r"[\w.-]+", wanted)) and plain(match.group()) in installed
+    } - needed:
+        needed |= more
+    assert needed - pins == {"mosaic-rl"}

@@ -68,7 +68,8 @@ def _rehearse(algo: str) -> None:
     # In the temporary folder: MuJoCo writes its warnings into the current one.
     with contextlib.suppress(Exception), _in_temporary_folder() as folder:
         run_dir = RunDir(folder / new_run_id())
-        plan = command.resolve(["--algo", algo, "--run-dir", str(run_dir.root)])
+        # Without CUDA: one question to it here, and no worker forked from here could use it.
+        plan = command.resolve(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)])
         execute.rehearse(plan, render=False)
         file = folder / "config.json"
         file.write_text(json.dumps(config.to_json(plan.run_config)))

@@ -15,10 +15,10 @@ from typing import Any
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.run_dir import Home
-from mosaic.trainer import frames, reindex
+from mosaic.trainer import frames, gpus, reindex
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
-from mosaic.trainer.engines.local import LocalEngine, detect_gpus
+from mosaic.trainer.engines.local import LocalEngine
 from mosaic.trainer.health import Health
 from mosaic.trainer.listen import Tcp, listen
 from mosaic.trainer.schedule import Slots
@@ -58,14 +58,14 @@ def serve(settings: Settings) -> None:
     home.create()
     with _only_one(home) as lock:
         engine, bell = LocalEngine(), Bell()
-        gpus = detect_gpus()
-        slots = Slots(settings.cpus or len(os.sched_getaffinity(0)), len(gpus))
+        found = gpus.names()
+        slots = Slots(settings.cpus or len(os.sched_getaffinity(0)), len(found))
         store, fresh = open_store(home.index)
         reindex.clear(home, store)
         imported = reindex.Orphans(home, store, engine).take_in()
         log.info("daemon.index", fresh=fresh, imported=imported)
         supervisor = Supervisor(home, store, engine, slots, bell, settings.patience)
-        health = Health(supervisor, gpus, lambda: engine.is_warm)
+        health = Health(supervisor, found, lambda: engine.is_warm)
         if _is_network_disk(home.trainer):
             health.warnings.append("the home lies on a network file system; locks and durability may not hold there")
         catalog = Catalog(home, warm_output_of=engine.warm_output_of)

@@ -34,6 +34,8 @@ class Launching:
         environment = {name: str(cpus) for name in THREAD_VARIABLES}
         environment["MOSAIC_HOME"] = str(self._home.root)
         environment[INHERITED] = "1"
+        # The order in which NVML counts them.
+        environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, record.gpu_ids))
         return Launch(
             run_dir=run_dir,

@@ -216,12 +216,3 @@ def _catches(pid: int, number: signal.Signals) -> bool:
 def _signal(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def detect_gpus() -> list[str]:
-    """Names of the NVIDIA GPUs that the driver shows."""
-    found: list[str] = []
-    for information in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
-        lines = dict(line.split(":", 1) for line in information.read_text().splitlines() if ":" in line)
-        found.append(lines.get("Model", "GPU").strip())
-    return found
