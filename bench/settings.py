@@ -26,7 +26,7 @@ def spec_of(algo: str, overrides: dict[str, Any]) -> Spec:
 
 def ppo(args: Any) -> Spec:
     """Not equal:
-    - SB3 bootstraps the value of an episode that was cut off by its time limit; CleanRL, and we, do not.
+    - SB3 bootstraps the value of an episode that was cut off by its time limit; CleanRL does not. We can be told to.
     - SB3's clipped value loss is that of the clipped value alone, CleanRL's the larger of both.
     """
     assert args.target_kl is None, "SB3 stops at 1.5 times its target_kl"

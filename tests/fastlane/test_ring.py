@@ -54,6 +54,24 @@ def test_a_frame_comes_back_as_it_was_published(ring: RingWriter, reader: RingRe
     assert np.array_equal(frame.pixels, picture(3))
 
 
+def test_a_frame_that_is_peeked_at_lies_in_the_ring_until_it_is_overwritten(ring: RingWriter) -> None:
+    reader = RingReader(ring.path)
+    ring.publish(HEAD, picture(3))
+    frame = reader.peek()
+    assert frame is not None
+    assert np.array_equal(frame.pixels, picture(3))
+    assert not frame.pixels.flags.owndata
+    assert reader.holds(frame)
+    for value in range(4, 3 + ring_module.SLOTS):
+        ring.publish(HEAD, picture(value))
+    assert reader.holds(frame)
+    ring.publish(HEAD, picture(9))
+    assert not reader.holds(frame)
+    # The map stays as long as somebody has a frame of it.
+    reader.close()
+    assert np.array_equal(frame.pixels, picture(9))
+
+
 def test_the_newest_frame_wins_and_is_seen_once(ring: RingWriter, reader: RingReader) -> None:
     for value in range(10):
         ring.publish(HEAD, picture(value))
@@ -194,7 +212,7 @@ def test_an_owner_lives_until_it_is_killed(writer: Callable[..., tuple[Path, "su
 def test_two_processes_at_full_speed_tear_no_frame(
     writer: Callable[..., tuple[Path, "subprocess.Popen[str]"]], start: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    path, process = writer(5, 0)
+    path, process = writer(10, 0)
     readers = [start("reader.py", path) for _ in range(3)]
     process.wait(60)
     for reader in readers:

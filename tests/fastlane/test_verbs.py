@@ -1,11 +1,9 @@
 """`mosaic watch`, `frame` and `clip`: what they show and save of a living run, and what they say without one."""
 
-import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from PIL import Image
 
 from mosaic import cli
 from mosaic.cli import clip, frame, watch
-from mosaic.cli.watch import drawn
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -102,20 +99,3 @@ def test_an_ended_run_has_nothing_to_see(
     living.run = FakeClient(living.ring, RunState.FINISHED).run
     assert cli.main(["frame", "@last", str(tmp_path / "a.png")]) == 1
     assert "only a living run has live frames" in capsys.readouterr().err
-
-
-def test_a_picture_is_drawn_in_the_space_there_is() -> None:
-    pixels = np.zeros((40, 80, 3), np.uint8)
-    pixels[:20] = (255, 0, 0)
-    lines = drawn(pixels, columns=30, rows=100)
-    plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
-    assert {len(line) for line in plain} == {30}
-    assert len(lines) == 7
-    assert "38;2;255;0;0" in lines[0]
-    assert "48;2;0;0;0" in lines[-1]
-    assert len(drawn(pixels, columns=1000, rows=5)) == 5
-
-
-def test_drawing_fits_the_smallest_terminal() -> None:
-    picture: Any = np.zeros((400, 600, 3), np.uint8)
-    assert len(drawn(picture, columns=1, rows=0)) == 1
