@@ -36,6 +36,8 @@ bench: setup ## steps per second against Stable-Baselines3, as ratios
 bench-live: setup ## what the live view costs the learner, and how fast frames travel
 	@$(BIN)/python -m bench.fastlane
 	@$(BIN)/python -m bench.frames
+	@$(BIN)/python -m bench.live_paint
+	@$(BIN)/python -m bench.charts
 
 bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
 	@$(BIN)/python -m bench.learning

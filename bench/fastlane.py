@@ -25,10 +25,10 @@ from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
 from mosaic.fastlane.lease import Wishes
 from mosaic.fastlane.viewer import Viewer
-from mosaic.spec.events import Heartbeat, LiveViewOpened
+from mosaic.spec.events import Heartbeat, LiveViewOpened, decode
 from mosaic.spec.run_config import LiveView as Options
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
-from mosaic.spec.spool_reader import SpoolReader
+from mosaic.spec.spool_reader import LineReader
 
 TURN_S = 8.0
 SETTLE_S = 1.0
@@ -136,7 +136,7 @@ def _cpu_s(worker: psutil.Process) -> float:
 
 
 def _events(run_dir: RunDir) -> list[Any]:
-    return list(SpoolReader(run_dir.events).new_events()) if run_dir.events.exists() else []
+    return [decode(line) for line in LineReader(run_dir.events).new_lines()] if run_dir.events.exists() else []
 
 
 def _wait_for_ring(run_dir: RunDir) -> Path:

@@ -48,7 +48,7 @@ def write() -> None:
 
 def paint(ring: Path) -> list[tuple[str, float, float]]:
     """Figures of the real widget on a ring that another process writes: name, value, target."""
-    from PySide6.QtCore import QEventLoop
+    from PySide6.QtCore import QEventLoop, QTimer
     from PySide6.QtGui import QPaintEvent
 
     from mosaic.gui.app import make_application
@@ -71,13 +71,14 @@ def paint(ring: Path) -> list[tuple[str, float, float]]:
     grid.resize(COLUMNS * TILE_WIDTH + 54, ROWS * TILE_HEIGHT + 22)
     look.came.connect(grid.update)
     grid.show()
-    end = time.monotonic() + WARM_UP_S
-    while time.monotonic() < end:
-        application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+    loop = QEventLoop()
+    QTimer.singleShot(int(1000 * WARM_UP_S), loop.quit)
+    loop.exec()
     costs.clear()
     cpu, began = time.process_time(), time.monotonic()
-    while (elapsed_s := time.monotonic() - began) < SECONDS:
-        application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+    QTimer.singleShot(int(1000 * SECONDS), loop.quit)
+    loop.exec()
+    elapsed_s = time.monotonic() - began
     cpu = time.process_time() - cpu
     look.close()
     milliseconds = 1e3 * np.array(costs)

@@ -15,9 +15,9 @@ from typing import Any
 
 from bench import ours
 from bench.settings import spec_of
-from mosaic.spec.events import Episode
+from mosaic.spec.events import Episode, decode
 from mosaic.spec.run_dir import Home, RunDir
-from mosaic.spec.spool_reader import SpoolReader
+from mosaic.spec.spool_reader import LineReader
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,7 +57,7 @@ class Workshop(ExitStack):
     def returns(self) -> list[float]:
         """Of the episodes of the one run in this home, in order."""
         (run_dir,) = self.home.runs.iterdir()
-        bodies = (event.body for event in SpoolReader(RunDir(run_dir).events).new_events())
+        bodies = (decode(line).body for line in LineReader(RunDir(run_dir).events).new_lines())
         return [float(body.episodic_return) for body in bodies if isinstance(body, Episode)]
 
 

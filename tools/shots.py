@@ -7,16 +7,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from PIL import Image
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
-from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Scheme, Tokens
 from mosaic.spec.run_dir import Home
 
@@ -24,17 +22,16 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 MOSAIC = Path(sys.executable).with_name("mosaic")
 LARGE, SMALL = QSize(1600, 960), QSize(1280, 720)
 TRAINED = (
-    ("dqn", "--env-id=CartPole-v1", "--total-timesteps=30000", "--seed=1"),
-    ("ppo", "--env-id=Acrobot-v1", "--total-timesteps=150000", "--seed=1"),
-    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seed=1"),
-    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seed=2"),
-    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seed=3"),
+    ("dqn", "--env-id=CartPole-v1", "--total-timesteps=30000", "--label=dqn cartpole"),
+    ("ppo", "--env-id=Acrobot-v1", "--total-timesteps=150000", "--label=acrobot"),
+    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seeds=1-3", "--label=cartpole", "--capture-video"),
+    ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--label=far too fast"),
 )
-FAILING = ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--seed=4")
-LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=2000000", "--seed=1")
-LIVE_STEPS = 100_000
-TIMEOUT_S = 120.0
-SETTLE_S = 2.0
+"""The last one is meant to fail."""
+LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=3000000", "--num-envs=8", "--label=lander")
+LIVE_STEPS = 60_000
+TIMEOUT_S = 180.0
+SETTLE_S = 2.5
 SCHEMES: Sequence[Scheme] = ("dark", "light")
 
 
@@ -45,12 +42,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
         os.environ["MOSAIC_HOME"] = folder
         home = Home.resolve()
-        with_window(application, home, take_empty)
-        for flags in (*TRAINED, FAILING):
-            print("training", *flags, flush=True)
-            mosaic("train", *flags, "--follow")
-        mosaic("train", *LIVE, "--detach")
         try:
+            with_window(application, home, take_empty)
+            for flags in TRAINED:
+                print("training", *flags, flush=True)
+                mosaic("train", *flags, "--follow")
+            mosaic("train", *LIVE, "--detach")
             with_window(application, home, take)
         finally:
             mosaic("cancel", "@last")
@@ -66,8 +63,9 @@ def mosaic(*words: str) -> None:
 
 def with_window(application: QApplication, home: Home, act: Callable[[QApplication, app.Opened], None]) -> None:
     opened = app.open_window(application, home, Link(home), theme="dark")
+    opened.window.resize(LARGE)
     opened.window.show()
-    opened.feed.start()
+    opened.start()
     try:
         act(application, opened)
     finally:
@@ -75,40 +73,63 @@ def with_window(application: QApplication, home: Home, act: Callable[[QApplicati
 
 
 def take_empty(application: QApplication, opened: app.Opened) -> None:
-    shoot(application, opened, "empty-dark", SMALL)
+    wait(application, lambda: bool(opened.window.form.form.fields))
+    for scheme in SCHEMES:
+        opened.theme.use(scheme)
+        shoot(application, opened, f"first-{scheme}", SMALL)
 
 
 def take(application: QApplication, opened: app.Opened) -> None:
     window, records = opened.window, opened.studio.runs.records
 
-    def ids(env_id: str) -> list[str]:
-        return [run.run_id for run in records() if run.env_id == env_id and run.algo == "ppo" and not run.reason]
+    def runs(label: str) -> list[str]:
+        return [run.run_id for run in records() if run.label.startswith(label)]
 
-    wait(application, lambda: any(run.env_id == "LunarLander-v3" and run.global_step > LIVE_STEPS for run in records()))
-    window.runs.select(ids("CartPole-v1"))
+    wait(application, lambda: any(run.label == "lander" and run.global_step > LIVE_STEPS for run in records()))
     for scheme in SCHEMES:
         opened.theme.use(scheme)
-        shoot(application, opened, f"studio-{scheme}", LARGE)
-        shoot(application, opened, f"studio-{scheme}-1280", SMALL)
+        for size, name in ((LARGE, "studio"), (SMALL, "studio-1280")):
+            window.resize(size)
+            window.reset_layout()
+            opened.studio.select(runs("lander"))
+            shoot(application, opened, f"{name}-{scheme}", size)
+        window.resize(LARGE)
+        window.reset_layout()
+        for title, label, size in (
+            ("Metrics", "cartpole", SMALL),
+            ("TensorBoard", "cartpole", SMALL),
+            ("Overview", "far too fast", SMALL),
+            ("Artifacts", "cartpole", SMALL),
+            ("Log", "lander", SMALL),
+            ("Notes", "lander", SMALL),
+        ):
+            window.resize(size)
+            window.reset_layout()
+            opened.studio.select(runs(label))
+            if title == "Notes":
+                window.form.dry_run.click()
+                wait(application, lambda: window.form.dry_run.isEnabled())
+            window.bench.bring_up(title)
+            shoot(application, opened, f"{title.lower()}-{scheme}", size)
     opened.theme.use("dark")
-    window.runs.select(ids("LunarLander-v3"))
-    shoot(application, opened, "live-dark", LARGE)
-    window.centre.setCurrentWidget(window.tabs["Overview"])
-    shoot(application, opened, "overview-dark", LARGE)
-    window.runs.select([run.run_id for run in records() if run.reason])
-    opened.theme.use("light")
-    shoot(application, opened, "overview-light-1280", SMALL)
+    palette = window.menus.open_palette()
+    palette.typed.setText("pa")
+    run_for(application, SETTLE_S)
+    keep(palette, "palette-dark", opened.theme.tokens)
+    palette.close()
 
 
 def shoot(application: QApplication, opened: app.Opened, name: str, size: QSize) -> None:
     opened.window.resize(size)
     run_for(application, SETTLE_S)
-    grid = cast(MetricsTab, opened.window.tabs["Metrics"]).grid
-    wait(application, lambda: all(card.chart for card in grid.cards() if card.is_seen))
+    keep(opened.window, name, opened.theme.tokens)
+
+
+def keep(widget: QWidget, name: str, tokens: Tokens) -> None:
     path = PICTURES / f"{name}.png"
-    opened.window.grab().save(str(path))
+    widget.grab().save(str(path))
     with Image.open(path) as picture:
-        small = in_256_colours(picture.convert("RGB"), opened.theme.tokens)
+        small = in_256_colours(picture.convert("RGB"), tokens)
     small.save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1024} KiB", flush=True)
 

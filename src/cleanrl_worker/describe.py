@@ -9,7 +9,7 @@ from typing import Any
 import cleanrl_worker
 from cleanrl_worker.sdk import catalog
 from mosaic import config, envs
-from mosaic.errors import MissingExtra
+from mosaic.errors import MissingExtra, MosaicError
 
 
 def main(_: Sequence[str] = ()) -> int:
@@ -45,11 +45,22 @@ def _families() -> list[dict[str, Any]]:
     for family in envs.FAMILIES:
         entry: dict[str, Any] = {"name": family.name, "extra": family.extra or "", "installed": True, "advice": ""}
         try:
-            entry["environments"] = [{"env_id": env_id, "actions": ""} for env_id in envs.list_ids(family.name)]
+            ids = envs.list_ids(family.name)
+            entry["environments"] = [{"env_id": env_id, "actions": _actions(family, env_id)} for env_id in ids]
         except MissingExtra as error:
             entry |= {"installed": False, "advice": str(error), "environments": []}
         families.append(entry)
     return families
+
+
+def _actions(family: envs.Family, env_id: str) -> str:
+    """What the family knows of all of them, or the newest version of this one; nothing of what cannot be made."""
+    if family.actions is not None:
+        return family.actions
+    try:
+        return envs.describe(envs.current_version(env_id) or env_id).action
+    except MosaicError:
+        return ""
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def _rehearse(algo: str) -> None:
 
     # A border: an algorithm whose environment is not installed is still warm enough.
     # In the temporary folder: MuJoCo writes its warnings into the current one.
-    with contextlib.suppress(Exception), _in_temporary_folder() as folder:
+    with contextlib.suppress(Exception), _in_temporary_folder() as folder, _silence():
         run_dir = RunDir(folder / new_run_id())
         # Without CUDA: one question to it here, and no worker forked from here could use it.
         plan = command.resolve(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)])
@@ -80,6 +80,21 @@ def _rehearse(algo: str) -> None:
 def _in_temporary_folder() -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="mosaic-warm-") as folder, contextlib.chdir(folder):
         yield Path(folder)
+
+
+@contextlib.contextmanager
+def _silence() -> Generator[None]:
+    """What libraries in C print of a model that nobody asked for would go to the daemon's log."""
+    with Path(os.devnull).open("wb") as nowhere:
+        kept = [os.dup(stream) for stream in (STDOUT, STDERR)]
+        try:
+            for stream in (STDOUT, STDERR):
+                os.dup2(nowhere.fileno(), stream)
+            yield
+        finally:
+            for stream, before in zip((STDOUT, STDERR), kept, strict=True):
+                os.dup2(before, stream)
+                os.close(before)
 
 
 def _fork_worker(request: dict[str, Any], files: list[int], connection: socket.socket) -> int:

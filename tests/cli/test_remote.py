@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.spec.run_dir import Home
+
 
 @pytest.fixture
 def target(mosaic) -> Generator[str]:
@@ -17,14 +19,21 @@ def target(mosaic) -> Generator[str]:
     assert mosaic("daemon", "start").code == 0
 
 
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
 def test_a_target_is_reached_with_its_token_only(mosaic, finished, target, tmp_path: Path, monkeypatch):
     assert finished in mosaic("runs", "--target", target, "--limit", "0").out
     assert mosaic("--target", target, "daemon", "status").code == 0
     monkeypatch.setenv("MOSAIC_TARGET", target)
     said = mosaic("export", finished, str(tmp_path / "run"))
     assert said.code == 0
-    assert "checkpoints/" in said.err
-    assert (tmp_path / "run" / "events.jsonl").stat().st_size > 0
+    run_dir = Home.resolve().run(finished)
+    assert {
+        path.relative_to(tmp_path / "run").as_posix(): path.stat().st_size for path in files(tmp_path / "run")
+    } == dict(run_dir.files())
+    assert any(name.startswith("checkpoints/step-") for name, _ in run_dir.files())
     (tmp_path / "token").write_text("wrong")
     monkeypatch.setenv("MOSAIC_TOKEN_FILE", str(tmp_path / "token"))
     refused = mosaic("runs")

@@ -1,30 +1,39 @@
-"""A real application on Qt's offscreen platform, a home with a really trained run, and runs written by hand."""
+"""A real application on Qt's offscreen platform, a real daemon with a really trained run, and runs written by hand.
+
+`daemon_home`, `client` and `trained` are one daemon for the whole session, with a warm worker: `show()` opens a window
+on it. A test that kills daemons, or writes runs by hand, takes a `home` of its own: `show(home)` starts a daemon there.
+"""
 
 import os
 
 os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96"}
 
 import shutil
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
-from mosaic.spec import manifest
-from mosaic.spec.events import Episode, Event, EventBody, RunCompleted, RunStarted, Scalars, encode
-from mosaic.spec.manifest import Manifest
-from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import running_address
+from mosaic.spec.run_dir import Home
+from mosaic.spec.run_record import RunRecord
+
+from .daemon import Daemon, end_daemon
+from .hand_written import STARTED, HandWritten, learning
+
+__all__ = ["STARTED", "Daemon", "HandWritten", "MakeRun", "Show", "Shown", "learning"]
 
 TIMEOUT_S = 20.0
-STARTED = RunStarted(algo="ppo", env_id="CartPole-v1", seed=1, total_timesteps=1000)
 
 
 @pytest.fixture(scope="session")
@@ -54,65 +63,72 @@ def errors_in_slots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> RunDir:
-    """A short real training."""
-    run_dir = Home(tmp_path_factory.mktemp("trained")).run(new_run_id())
-    flags = ["--env-id", "CartPole-v1", "--total-timesteps", "20000", "--run-dir", str(run_dir.root), "--quiet"]
-    command = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", "ppo", *flags]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    return run_dir
+def daemon_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """Home of the session's daemon; nobody may end it."""
+    daemon = Daemon(Home(tmp_path_factory.mktemp("session")), "--cpus", "4")
+    try:
+        yield daemon.start().home
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(scope="session")
+def client(daemon_home: Home) -> Iterator[Client]:
+    """A connection to the session's daemon."""
+    with Client(home=daemon_home, start=False) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def trained(client: Client) -> RunRecord:
+    """A short real training, finished."""
+    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=20_000)[0]
+    ended = client.wait(run.run_id)[0]
+    assert ended.state == "finished", ended
+    return ended
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    home = Home(tmp_path / "home")
-    home.create()
-    return home
+def home(tmp_path: Path, client: Client) -> Iterator[Home]:
+    """A home of one's own, without a daemon; what is started in it ends with the test."""
+    made = Home(tmp_path / "home")
+    made.create()
+    client.algorithms()  # made by now, so that no daemon of a test has to
+    shutil.copy2(client.home.trainer / "catalog.json", made.trainer / "catalog.json")
+    yield made
+    end_daemon(made)
 
 
 @pytest.fixture
-def trained_home(home: Home, trained: RunDir) -> Home:
-    """A home of one's own with the trained run in it."""
-    shutil.copytree(trained.root, home.runs / trained.run_id)
-    return home
+def start_daemon() -> Iterator[Callable[..., Daemon]]:
+    """`start_daemon(home, *flags)`: without a warm worker, which takes seconds to import."""
+    started: list[Daemon] = []
+
+    def start(home: Home, *flags: str) -> Daemon:
+        started.append(Daemon(home, "--no-warm", *flags).start())
+        return started[-1]
+
+    yield start
+    for daemon in started:
+        daemon.close()
 
 
-class HandWritten:
-    """A run directory that a test writes line by line."""
-
-    def __init__(self, run_dir: RunDir) -> None:
-        self.run_dir = run_dir
-        self.seq = 0
-        run_dir.create()
-        found = Manifest(run_id=run_dir.run_id, algo="ppo", env_id="CartPole-v1", seed=1)
-        manifest.write(run_dir, found)
-
-    def write(self, *bodies: EventBody) -> None:
-        with self.run_dir.events.open("a") as file:
-            for body in bodies:
-                self.seq += 1
-                file.write(encode(Event(self.seq, 1.7e9 + self.seq, body)) + "\n")
-
-    def write_raw(self, data: bytes) -> None:
-        with self.run_dir.events.open("ab") as file:
-            file.write(data)
-
-    def write_finished(self, episodes: int = 3) -> None:
-        self.write(STARTED, *learning(range(1, episodes + 1)), RunCompleted(global_step=1000))
-
-
-def learning(steps: Sequence[int]) -> list[EventBody]:
-    """An episode whose return is its step, and a loss, at each step."""
-    bodies: list[EventBody] = []
-    for step in steps:
-        bodies.append(Episode(global_step=step, slot=0, episodic_return=float(step), episodic_length=step))
-        bodies.append(Scalars(global_step=step, values={"losses/value_loss": 1.0 / step}))
-    return bodies
+class MakeRun(Protocol):
+    def __call__(self, *, env_id: str = "CartPole-v1", label: str = "") -> HandWritten: ...
 
 
 @pytest.fixture
-def make_run(home: Home) -> Callable[[], HandWritten]:
-    return lambda: HandWritten(home.run(new_run_id()))
+def make_run(home: Home) -> Iterator[MakeRun]:
+    """Makes runs by hand in `home`: write to them, then `publish()` them."""
+    made: list[HandWritten] = []
+
+    def make(*, env_id: str = "CartPole-v1", label: str = "") -> HandWritten:
+        made.append(HandWritten(home, env_id=env_id, label=label))
+        return made[-1]
+
+    yield make
+    for run in made:
+        run.die()
 
 
 class Shown:
@@ -121,28 +137,62 @@ class Shown:
     def __init__(self, application: QApplication, opened: app.Opened) -> None:
         self.application, self.opened = application, opened
         self.window, self.studio, self.theme = opened.window, opened.studio, opened.theme
+        self._stalls_s = [0.0]
+        self._last_s = time.thread_time()
+        self._beat = QTimer(interval=10)
+        self._beat.timeout.connect(self._tick)
+        self._beat.start()
 
-    def until(self, holds: Callable[[], object], what: str = "") -> None:
-        end = time.monotonic() + TIMEOUT_S
+    def until(self, holds: Callable[[], object], what: str = "", timeout_s: float = TIMEOUT_S) -> None:
+        end = time.monotonic() + timeout_s
         while not holds():
-            assert time.monotonic() < end, f"waited {TIMEOUT_S:.0f} s for {what or holds}"
-            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+            assert time.monotonic() < end, f"waited {timeout_s:.0f} s for {what or holds}"
+            # Without a limit of time, with which Qt does not wait but spins; the beat ends the wait.
+            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+
+    def watch_stalls(self) -> None:
+        self._stalls_s, self._last_s = [0.0], time.thread_time()
+
+    @property
+    def longest_stall_s(self) -> float:
+        """Work of the GUI thread between two turns of the event loop, since `watch_stalls`."""
+        return max(self._stalls_s)
+
+    def close(self) -> None:
+        self._beat.stop()
+        self.opened.close()
+        self.window.deleteLater()
+
+    def _tick(self) -> None:
+        now = time.thread_time()
+        self._stalls_s.append(now - self._last_s)
+        self._last_s = now
+
+
+class Show(Protocol):
+    def __call__(self, home: Home | None = None, *, link: Link | None = None) -> Shown: ...
 
 
 @pytest.fixture
-def show(application: QApplication) -> Iterator[Callable[[Home], Shown]]:
+def show(application: QApplication, daemon_home: Home, start_daemon: Callable[..., Daemon]) -> Iterator[Show]:
+    """`show()` opens a window on the session's daemon, `show(home)` on one of that home, `show(link=…)` on any."""
     shown: list[Shown] = []
+    (daemon_home.root / "gui.ini").unlink(missing_ok=True)
 
-    def open_and_start(home: Home) -> Shown:
-        opened = app.open_window(application, home, Link(home))
+    def open_and_start(home: Home | None = None, *, link: Link | None = None) -> Shown:
+        home = home or (link.home if link else daemon_home)
+        if link is None and running_address(home) is None:
+            start_daemon(home)
+        opened = app.open_window(application, home, link or Link(home))
         opened.window.show()
-        opened.feed.start()
+        opened.window.activateWindow()  # shortcuts belong to the active window
+        assert QTest.qWaitForWindowActive(opened.window)
+        opened.start()
         shown.append(Shown(application, opened))
         return shown[-1]
 
     yield open_and_start
     for each in shown:
-        each.opened.close()
-        each.window.deleteLater()
+        each.close()
     shown.clear()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

@@ -1,20 +1,25 @@
 """Models without a window: curves, list, log, selection."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from mosaic.gui.models.batch import Batch, LogLine, Notice, Points
+from mosaic.gui.models.batch import Batch, Notice, Points
 from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.gathered import Gathered
+from mosaic.gui.models.hearing import Hearing
 from mosaic.gui.models.link import Link
-from mosaic.gui.models.log_model import LogModel
-from mosaic.gui.models.runs_model import FilteredRuns, RunsModel
+from mosaic.gui.models.runs_model import RunsModel
 from mosaic.gui.models.series import Series, reduced, trailing_mean
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import duration, name_of, number, size, thousands, title_of
+from mosaic.rpc.client import Client, Stream
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -52,9 +57,9 @@ def test_a_zoom_shows_every_point_of_its_part() -> None:
     assert drawn.x.tolist() == list(range(50_000, 50_102))
 
 
-def test_what_is_not_finite_is_not_drawn() -> None:
+def test_what_is_not_finite_is_a_gap() -> None:
     drawn = reduced(np.arange(4.0), np.array([1.0, np.nan, np.inf, 2.0]), -np.inf, np.inf, 100)
-    assert drawn.y.tolist() == [1.0, 2.0]
+    np.testing.assert_array_equal(drawn.y, [1.0, np.nan, np.nan, 2.0])
 
 
 def test_a_series_grows_without_touching_what_was_handed_out() -> None:
@@ -62,21 +67,18 @@ def test_a_series_grows_without_touching_what_was_handed_out() -> None:
     series.extend(Points([1.0], [1.0], [5.0]))
     before = series.values
     series.extend(Points(list(range(2, 1000)), [0.0] * 998, [0.0] * 998))
-    series.cut_after(500)
-    assert (len(series), before.tolist()) == (500, [5.0])
+    assert (len(series), before.tolist()) == (999, [5.0])
 
 
 def test_runs_are_listed_newest_first_and_keep_the_rules_of_qt() -> None:
     runs, ids = RunsModel(), sorted(new_run_id() for _ in range(6))
-    filtered = FilteredRuns(runs)
-    testers = [QAbstractItemModelTester(model, STRICT) for model in (runs, filtered)]
+    tester = QAbstractItemModelTester(runs, STRICT)
     runs.take([a_record(ids[index]) for index in (3, 0, 5, 1)])
     runs.take([a_record(ids[2]), a_record(ids[3], label="renamed"), a_record(ids[4], env_id="Pong-v5")])
     assert [record.run_id for record in runs.records()] == ids[::-1]
     runs.remove([ids[0], ids[5], new_run_id()])
-    filtered.setFilterFixedString("PONG")
-    assert [filtered.index(row, 0).data() for row in range(filtered.rowCount())] == ["ppo_pong_s1"]
-    assert len(testers) == 2
+    assert [record.run_id for record in runs.matching("pong")] == [ids[4]]
+    assert tester.model() is runs
 
 
 def test_a_notice_is_told_once() -> None:
@@ -87,45 +89,28 @@ def test_a_notice_is_told_once() -> None:
     assert list(runs.notices(record.run_id)) == ["odd"]
 
 
-def test_the_log_shows_what_fits_and_keeps_the_rest() -> None:
-    log = LogModel()
-    tester = QAbstractItemModelTester(log, STRICT)
-    log.append([LogLine("stdout", "one"), LogLine("episodes", "two"), LogLine("stderr", "Three")])
-    assert shown(log) == ["one", "Three"]
-    log.filter(text="THREE")
-    log.append([LogLine("stdout", "four"), LogLine("events", "thirty-three")])
-    assert shown(log) == ["Three", "thirty-three"]
-    log.filter(text="", sources=["episodes"])
-    assert shown(log) == ["two"]
-    assert tester.model() is log
+class DeafFeed(Feed):
+    """Hears nothing, and remembers what it was asked for."""
 
-
-def shown(log: LogModel) -> list[str]:
-    return [log.index(row).data() for row in range(log.rowCount())]
-
-
-class FakeSource:
-    def __init__(self) -> None:
-        self.opened: list[Sequence[str]] = []
+    def __init__(self, link: Link) -> None:
+        super().__init__(link)
+        self.opened: list[tuple[str, ...]] = []
 
     def open(self, run_ids: tuple[str, ...]) -> None:
         self.opened.append(run_ids)
 
-    def poll(self) -> Batch:
-        raise OSError("the disk is gone")
+
+@pytest.fixture
+def feed(tmp_path: Path) -> DeafFeed:
+    return DeafFeed(Link(Home(tmp_path)))
 
 
 @pytest.fixture
-def source() -> FakeSource:
-    return FakeSource()
+def studio(tmp_path: Path, feed: DeafFeed) -> Studio:
+    return Studio(Home(tmp_path), feed, Link(Home(tmp_path)))
 
 
-@pytest.fixture
-def studio(home: Home, source: FakeSource) -> Studio:
-    return Studio(home, Feed(source), Link(home))
-
-
-def test_a_run_keeps_its_colour_while_others_come_and_go(studio: Studio, source: FakeSource) -> None:
+def test_a_run_keeps_its_colour_while_others_come_and_go(studio: Studio, feed: DeafFeed) -> None:
     a, b, c = (a_record() for _ in range(3))
     studio.take(Batch(records=(a, b, c)))
     studio.select([a.run_id, b.run_id])
@@ -133,7 +118,7 @@ def test_a_run_keeps_its_colour_while_others_come_and_go(studio: Studio, source:
     studio.select([b.run_id, c.run_id])
     assert (studio.colour_of(b.run_id), studio.current) == (colour, b.run_id)
     assert studio.colour_of(c.run_id) != colour
-    assert source.opened[-1] == (b.run_id, c.run_id)
+    assert feed.opened[-1] == (b.run_id, c.run_id)
 
 
 def test_a_run_that_is_gone_is_unselected_and_told(studio: Studio) -> None:
@@ -155,18 +140,48 @@ def test_a_huge_selection_is_drawn_in_part_and_says_so(studio: Studio) -> None:
     assert "24 of the 100" in told[0].message
 
 
-def test_a_source_that_fails_is_a_notice_and_the_thread_lives_on(
-    studio: Studio, application: QApplication, capsys: pytest.CaptureFixture[str]
+def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(
+    application: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told: list[Notice] = []
-    studio.noticed.connect(told.append)
-    feed = studio._feed  # pyright: ignore[reportPrivateUsage]
-    feed.start()
-    while not told:
-        application.processEvents()
-    feed.stop()
-    assert "the disk is gone" in told[0].message
-    assert "feed.poll_failed" in capsys.readouterr().out
+    class Connected(Link):
+        client = object()  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] (there is no daemon)
+
+    told: list[str] = []
+    calls: list[object] = []
+
+    def fail(hearing: Hearing, client: Client) -> float:
+        calls.append(client)
+        raise OSError("the disk is gone")
+
+    hearing = Hearing("failing", Connected(Home(tmp_path)), fail, told.append)
+    hearing.start()
+    while len(calls) < 2:
+        hearing.turn()
+        time.sleep(0.01)
+    hearing.stop()
+    hearing.join(5)
+    assert len(told) == 1
+    assert "the disk is gone" in told[0]
+    assert capsys.readouterr().out.count("hearing.failed") == 1
+
+
+def test_messages_that_come_in_a_burst_are_handed_over_in_lists() -> None:
+    class Burst:
+        def __init__(self) -> None:
+            self._numbers = iter(range(5000))
+
+        def __iter__(self) -> "Burst":
+            return self
+
+        def __next__(self) -> int:
+            return next(self._numbers)
+
+        def stop(self) -> None:
+            pass
+
+    lists = list(Gathered(cast("Stream[int]", Burst())))
+    assert [number for each in lists for number in each] == list(range(5000))
+    assert max(map(len, lists)) <= 1000
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from mosaic.cli import main
 from mosaic.cli.gui import has_display
 from mosaic.spec.run_dir import Home
+from mosaic.spec.run_record import RunRecord
 
 SLOWEST_START_S = 1.5
 """Of the process's own work: how much longer that takes depends on what else the machine does."""
@@ -25,7 +26,7 @@ opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
 opened.window.show()
 application.processEvents()
 shown_s = time.process_time()
-opened.feed.start()
+opened.start()
 while "pyqtgraph" not in sys.modules or not opened.studio.curves.tags():
     application.processEvents()
 opened.close()
@@ -33,13 +34,13 @@ print(json.dumps({"shown_s": shown_s, "loaded": sorted({name.split(".")[0] for n
 """
 
 
-def test_the_window_is_soon_there_and_loads_neither_torch_nor_gymnasium(trained_home: Home) -> None:
+def test_the_window_is_soon_there_and_loads_neither_torch_nor_gymnasium(daemon_home: Home, trained: RunRecord) -> None:
     result = subprocess.run(
         [sys.executable, "-c", PROBE],
         check=True,
         capture_output=True,
         text=True,
-        env=os.environ | {"MOSAIC_HOME": str(trained_home.root)},
+        env=os.environ | {"MOSAIC_HOME": str(daemon_home.root)},
     )
     told = json.loads(result.stdout.splitlines()[-1])
     print(f"shown after {told['shown_s']:.2f} s of work")
@@ -77,7 +78,7 @@ def test_the_fonts_and_icons_travel_with_their_licences() -> None:
     assert "ISC License" in (gui / "icons" / "LICENSE").read_text()
 
 
-def test_a_window_that_is_closed_at_once_ends_without_a_word(home: Home) -> None:
+def test_a_window_that_is_closed_at_once_ends_without_a_word(daemon_home: Home) -> None:
     script = """
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
@@ -85,10 +86,10 @@ from mosaic.spec.run_dir import Home
 application = app.make_application()
 opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
 opened.window.show()
-opened.feed.start()
+opened.start()
 application.processEvents()
 opened.close()
 """
-    environment = os.environ | {"MOSAIC_HOME": str(home.root)}
+    environment = os.environ | {"MOSAIC_HOME": str(daemon_home.root)}
     result = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
     assert (result.stdout, result.stderr) == ("", "")

@@ -171,7 +171,9 @@ def test_the_catalogue_has_schemas_docs_and_environments(shared):
     assert ppo.actions == "discrete"
     assert "learning_rate" in ppo.schema["properties"]
     families = {family.name: family for family in client.environments()}
-    assert "CartPole-v1" in [one.env_id for one in families["classic_control"].environments]
+    actions = {one.env_id: one.actions for one in families["classic_control"].environments}
+    assert actions["CartPole-v1"] == "discrete"
+    assert actions["Pendulum-v1"] == "continuous"
 
 
 def test_the_catalogue_is_cached_by_the_digest_of_the_sources(shared, tmp_path, monkeypatch):

@@ -18,7 +18,15 @@ from cleanrl_worker.sdk.document import OUTSIDE, around, read_document
 from mosaic import config
 from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
 from mosaic.spec import identity
-from mosaic.spec.run_config import Environment, Toggle, TrainExtras, TrainOptions, TrainRunConfig, WorkerConfig
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Toggle,
+    TrainExtras,
+    TrainOptions,
+    TrainRunConfig,
+    WorkerConfig,
+)
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 PROG = "python -m cleanrl_worker.cli"
@@ -89,7 +97,9 @@ class Plan:
         return replace(
             given,
             environment=Environment(env_id=self.args.env_id),
-            artifacts=replace(given.artifacts, tensorboard=Toggle(enabled=self.flags.tensorboard)),
+            artifacts=Artifacts(
+                tensorboard=Toggle(enabled=self.flags.tensorboard), wandb=Toggle(enabled=self.flags.track_wandb)
+            ),
             resources=replace(given.resources, cpus=self.flags.cpus),
             metadata=replace(given.metadata, worker=replace(given.metadata.worker, config=worker)),
         )
@@ -109,7 +119,6 @@ def resolve(argv: Sequence[str]) -> Plan:
     defaults = replace(WorkerFlags() if document is None else _flags_of(document), algo=algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, argv)
-    _refuse_unsupported(flags)
     if resumed is not None and resumed.checkpoint is not None:
         checkpoint.check_fits(resumed.checkpoint, algo=algo, env_id=args.env_id, seed=args.seed)
     return Plan(
@@ -170,6 +179,7 @@ def _flags_of(document: TrainRunConfig) -> WorkerFlags:
     if not isinstance(extras, TrainExtras):
         raise ConfigError([Problem("extras.mode", f"'{extras.mode}' is not a training run")], what=PROG)
     options = {field.name: getattr(extras, field.name) for field in fields(TrainOptions)}
+    options["track_wandb"] |= document.artifacts.wandb.enabled
     return WorkerFlags(**options, tensorboard=document.artifacts.tensorboard.enabled, cpus=document.resources.cpus)
 
 
@@ -191,14 +201,6 @@ def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequenc
 
 
 def _unchecked(_: object) -> None: ...
-
-
-def _refuse_unsupported(flags: WorkerFlags) -> None:
-    asked = [name for name in ("track_wandb",) if getattr(flags, name)]
-    if asked:
-        raise ConfigError(
-            [Problem(config.flag_name(name), "is not available in this version") for name in asked], what=PROG
-        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import torch
 
-from cleanrl_worker.sdk import catalog, command
+from cleanrl_worker.sdk import catalog, command, tracking
 from cleanrl_worker.sdk.command import CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
@@ -89,9 +89,9 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "device": "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu",
         "disk_free_bytes": free_bytes(plan.run_dir.root),
         "tensorboard": plan.flags.tensorboard,
-        "wandb": "off",
     }
     if render:
+        summary["wandb"] = tracking.outlook(plan.options)
         report = envs.preflight(env_id)
         summary["render"] = report.message
     return Rehearsal(summary=summary | {"ok": True})
@@ -132,6 +132,8 @@ def carry_out(plan: Plan) -> int:
                 write_start(run_dir, plan.run_config)
                 run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
+                if plan.options.track_wandb:
+                    tracking.start_exporter(run_dir)
                 signals = on_stop_signal(run.stop), on_hold_signals(run.hold, run.let_go)
                 with signals[0], signals[1], publishing(plan.flags, run_dir, superseded=run.stop), run:
                     plan.algorithm.train(run, plan.args)

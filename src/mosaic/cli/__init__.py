@@ -31,6 +31,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "label": ("label", "change the label or the notes of a run"),
     "export": ("export", "copy a run into a zip file or a folder"),
     "evaluate": ("evaluate", "play episodes with a trained policy and print what it scored"),
+    "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
     "algos": ("algos", "list algorithms, or read the page of one"),
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),

@@ -103,8 +103,12 @@ def status(argv: Sequence[str]) -> int:
 
 
 def _as_json(health: pb.Health) -> dict[str, object]:
-    data: dict[str, object] = {field.name: getattr(health, field.name) for field in health.DESCRIPTOR.fields}
-    return data | {"runs": dict(health.runs), "gpus": list(health.gpus), "warnings": list(health.warnings)}
+    lists = {"gpus": list(health.gpus), "warnings": list(health.warnings), "runs": dict(health.runs)}
+    return _fields(health) | lists | {"gpu_loads": [_fields(gpu) for gpu in health.gpu_loads]}
+
+
+def _fields(message: pb.Health | pb.GpuLoad) -> dict[str, object]:
+    return {field.name: getattr(message, field.name) for field in message.DESCRIPTOR.fields}
 
 
 def _facts(health: pb.Health) -> list[str]:

@@ -138,7 +138,8 @@ def document_of(
 
 def result_of(client: Client, run: RunRecord) -> dict[str, Any]:
     """Follow an evaluation to its end; the summary of its last batch."""
-    [ended] = follow(client, [run])
+    # What is printed of it is the result alone.
+    [ended] = follow(client, [run], tell=note)
     if ended.state is not RunState.FINISHED:
         raise RunFailed(ended)
     return json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))[-1]

@@ -1,26 +1,20 @@
-"""`mosaic export RUN OUT`: a run as a zip file or a folder; whole on the daemon's machine, its files from afar."""
+"""`mosaic export RUN OUT`: a whole run as a zip file or a folder, from the daemon's machine or from afar."""
 
 import os
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 from mosaic.cli.pick import pick
-from mosaic.cli.reach import BadArguments, connect, current, parser
+from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import note, print_json
 from mosaic.cli.wording import plural, size
 from mosaic.errors import HomeUnusable
-from mosaic.rpc.client import Client, Refused
-from mosaic.spec.run_dir import Home
+from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
-
-ALWAYS = ("config.json", "run.json", "analytics.json", "worker.json", "events.jsonl")
-LEFT_OUT = ("worker.lock",)
-"""Says that a worker lives, which is no business of a copy."""
 
 Source = tuple[str, Iterator[bytes]]
 """A name in the run directory, and its content in pieces."""
@@ -37,9 +31,8 @@ def main(argv: Sequence[str]) -> int:
         raise BadArguments(f"{out.absolute().parent} is not a folder; make it first")
     with connect() as client:
         run = pick(client, flags.run)
-        sources = _remote(client, run) if current().target else _local(client, run)
         try:
-            names = _write(out, run.run_id, sources)
+            names = _write(out, run.run_id, _sources(client, run))
         except OSError as error:
             raise HomeUnusable(f"{out} could not be written: {error.strerror}; nothing of it is left") from error
     if run.state not in TERMINAL:
@@ -54,32 +47,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _local(client: Client, run: RunRecord) -> Iterator[Source]:
-    root = Home(client.home.root).run(run.run_id).root
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and not path.is_symlink() and path.name not in LEFT_OUT:
-            yield path.relative_to(root).as_posix(), _pieces(path)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while data := file.read(2**20):
-            yield data
-
-
-def _remote(client: Client, run: RunRecord) -> Iterator[Source]:
-    """Over the wire only files can be read, not folders: what is left out is said."""
-    folders: list[str] = []
-    for name in dict.fromkeys([*ALWAYS, *(artifact.path for artifact in client.artifacts(run.run_id))]):
-        pieces = client.read_artifact(run.run_id, name)
-        try:
-            first = next(pieces, b"")
-        except Refused:
-            folders.append(name)
-            continue
-        yield name, chain([first], pieces)
-    if folders:
-        note(f"left out, because only files can be fetched from afar: {', '.join(folders)}")
+def _sources(client: Client, run: RunRecord) -> Iterator[Source]:
+    for name in client.files(run.run_id):
+        yield name, client.read_artifact(run.run_id, name)
 
 
 def _write(out: Path, run_id: str, sources: Iterator[Source]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mosaic.cli import INTERRUPTED, wording
 from mosaic.cli.pick import short
 from mosaic.cli.progress import line_of, summary_of
-from mosaic.cli.screen import Block, clean, columns, note, paint, print_json
+from mosaic.cli.screen import Block, clean, columns, note, paint, print_json, say
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable
@@ -48,9 +48,10 @@ def follow(
     runs: Sequence[RunRecord],
     *,
     json: bool = False,
+    tell: Callable[[str], None] = say,
     on_change: Callable[[RunRecord], None] = lambda _: None,
 ) -> list[RunRecord]:
-    """Show these runs until all have ended; they come back as they ended."""
+    """Show these runs until all have ended; they come back as they ended. `tell` is how, where there is no terminal."""
     now = {run.run_id: run for run in runs}
     names = names_of(runs)
     block, next_plain = Block(), time.monotonic() + PLAIN_LINE_S
@@ -73,7 +74,7 @@ def follow(
             elif not block.live and time.monotonic() >= next_plain:
                 next_plain = time.monotonic() + PLAIN_LINE_S
                 for each in now.values():
-                    print(line_of(each, 200, names[each.run_id]), flush=True)
+                    tell(line_of(each, 200, names[each.run_id]))
             if all(each.state in TERMINAL for each in now.values()):
                 break
     finally:

@@ -92,6 +92,10 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
 def note(text: str) -> None:
     """For the person at the terminal, beside what a script reads from stdout."""
     print(text, file=sys.stderr, flush=True)

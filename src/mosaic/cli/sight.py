@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,10 +91,11 @@ def _remote(client: Client, run: RunRecord, wishes: Wishes) -> Iterator[Sight | 
         quality=REMOTE_QUALITY,
         tile_width=wishes.tile_width,
     )
-    for frame in stream:
-        if frame.note:
-            raise NothingToSee(frame.note)
-        yield Sight(frame.head, np.asarray(Image.open(io.BytesIO(frame.image)).convert("RGB")))
+    with closing(stream):
+        for frame in stream:
+            if frame.note:
+                raise NothingToSee(frame.note)
+            yield Sight(frame.head, np.asarray(Image.open(io.BytesIO(frame.image)).convert("RGB")))
 
 
 def is_complete(head: FrameHead) -> bool:

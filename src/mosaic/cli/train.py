@@ -4,7 +4,6 @@ The flags are those of the run (`RunFlags`) and of the algorithm, as the schema 
 """
 
 import difflib
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -32,12 +31,10 @@ from mosaic.spec.run_config import (
     Worker,
     WorkerConfig,
 )
+from mosaic.spec.seed_list import parse_seeds
 
 OUTSIDE = ("env_id", "total_timesteps", "seed")
 """Settings of an algorithm that stand in the worker's config itself, not in `algo_params`."""
-MAX_SEED = 2**32 - 1
-MAX_SEEDS = 1000
-_SEEDS = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,17 +125,10 @@ def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
 
 
 def seeds_of(text: str) -> list[int]:
-    """`1-5`, `1,2,7` or a mixture."""
-    seeds: list[int] = []
-    for part in filter(None, text.replace(" ", "").split(",")):
-        match = _SEEDS.fullmatch(part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if first > last or last > MAX_SEED or last - first >= MAX_SEEDS:
-            raise BadArguments(f"--seeds: '{part}' is no seed or range of at most {MAX_SEEDS}; write 1-5 or 1,2,7")
-        seeds += range(first, last + 1)
-    if text and (not seeds or len(set(seeds)) < len(seeds)):
-        raise BadArguments(f"--seeds: '{text}' names {'a seed twice' if seeds else 'no seed'}; write 1-5 or 1,2,7")
-    return seeds
+    try:
+        return parse_seeds(text)
+    except ValueError as error:
+        raise BadArguments(f"--seeds: {error}") from None
 
 
 def knows(client: Client, env_id: str) -> bool:

@@ -38,6 +38,7 @@ FAMILY = Family(
     name="atari",
     title="Atari",
     observation_rule="the uint8 picture as it is (210×160×3 unless wrappers change it); RAM stays uint8 too",
+    actions="discrete",
     distribution="ale-py",
     extra="atari",
     modules=("ale_py",),

@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.errors import MissingExtra
 
@@ -63,6 +63,8 @@ class Family:
     """Prefixes of entry points that are ours but not worth listing."""
     id_pattern: str | None = None
     """Ids that belong to this family even while its distribution is not installed."""
+    actions: Literal["discrete", "continuous"] | None = None
+    """The kind of action that all of its environments take; None where each has its own."""
     costly: tuple[str, ...] = ()
     """Id prefixes whose step takes about half a millisecond or more, so that a process of its own pays."""
     graphics: tuple[Mapping[str, str], ...] = field(default=({},))

@@ -63,6 +63,7 @@ FAMILY = Family(
         "the 7×7×3 symbolic view scaled to [0, 1], then the direction as a one-hot of 4, then (only where the mission "
         "has variable words) one one-hot per variable word; BabyAI's free-form missions are dropped"
     ),
+    actions="discrete",
     distribution="minigrid",
     extra="minigrid",
     modules=("minigrid",),

@@ -102,6 +102,7 @@ FAMILY = Family(
     name="mujoco",
     title="MuJoCo",
     observation_rule="the float64 vector, rounded to float32",
+    actions="continuous",
     distribution="mujoco",
     extra="mujoco",
     modules=("mujoco",),

@@ -89,7 +89,7 @@ class FrameHead:
 
 @dataclass(frozen=True)
 class Frame:
-    """One whole frame; `pixels` is a copy, (height, width, 4) BGRX."""
+    """One whole frame; `pixels` are (height, width, 4) BGRX, a copy unless it was peeked at."""
 
     number: int
     published_at: float

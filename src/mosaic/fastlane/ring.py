@@ -176,16 +176,28 @@ class RingReader:
 
     def newest(self, after: int = 0) -> Frame | None:
         """The newest whole frame, or None if there is none after `after`."""
+        return self._newest(after, copy=True)
+
+    def peek(self, after: int = 0) -> Frame | None:
+        """`newest` without the copy: its pixels lie in the ring, and are to be trusted if `holds` says so after use."""
+        return self._newest(after, copy=False)
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether the slot of a frame that was peeked at is still the same."""
+        slot = self._geometry.slot_at(frame.number) // 8
+        return not int(self._words[slot]) % 2 and int(self._words[slot + 1]) == frame.number
+
+    def _newest(self, after: int, *, copy: bool) -> Frame | None:
         for _ in range(MAX_RETRIES):
             number = self.published
             if number <= after:
                 return None
-            frame = self._read(number)
+            frame = self._read(number, copy=copy)
             if frame is not None:
                 return frame
         return None
 
-    def _read(self, number: int) -> Frame | None:
+    def _read(self, number: int, *, copy: bool) -> Frame | None:
         start = self._geometry.slot_at(number)
         before = int(self._words[start // 8])
         if before % 2:
@@ -196,7 +208,8 @@ class RingReader:
             return None
         table = self._map[start + TILES_AT : start + TILES_AT + tiles * TILE.itemsize]
         first = start + SLOT_HEAD_BYTES
-        pixels = self._bytes[first : first + width * height * 4].reshape(height, width, 4).copy()
+        pixels = self._bytes[first : first + width * height * 4].reshape(height, width, 4)
+        pixels = pixels.copy() if copy else pixels
         if int(self._words[start // 8]) != before or values[1] != number:
             return None
         head = FrameHead(
@@ -213,7 +226,9 @@ class RingReader:
 
     def close(self) -> None:
         del self._bytes, self._words
-        self._map.close()
+        # Who still has a frame that was peeked at keeps the map until it lets go.
+        with contextlib.suppress(BufferError):
+            self._map.close()
 
 
 def writer_lives(path: Path) -> bool:

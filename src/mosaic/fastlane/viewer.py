@@ -33,7 +33,7 @@ class Viewer:
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
         self._thread.start()
         # What was published before this viewer came may be old, and not what it asked for.
-        self._seen = self._reader.published
+        self._first = self._seen = self._reader.published
 
     def ask(self, wishes: Wishes) -> None:
         """Change mode, slot, rate, size or budget."""
@@ -61,6 +61,18 @@ class Viewer:
         if frame is not None:
             self._seen = frame.number
         return frame
+
+    def peek(self) -> Frame | None:
+        """The newest frame since this viewer came, as often as one likes, in place: for a painter that copies nothing.
+
+        What was painted is whole if `holds` says so afterwards.
+        """
+        self._drain()
+        return self._reader.peek(self._first)
+
+    def holds(self, frame: Frame) -> bool:
+        """Whether a frame that was peeked at has not been overwritten since."""
+        return self._reader.holds(frame)
 
     def wait(self, timeout_s: float) -> Frame | None:
         """The next frame, or None when the time is over or the ring is closed."""

@@ -1,8 +1,5 @@
-"""The application: flags, fonts, theme, the reader of the home, the window, and the event loop."""
+"""The application: flags, fonts, theme, the link to the daemon, the window, and the event loop."""
 
-import os
-import shlex
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -20,16 +17,15 @@ from mosaic.gui.assets import load_fonts, text_font
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.link import Link
-from mosaic.gui.models.source import RunFolders
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Scheme, Theme
+from mosaic.gui.widgets import web_view
 from mosaic.gui.window import Window
 from mosaic.log import configure, get_logger
 from mosaic.spec.run_dir import Home
 
 SWITCH_INTERVAL_S = 0.001
-"""The reader thread decodes for tens of milliseconds; with Python's 5 ms each paint would wait that long for it."""
-EXAMPLE = "train ppo \\\n  --env-id CartPole-v1 --total-timesteps 500000"
+"""Threads decode for tens of milliseconds; with Python's 5 ms each paint would wait that long for them."""
 
 log = get_logger()
 
@@ -90,6 +86,7 @@ def main(argv: Sequence[str]) -> int:
 
 def make_application() -> QApplication:
     """The one application of this process."""
+    web_view.prepare()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     application = QApplication(["mosaic"])
     application.setApplicationName("MOSAIC")
@@ -105,19 +102,10 @@ def open_window(
     settings = QSettings(str(home.root / "gui.ini"), QSettings.Format.IniFormat)
     remembered: Scheme = "light" if settings.value("scheme") == "light" else "dark"
     look = Theme(application, remembered if theme == "last" else theme)
-    feed = Feed(RunFolders(home))
+    feed = Feed(link)
     studio = Studio(home, feed, link)
-    window = Window(studio, look, settings, example=example_command(home))
+    window = Window(studio, look, settings)
     return Opened(window, studio, feed, link, look)
-
-
-def example_command(home: Home) -> str:
-    """A first run in this very home, whatever the terminal's environment is."""
-    beside = Path(sys.executable).with_name("mosaic")
-    found = shutil.which("mosaic")
-    program = "mosaic" if found and Path(found).resolve() == beside.resolve() else str(beside)
-    prefix = [f"MOSAIC_HOME={shlex.quote(str(home.root))}"] if os.environ.get("MOSAIC_HOME") else []
-    return " \\\n  ".join([*prefix, f"{shlex.quote(program)} {EXAMPLE}"])
 
 
 def _excepthook(studio: Studio) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:

@@ -51,22 +51,24 @@ def pixmap(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QPi
 
 def keep_icon(theme: Theme, name: str, show: Callable[[QIcon], object], token: str = "muted") -> None:
     """Show an icon now and again whenever the theme changes."""
-
-    def paint() -> None:
-        show(QIcon(pixmap(theme, name, token)))
-
-    paint()
-    theme.changed.connect(paint)
+    _keep(theme, lambda: show(QIcon(pixmap(theme, name, token))))
 
 
 def keep_pixmap(
     theme: Theme, name: str, show: Callable[[QPixmap], object], token: str = "muted", size: int = 16
 ) -> None:
-    def paint() -> None:
-        show(pixmap(theme, name, token, size))
+    _keep(theme, lambda: show(pixmap(theme, name, token, size)))
+
+
+def _keep(theme: Theme, paint: Callable[[], object]) -> None:
+    def paint_again() -> None:
+        try:
+            paint()
+        except RuntimeError:  # How PySide says that the widget is gone: so this is no longer needed.
+            theme.changed.disconnect(paint_again)
 
     paint()
-    theme.changed.connect(paint)
+    theme.changed.connect(paint_again)
 
 
 @cache

@@ -105,9 +105,26 @@ QTabBar { background: $window; qproperty-drawBase: 0; }
 QTabBar::tab { background: $window; color: $muted; padding: 8px 18px 7px 14px; border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { background: $panel; color: $text; border-bottom: 2px solid $accent; }
 QTabBar::tab:hover:!selected { color: $text; }
+QWidget[lone="true"] { background: $window; }
+QWidget[corner="true"] QPushButton { padding: 3px 10px; }
+QDialog[palette="true"] { background: $panel; border: 1px solid $line; border-radius: 10px; }
 QLineEdit { background: $field; color: $text; border: 1px solid $line; border-radius: 6px; padding: 5px 8px;
             selection-background-color: $accent; selection-color: $on_accent; }
 QLineEdit:focus { border-color: $accent; }
+QLineEdit[broken="true"], QComboBox[broken="true"], QPlainTextEdit[broken="true"] { border-color: $bad; }
+QComboBox { background: $field; color: $text; border: 1px solid $line; border-radius: 6px; padding: 5px 26px 5px 8px; }
+QComboBox:focus, QComboBox:on { border-color: $accent; }
+QComboBox::drop-down { border: none; width: 24px; }
+QComboBox::down-arrow { image: none; }
+QComboBox QAbstractItemView, QListView[popup="true"] { background: $panel; border: 1px solid $line; padding: 4px; }
+QPlainTextEdit, QTextBrowser { background: $panel; color: $text; border: none; padding: 6px 10px;
+                               selection-background-color: $accent; selection-color: $on_accent; }
+QPlainTextEdit[entry="true"] { background: $field; border: 1px solid $line; border-radius: 6px; padding: 2px 4px; }
+QPlainTextEdit[entry="true"]:focus { border-color: $accent; }
+QWidget[rule="true"] { background: $line; }
+QLabel[said="ok"] { color: $ok; font-size: 11px; }
+QLabel[said="warn"] { color: $warn; font-size: 11px; }
+QLabel[said="bad"] { color: $bad; font-size: 11px; }
 QPushButton { background: $raised; color: $text; border: 1px solid $line; border-radius: 6px; padding: 5px 12px; }
 QPushButton:hover { background: $selected; }
 QPushButton:checked { color: $accent; border-color: $accent; }
@@ -115,8 +132,16 @@ QPushButton:focus { border-color: $accent; }
 QPushButton[chip="true"] { border-radius: 10px; min-height: 14px; padding: 3px 11px; color: $muted; font-size: 11px; }
 QPushButton[chip="true"]:checked { color: $accent; background: $selected; border-color: $selected; }
 QPushButton[primary="true"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
+QPushButton:disabled { color: $faint; }
+QPushButton[primary="true"]:disabled { background: $raised; color: $faint; border-color: $line; }
 QLabel[chip="true"] { background: $raised; color: $muted; border: 1px solid $line; border-radius: 11px;
                       padding: 3px 10px; font-size: 11px; }
+QLabel[chip="true"][tone="ok"] { color: $ok; border-color: $ok; }
+QLabel[chip="true"][tone="warn"] { color: $warn; border-color: $warn; }
+QLabel[chip="true"][tone="bad"] { color: $bad; border-color: $bad; }
+QToolButton[tool="true"] { background: transparent; border: none; border-radius: 6px; padding: 6px; }
+QToolButton[tool="true"]:hover, QToolButton[tool="true"]:checked { background: $selected; }
+QToolButton[tool="true"]::menu-indicator { image: none; width: 0; }
 QLabel[heading="true"] { color: $text; font-weight: 600; }
 QLabel[title="true"] { color: $text; font-weight: 600; font-size: 17px; }
 QLabel[section="true"] { color: $muted; font-weight: 600; font-size: 11px; letter-spacing: 1px; }
@@ -126,6 +151,13 @@ QLabel[code="true"] { background: $field; border: 1px solid $line; border-radius
                       color: $text; }
 QLabel[alarm="bad"] { background: $raised; border-left: 3px solid $bad; padding: 9px 12px; color: $text; }
 QLabel[alarm="warn"] { background: $raised; border-left: 3px solid $warn; padding: 9px 12px; color: $text; }
+QLabel[readout="true"] { background: $raised; border: 1px solid $line; border-radius: 6px; padding: 3px 7px;
+                         color: $text; font-size: 11px; }
+QFrame[tools="true"] { background: $panel; border: none; }
+QFrame[tools="true"] QToolButton { padding: 3px 4px; color: $muted; font-size: 11px; }
+QFrame[tools="true"] QToolButton:checked { color: $accent; }
+QPlainTextEdit[code="true"] { background: $field; border: 1px solid $line; border-radius: 6px; padding: 8px;
+                              color: $text; }
 QFrame[card="true"] { background: $panel; border: 1px solid $line; border-radius: 8px; }
 QWidget[panel="true"], QStackedWidget, QListView, QTreeView, QScrollArea { background: $panel; border: none; }
 QListView, QTreeView { outline: none; selection-background-color: $selected; selection-color: $text; }

@@ -3,12 +3,12 @@
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 
 import grpc
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 0.5
@@ -75,6 +76,18 @@ class Series:
     times: list[float]
     total: int
     """Points before the reduction."""
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Rows of a run's metrics that came after those that the client has."""
+
+    generation: int
+    """If it is not the one that was asked with, all rows from before are void."""
+    rows: dict[str, tuple[int, bytes]]
+    """Tag to the place of its first new row, and rows of three little-endian float64: step, value, unix seconds."""
+    more: bool
+    """There are more: ask again."""
 
 
 @dataclass(frozen=True)
@@ -239,28 +252,42 @@ class Client:
         return to_record(self._stub.SetLabel(request, timeout=CALL_TIMEOUT_S))
 
     @_translated
+    def page(
+        self, *, states: Sequence[str] = (), text: str = "", size: int = 0, token: str = ""
+    ) -> tuple[list[RunRecord], str]:
+        """A page of the list, and the token of the next one; empty at the end."""
+        request = pb.ListRunsRequest(states=states, text=text, page_size=size, page_token=token)
+        reply = self._stub.ListRuns(request, timeout=CALL_TIMEOUT_S)
+        return [to_record(run) for run in reply.runs], reply.next_page_token
+
     def list(self, *, states: Sequence[str] = (), text: str = "", limit: int = 0) -> list[RunRecord]:
         """Runs, newest first; all that match unless `limit` is given."""
         found: list[RunRecord] = []
         token = ""
         while True:
             size = min(limit - len(found), 1000) if limit else 1000
-            request = pb.ListRunsRequest(states=states, text=text, page_size=size, page_token=token)
-            reply = self._stub.ListRuns(request, timeout=CALL_TIMEOUT_S)
-            found += [to_record(run) for run in reply.runs]
-            token = reply.next_page_token
+            runs, token = self.page(states=states, text=text, size=size, token=token)
+            found += runs
             if not token or (limit and len(found) >= limit):
                 return found
 
-    def watch_runs(self, *, after_revision: int = 0) -> Iterator[RunRecord]:
+    def watch_runs(self, *, after_revision: int = 0) -> "Stream[RunRecord]":
         """Every change of every run, for ever."""
-        stream = self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision))
-        return (to_record(run) for run in _stream(stream))
+        return Stream(self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision)), to_record)
 
-    def watch_events(self, run_id: str, *, after_seq: int = 0) -> Iterator[Event]:
-        """The events of a run until it has ended."""
-        stream = self._stub.WatchEvents(pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq))
-        return (decode(line.json) for line in _stream(stream))
+    def watch_events(
+        self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
+    ) -> "Stream[Event]":
+        """The events of a run until it has ended: all kinds, or some."""
+        request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
+        return Stream(self._stub.WatchEvents(request), _event)
+
+    def watch_event_lines(
+        self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
+    ) -> "Stream[pb.EventLine]":
+        """The same as they are written, with the lines that are no events."""
+        request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
+        return Stream(self._stub.WatchEvents(request), _as_it_is)
 
     @_translated
     def metrics(
@@ -274,12 +301,24 @@ class Client:
         }
 
     @_translated
+    def new_metrics(
+        self, run_id: str, *, after_rows: Mapping[str, int], generation: int, max_rows: int, tags: Sequence[str] = ()
+    ) -> NewRows:
+        """Rows behind the first `after_rows` of each tag, at most `max_rows` in all; none is left out or reduced."""
+        request = pb.GetMetricsRequest(
+            run_id=run_id, tags=tags, after_rows=after_rows, generation=generation, max_rows=max_rows
+        )
+        reply = self._stub.GetMetrics(request, timeout=CALL_TIMEOUT_S)
+        rows = {one.tag: (one.first_row, one.rows) for one in reply.series}
+        return NewRows(reply.generation, rows, reply.more)
+
+    @_translated
     def tags(self, run_id: str) -> Sequence[str]:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
 
-    def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> Iterator[bytes]:
+    def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> "Stream[bytes]":
         request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
-        return (chunk.data for chunk in _stream(self._stub.StreamLogs(request)))
+        return Stream(self._stub.StreamLogs(request), _data)
 
     @_translated
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
@@ -295,8 +334,8 @@ class Client:
         quality: int = 80,
         tile_width: int = 320,
         image_format: Literal["jpeg", "webp"] = "jpeg",
-    ) -> Iterator[LiveFrame]:
-        """Live frames until the run ends; those that come too fast for this reader are left out."""
+    ) -> Newest[LiveFrame]:
+        """Live frames until the run ends; those that come too fast for this reader are left out. Close it."""
         request = pb.StreamFramesRequest(
             run_id=run_id,
             mode=mode or "",
@@ -307,12 +346,17 @@ class Client:
             format=image_format,
         )
         stream = self._stub.StreamFrames(request)
-        messages: Newest[pb.LiveFrame] = Newest(_stream(stream), stream.cancel)
-        return (to_live_frame(message) for message in messages)
+        return Newest(Stream(stream, to_live_frame), stream.cancel)
 
-    def read_artifact(self, run_id: str, path: str) -> Iterator[bytes]:
+    @_translated
+    def files(self, run_id: str) -> dict[str, int]:
+        """Every file of a run's directory, and its size in bytes."""
+        reply = self._stub.ListFiles(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
+        return {file.path: file.bytes for file in reply.files}
+
+    def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
-        return (chunk.data for chunk in _stream(self._stub.ReadArtifact(request)))
+        return Stream(self._stub.ReadArtifact(request), _data)
 
     @_translated
     def algorithms(self) -> dict[str, Algorithm]:
@@ -335,8 +379,38 @@ class Client:
         self._stub.Shutdown(pb.Empty(), timeout=CALL_TIMEOUT_S)
 
 
-def _stream(messages: Iterator[Any]) -> Iterator[Any]:
-    try:
-        yield from messages
-    except grpc.RpcError as error:
-        raise _ours(error) from None
+class Stream(Generic[T]):
+    """What the daemon sends, one after the other."""
+
+    def __init__(self, call: Any, convert: Callable[[Any], T]) -> None:
+        self._call = call
+        self._convert = convert
+        self._stopped = False
+
+    def __iter__(self) -> "Stream[T]":
+        return self
+
+    def __next__(self) -> T:
+        try:
+            return self._convert(next(self._call))
+        except grpc.RpcError as error:
+            if self._stopped:
+                raise StopIteration from None
+            raise _ours(error) from None
+
+    def stop(self) -> None:
+        """End it, from any thread and without waiting; whoever is reading it gets its end."""
+        self._stopped = True
+        self._call.cancel()
+
+
+def _event(line: pb.EventLine) -> Event:
+    return decode(line.json)
+
+
+def _as_it_is(line: pb.EventLine) -> pb.EventLine:
+    return line
+
+
+def _data(chunk: "pb.LogChunk | pb.FileChunk") -> bytes:
+    return chunk.data

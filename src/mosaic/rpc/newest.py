@@ -18,24 +18,32 @@ class Newest(Generic[T]):
         self._newest: T = _NOTHING
         self._error: Exception | None = None
         self._over = False
+        self._stopped = False
         self._thread = threading.Thread(target=self._take, name="newest", daemon=True)
         self._thread.start()
 
-    def __iter__(self) -> Iterator[T]:
-        try:
-            while True:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._over or self._newest is not _NOTHING)
-                    message, self._newest = self._newest, _NOTHING
-                if message is not _NOTHING:
-                    yield message
-                elif self._error is not None:
-                    raise self._error
-                else:
-                    return
-        finally:
-            self._cancel()
-            self._thread.join()
+    def __iter__(self) -> "Newest[T]":
+        return self
+
+    def __next__(self) -> T:
+        with self._changed:
+            self._changed.wait_for(lambda: self._over or self._newest is not _NOTHING)
+            message, self._newest = self._newest, _NOTHING
+        if message is not _NOTHING and not self._stopped:
+            return message
+        error, self._error = self._error, None
+        if error is not None and not self._stopped:
+            raise error
+        raise StopIteration
+
+    def stop(self) -> None:
+        """End the stream, from any thread and without waiting; whoever is reading it gets its end."""
+        self._stopped = True
+        self._cancel()
+
+    def close(self) -> None:
+        self.stop()
+        self._thread.join()
 
     def _take(self) -> None:
         try:
@@ -47,4 +55,4 @@ class Newest(Generic[T]):
             self._error = error
         with self._changed:
             self._over = True
-            self._changed.notify()
+            self._changed.notify_all()

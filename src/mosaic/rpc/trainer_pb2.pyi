@@ -175,12 +175,16 @@ class WatchRunsRequest(_message.Message):
     def __init__(self, after_revision: _Optional[int] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
-    __slots__ = ("run_id", "after_seq")
+    __slots__ = ("run_id", "after_seq", "kinds", "without_kinds")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_KINDS_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     after_seq: int
-    def __init__(self, run_id: _Optional[str] = ..., after_seq: _Optional[int] = ...) -> None: ...
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    without_kinds: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., after_seq: _Optional[int] = ..., kinds: _Optional[_Iterable[str]] = ..., without_kinds: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class EventLine(_message.Message):
     __slots__ = ("seq", "json")
@@ -191,38 +195,59 @@ class EventLine(_message.Message):
     def __init__(self, seq: _Optional[int] = ..., json: _Optional[bytes] = ...) -> None: ...
 
 class GetMetricsRequest(_message.Message):
-    __slots__ = ("run_id", "tags", "min_step", "max_step", "points")
+    __slots__ = ("run_id", "tags", "min_step", "max_step", "points", "after_rows", "generation", "max_rows")
+    class AfterRowsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     MIN_STEP_FIELD_NUMBER: _ClassVar[int]
     MAX_STEP_FIELD_NUMBER: _ClassVar[int]
     POINTS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_ROWS_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    MAX_ROWS_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     tags: _containers.RepeatedScalarFieldContainer[str]
     min_step: int
     max_step: int
     points: int
-    def __init__(self, run_id: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_step: _Optional[int] = ..., max_step: _Optional[int] = ..., points: _Optional[int] = ...) -> None: ...
+    after_rows: _containers.ScalarMap[str, int]
+    generation: int
+    max_rows: int
+    def __init__(self, run_id: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., min_step: _Optional[int] = ..., max_step: _Optional[int] = ..., points: _Optional[int] = ..., after_rows: _Optional[_Mapping[str, int]] = ..., generation: _Optional[int] = ..., max_rows: _Optional[int] = ...) -> None: ...
 
 class GetMetricsReply(_message.Message):
-    __slots__ = ("series",)
+    __slots__ = ("series", "generation", "more")
     SERIES_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
     series: _containers.RepeatedCompositeFieldContainer[Series]
-    def __init__(self, series: _Optional[_Iterable[_Union[Series, _Mapping]]] = ...) -> None: ...
+    generation: int
+    more: bool
+    def __init__(self, series: _Optional[_Iterable[_Union[Series, _Mapping]]] = ..., generation: _Optional[int] = ..., more: _Optional[bool] = ...) -> None: ...
 
 class Series(_message.Message):
-    __slots__ = ("tag", "steps", "values", "times", "total")
+    __slots__ = ("tag", "steps", "values", "times", "total", "first_row", "rows")
     TAG_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     TIMES_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
     tag: str
     steps: _containers.RepeatedScalarFieldContainer[int]
     values: _containers.RepeatedScalarFieldContainer[float]
     times: _containers.RepeatedScalarFieldContainer[float]
     total: int
-    def __init__(self, tag: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., times: _Optional[_Iterable[float]] = ..., total: _Optional[int] = ...) -> None: ...
+    first_row: int
+    rows: bytes
+    def __init__(self, tag: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., times: _Optional[_Iterable[float]] = ..., total: _Optional[int] = ..., first_row: _Optional[int] = ..., rows: _Optional[bytes] = ...) -> None: ...
 
 class ListTagsReply(_message.Message):
     __slots__ = ("tags",)
@@ -326,6 +351,20 @@ class Artifact(_message.Message):
     bytes: int
     def __init__(self, kind: _Optional[str] = ..., path: _Optional[str] = ..., global_step: _Optional[int] = ..., label: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
 
+class ListFilesReply(_message.Message):
+    __slots__ = ("files",)
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    files: _containers.RepeatedCompositeFieldContainer[RunFile]
+    def __init__(self, files: _Optional[_Iterable[_Union[RunFile, _Mapping]]] = ...) -> None: ...
+
+class RunFile(_message.Message):
+    __slots__ = ("path", "bytes")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    bytes: int
+    def __init__(self, path: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+
 class ReadArtifactRequest(_message.Message):
     __slots__ = ("run_id", "path")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
@@ -419,7 +458,7 @@ class PublishEventsReply(_message.Message):
     def __init__(self, acknowledged_seq: _Optional[int] = ...) -> None: ...
 
 class Health(_message.Message):
-    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings")
+    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings", "cpu_percent", "memory_used_bytes", "memory_total_bytes", "disk_total_bytes", "gpu_loads")
     class RunsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -439,6 +478,11 @@ class Health(_message.Message):
     DISK_FREE_BYTES_FIELD_NUMBER: _ClassVar[int]
     WARM_WORKERS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    CPU_PERCENT_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISK_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    GPU_LOADS_FIELD_NUMBER: _ClassVar[int]
     version: str
     pid: int
     uptime_s: float
@@ -451,4 +495,21 @@ class Health(_message.Message):
     disk_free_bytes: int
     warm_workers: int
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    cpu_percent: float
+    memory_used_bytes: int
+    memory_total_bytes: int
+    disk_total_bytes: int
+    gpu_loads: _containers.RepeatedCompositeFieldContainer[GpuLoad]
+    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., cpu_percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ..., disk_total_bytes: _Optional[int] = ..., gpu_loads: _Optional[_Iterable[_Union[GpuLoad, _Mapping]]] = ...) -> None: ...
+
+class GpuLoad(_message.Message):
+    __slots__ = ("name", "percent", "memory_used_bytes", "memory_total_bytes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PERCENT_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    percent: float
+    memory_used_bytes: int
+    memory_total_bytes: int
+    def __init__(self, name: _Optional[str] = ..., percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ...) -> None: ...

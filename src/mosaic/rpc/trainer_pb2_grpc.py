@@ -119,6 +119,11 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString,
                 _registered_method=True)
+        self.ListFiles = channel.unary_unary(
+                '/mosaic.v1.Trainer/ListFiles',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.FromString,
+                _registered_method=True)
         self.ReadArtifact = channel.unary_stream(
                 '/mosaic.v1.Trainer/ReadArtifact',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ReadArtifactRequest.SerializeToString,
@@ -237,14 +242,14 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchEvents(self, request, context):
-        """The events of a run, from a sequence number on, then live.
+        """The events of a run, all or some kinds, from a sequence number on, then live.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMetrics(self, request, context):
-        """Points of metrics, reduced to at most `points` by minimum and maximum of each column.
+        """Points of metrics: reduced to at most `points` by minimum and maximum of each column, or with `max_rows` what is new.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -273,6 +278,13 @@ class TrainerServicer:
 
     def StreamFrames(self, request, context):
         """Live frames of a run's environments; a slow reader misses frames rather than see old ones.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListFiles(self, request, context):
+        """Every file of a run's directory.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -414,6 +426,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.StreamFrames,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.SerializeToString,
+            ),
+            'ListFiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFiles,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.SerializeToString,
             ),
             'ReadArtifact': grpc.unary_stream_rpc_method_handler(
                     servicer.ReadArtifact,
@@ -910,6 +927,33 @@ class Trainer:
             '/mosaic.v1.Trainer/StreamFrames',
             mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/ListFiles',
+            mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.FromString,
             options,
             channel_credentials,
             insecure,

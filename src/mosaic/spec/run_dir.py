@@ -1,7 +1,9 @@
 """Every path of a home and of a run; an id that is no ULID and a path that leaves its run are refused."""
 
+import contextlib
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,6 +130,14 @@ class RunDir:
         """What the daemon decided: state, reason, label, priority."""
         return self.root / "run.json"
 
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Names and sizes of all files, sorted; without the life lock, which is no business of a copy."""
+        for path in sorted(self.root.rglob("*")):
+            # One that goes away meanwhile is left out.
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_file() and not path.is_symlink() and path != self.life_lock:
+                    yield path.relative_to(self.root).as_posix(), path.stat().st_size
+
     @property
     def life_lock(self) -> Path:
         """Locked (flock) by the worker as long as it lives, from before its first instruction on."""
@@ -164,6 +174,21 @@ class RunDir:
     @property
     def wandb(self) -> Path:
         return self.root / "wandb"
+
+    @property
+    def wandb_export(self) -> Path:
+        """How far the export to Weights & Biases is."""
+        return self.wandb / "export.json"
+
+    @property
+    def wandb_lock(self) -> Path:
+        """Locked (flock) by the exporter as long as it lives."""
+        return self.wandb / "export.lock"
+
+    @property
+    def wandb_log(self) -> Path:
+        """What the exporter printed."""
+        return self.logs / "wandb.log"
 
     @property
     def videos(self) -> Path:

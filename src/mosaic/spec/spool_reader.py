@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from mosaic.spec.events import Event, decode
-
 
 class LineReader:
     """Hands out whole lines; one that is still being written is left for the next look."""
@@ -34,10 +32,3 @@ class LineReader:
         self.offset += len(whole)
         # Not splitlines(): it also splits at a carriage return and at other characters that a message may hold.
         return whole.split(b"\n")[:-1]
-
-
-class SpoolReader(LineReader):
-    """The events of a run; a line that is none raises SpoolCorrupt."""
-
-    def new_events(self) -> list[Event]:
-        return [decode(line) for line in self.new_lines()]

@@ -1,8 +1,9 @@
 """The NVIDIA GPUs of this machine through NVML: which there are, and how busy each is."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import pynvml
 
@@ -25,19 +26,23 @@ def names() -> list[str]:
 
 
 def loads() -> list[GpuLoad]:
-    """A GPU that does not tell how busy it is (some virtual ones) counts as idle."""
+    """A GPU that has fallen off the bus is left out; the others, and whoever asks, go on."""
     found: list[GpuLoad] = []
     with _nvml() as count:
         for index in range(count):
-            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-            memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
-            try:
-                percent = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
-            except pynvml.NVMLError:
-                percent = 0.0
-            name = str(pynvml.nvmlDeviceGetName(handle))
-            found.append(GpuLoad(name, percent, int(memory.used), int(memory.total)))
+            with suppress(pynvml.NVMLError):
+                found.append(_load(pynvml.nvmlDeviceGetHandleByIndex(index)))
     return found
+
+
+def _load(handle: Any) -> GpuLoad:
+    """A GPU that does not tell how busy it is (some virtual ones) counts as idle."""
+    memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
+    try:
+        percent = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
+    except pynvml.NVMLError:
+        percent = 0.0
+    return GpuLoad(str(pynvml.nvmlDeviceGetName(handle)), percent, int(memory.used), int(memory.total))
 
 
 @contextmanager

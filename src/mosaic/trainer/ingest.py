@@ -108,8 +108,11 @@ class RunIngest:
         cursor = self.metrics.load()
         size = self._run_dir.events.stat().st_size if self._run_dir.events.exists() else 0
         try:
-            if cursor is None or cursor["offset"] > size:
-                self.metrics.clear()
+            if cursor is None:
+                return
+            if cursor["offset"] > size:
+                # Other events than those that the rows are of.
+                self.metrics.clear(generation=self.metrics.generation + 1)
                 return
             self._spark, self._spark_stride, self._spark_skip = cursor["spark"]
             self.ending = None if cursor["ending"] is None else Ending(**cursor["ending"])
@@ -155,7 +158,9 @@ class RunIngest:
             self._take_start(event)
         elif kind == "eval.batch":
             self._returns.clear()
-            self._take_return(float(event["mean"]))
+            mean = float(event["mean"])
+            self.metrics.append("eval/mean_return", event["batch"], mean, event["time"])
+            self._take_return(mean)
         elif kind == "run.completed":
             self.ending = Ending(completed=True, stopped=event["stopped"])
         elif kind == "run.failed":

@@ -1,8 +1,12 @@
 """Columns of a run's metrics: one binary file a tag, so that a million points are read and reduced in milliseconds.
 
     <home>/trainer/metrics/<RUN>/<n>.f64   rows of three little-endian float64: step, value, wall time
-    <home>/trainer/metrics/<RUN>/cursor.json   which tag is which file, how many rows each has, and up to which byte of
-                                               events.jsonl they go
+    <home>/trainer/metrics/<RUN>/cursor.json   which tag is which file, how many rows each has, up to which byte of
+                                               events.jsonl they go, and how often rows were taken back
+
+Columns only grow, except when a resumed run takes back what lies after its checkpoint. How often that happened is the
+generation: the same events give the same rows and the same generation again, so a client that has rows of one
+generation needs only those behind them, of whichever daemon it asks.
 
 A cache: whatever does not fit together is thrown away and rebuilt from the events. Rows beyond the counts of the
 cursor were written by a daemon that was killed before its cursor, and are cut off.
@@ -10,6 +14,8 @@ cursor were written by a daemon that was killed before its cursor, and are cut o
 
 import json
 import shutil
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,12 +37,26 @@ class _Column:
     pending: list[float] = field(default_factory=list[float])
 
 
+@dataclass(frozen=True)
+class NewRows:
+    """What a client lacks."""
+
+    generation: int
+    rows: dict[str, tuple[int, bytes]]
+    """Tag to the place of the first row, and the rows."""
+    more: bool
+
+
 class RunMetrics:
     """The columns of one run; appended by one thread, read by any."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._columns: dict[str, _Column] = {}
+        self._lock = threading.RLock()
+        """Held while rows are taken back, so that no reader takes old rows for those of a new generation."""
+        self.generation = 0
+        """How often rows were taken back."""
 
     @property
     def tags(self) -> list[str]:
@@ -61,23 +81,27 @@ class RunMetrics:
 
     def rewind(self, step: int) -> None:
         """Drop what lies after a step: a resumed run writes it again."""
-        self.flush()
-        for column in self._columns.values():
-            if column.count:
-                column.count = int(np.searchsorted(_rows(column)[:, 0], step, side="right"))
-                _truncate(column)
+        with self._lock:
+            self.flush()
+            self.generation += 1
+            for column in self._columns.values():
+                if column.count:
+                    column.count = int(np.searchsorted(_rows(column)[:, 0], step, side="right"))
+                    _truncate(column)
 
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
         self.flush()
         self._folder.mkdir(parents=True, exist_ok=True)
         columns = {tag: [column.path.name, column.count] for tag, column in self._columns.items()}
-        write_atomically(self._folder / "cursor.json", json.dumps(cursor | {"columns": columns}))
+        whole = cursor | {"columns": columns, "generation": self.generation}
+        write_atomically(self._folder / "cursor.json", json.dumps(whole))
 
     def load(self) -> dict[str, Any] | None:
         """The cursor, with the columns cut to it; None if there is none or it does not fit its files."""
         try:
             cursor: dict[str, Any] = json.loads((self._folder / "cursor.json").read_bytes())
+            generation = int(cursor["generation"])
             columns = {tag: _Column(self._folder / name, count) for tag, (name, count) in cursor["columns"].items()}
             for column in columns.values():
                 if column.path.stat().st_size < column.count * ROW_BYTES:
@@ -86,12 +110,13 @@ class RunMetrics:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             self.clear()
             return None
-        self._columns = columns
+        self._columns, self.generation = columns, generation
         return cursor
 
-    def clear(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._columns = {}
+    def clear(self, *, generation: int = 0) -> None:
+        with self._lock:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._columns, self.generation = {}, generation
 
     def read(self, tag: str, *, min_step: int = 0, max_step: int = 0, points: int = 0) -> tuple[Floats, int]:
         """Rows (step, value, time) of a tag, at most `points` of them, and how many there were."""
@@ -103,6 +128,24 @@ class RunMetrics:
         last = int(np.searchsorted(rows[:, 0], max_step, side="right")) if max_step else len(rows)
         chosen = rows[first:last]
         return reduce_rows(chosen, points), len(chosen)
+
+    def read_new(self, after: Mapping[str, int], generation: int, limit: int, *, tags: Sequence[str] = ()) -> NewRows:
+        """At most `limit` rows behind the first `after` of each tag; all tags unless some are named."""
+        found: dict[str, tuple[int, bytes]] = {}
+        left, more = limit, False
+        with self._lock:
+            known: Mapping[str, int] = after if generation == self.generation else {}
+            for tag in tags or self.tags:
+                column, first = self._columns.get(tag), known.get(tag, 0)
+                if column is None or column.count <= first:
+                    continue
+                count = min(column.count - first, left)
+                more |= count < column.count - first
+                if count:
+                    data = np.fromfile(column.path, dtype="<f8", count=count * ROW, offset=first * ROW_BYTES)
+                    found[tag] = (first, data.tobytes())
+                    left -= count
+            return NewRows(self.generation, found, more)
 
 
 def reduce_rows(rows: Floats, points: int) -> Floats:

@@ -13,7 +13,7 @@ from mosaic.log import get_logger
 from mosaic.spec import manifest, run_list, run_record
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed, RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec.states import TERMINAL, RunState
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.store import Store
@@ -24,7 +24,7 @@ log = get_logger()
 
 
 class Orphans:
-    """Run directories that the index does not know: an index that was lost, or a worker that a person started."""
+    """Where index and directories differ: an index that was lost, a worker that a person started, a removed folder."""
 
     def __init__(self, home: Home, store: Store, engine: Engine) -> None:
         self._home = home
@@ -32,6 +32,8 @@ class Orphans:
         self._engine = engine
         self._seen = -1
         self._skipped: dict[str, str] = {}
+        self._seen_gone = -1
+        self._gone_but_alive = False
 
     def take_in(self) -> int:
         """Take in what is new; how many there were. Free of charge while nothing was added to `runs/`."""
@@ -53,6 +55,23 @@ class Orphans:
         self._store.put(found, durable=True)
         self._seen, self._skipped = changed, skipped
         return len(found)
+
+    def take_out(self) -> list[str]:
+        """Take out the runs whose directories a person has removed; which they were. Free of charge as above."""
+        changed = self._home.runs.stat().st_mtime_ns
+        if changed == self._seen_gone and not self._gone_but_alive:
+            return []
+        missing = sorted(self._store.all_ids() - set(run_list.run_ids(self._home)))
+        gone = [record for run_id in missing if (record := self._store.get(run_id)) is not None]
+        # A worker that lost its directory under its feet will not live long: look again.
+        ended = [
+            record
+            for record in gone
+            if record.state in TERMINAL or not self._engine.is_alive(self._home.run(record.run_id), record.pid)
+        ]
+        self._store.put([replace(record, deleted=True) for record in ended])
+        self._seen_gone, self._gone_but_alive = changed, len(ended) < len(gone)
+        return [record.run_id for record in ended]
 
 
 def set_aside(run_dir: RunDir) -> Path:

@@ -50,6 +50,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
+    streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
 }
 
 
@@ -132,10 +133,15 @@ class TrainerService(TrainerServicer):
 
     def WatchEvents(self, request: pb.WatchEventsRequest, context: Any) -> Iterator[pb.EventLine]:
         record = self._supervisor.get(request.run_id)
-        return streams.events(self._supervisor, self._dir(record), request.after_seq, context)
+        return streams.events(self._supervisor, self._dir(record), request, context)
 
     def GetMetrics(self, request: pb.GetMetricsRequest, context: Any) -> pb.GetMetricsReply:
         metrics = self._supervisor.ingest_of(self._supervisor.get(request.run_id)).metrics
+        if request.max_rows:
+            limit = min(request.max_rows, MAX_POINTS)
+            new = metrics.read_new(request.after_rows, request.generation, limit, tags=request.tags)
+            found = [pb.Series(tag=tag, first_row=first, rows=rows) for tag, (first, rows) in new.rows.items()]
+            return pb.GetMetricsReply(series=found, generation=new.generation, more=new.more)
         series: list[pb.Series] = []
         sent = 0
         for tag in request.tags or metrics.tags:
@@ -182,10 +188,14 @@ class TrainerService(TrainerServicer):
         record = self._supervisor.get(request.run_id)
         return frames.stream(self._dir(record), frames.checked(request), self._supervisor.bell, context)
 
+    def ListFiles(self, request: pb.RunId, context: Any) -> pb.ListFilesReply:
+        run_dir = self._dir(self._supervisor.get(request.run_id))
+        return pb.ListFilesReply(files=[pb.RunFile(path=path, bytes=size) for path, size in run_dir.files()])
+
     def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
         path = self._dir(self._supervisor.get(request.run_id)).inside(request.path)
         if not _is_file(path):
-            raise UnsafePath(f"'{request.path}' is not a file of run {request.run_id}; ListArtifacts lists them")
+            raise UnsafePath(f"'{request.path}' is not a file of run {request.run_id}; ListFiles lists them")
         return _chunks(path)
 
     def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:

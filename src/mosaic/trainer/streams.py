@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mosaic.errors import MosaicError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.spec.run_dir import RunDir
@@ -18,6 +19,16 @@ from mosaic.trainer.supervisor import Supervisor
 WAIT_S = 1.0
 CHUNK_BYTES = 256 * 1024
 SEQ_AT = len(b'{"v":1,"seq":')
+KIND = b',"kind":"'
+HEAD_BYTES = 96
+"""Number, time and kind stand in as many bytes at the beginning of each line."""
+
+
+class DaemonEnding(MosaicError):
+    """A stream is cut off, rather than at its end."""
+
+    def __init__(self) -> None:
+        super().__init__("the daemon is ending; the next one goes on from where this stream was")
 
 
 def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterator[pb.Run]:
@@ -34,22 +45,35 @@ def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterato
             bell.wait(heard, WAIT_S)
 
 
-def events(supervisor: Supervisor, run_dir: RunDir, after_seq: int, context: Any) -> Iterator[pb.EventLine]:
+def events(
+    supervisor: Supervisor, run_dir: RunDir, request: pb.WatchEventsRequest, context: Any
+) -> Iterator[pb.EventLine]:
     """The lines of the spool behind a sequence number, until the run has ended and all are out."""
-    bell = supervisor.bell
+    bell, after_seq = supervisor.bell, request.after_seq
+    only = {kind.encode() for kind in request.kinds}
+    without = {kind.encode() for kind in request.without_kinds}
     reader = LineReader(run_dir.events, offset=offset_before(run_dir.events, after_seq))
+    reached = 0
     while context.is_active() and not bell.closed:
         heard = bell.rings
         ended = supervisor.get(run_dir.run_id).state in TERMINAL
         lines = reader.new_lines(CHUNK_BYTES)
         for line in lines:
             seq = _seq(line)
-            if seq > after_seq:
+            if seq is None:
+                # Behind whatever is before it: who has that one, and asks for what is behind it, is sent it again.
+                if reached >= after_seq:
+                    yield pb.EventLine(json=line)
+                continue
+            reached = seq
+            if seq > after_seq and _is_wanted(line, only, without):
                 yield pb.EventLine(seq=seq, json=line)
         if not lines and ended:
             return
         if not lines:
             bell.wait(heard, WAIT_S)
+    if bell.closed:
+        raise DaemonEnding
 
 
 def offset_before(path: Path, seq: int) -> int:
@@ -62,16 +86,26 @@ def offset_before(path: Path, seq: int) -> int:
             file.seek((low + high) // 2)
             file.readline()
             start, line = file.tell(), file.readline()
-            if line.endswith(b"\n") and start < high and _seq(line) <= seq:
+            found = _seq(line) if line.endswith(b"\n") and start < high else None
+            if found is not None and found <= seq:
                 low = start
             else:
                 high = (low + high) // 2
     return low
 
 
-def _seq(line: bytes) -> int:
-    """The number stands at a fixed place of every line: no need to parse the rest."""
-    return int(line[SEQ_AT:].split(b",", 1)[0])
+def _seq(line: bytes) -> int | None:
+    """The number stands at a fixed place of every line: no need to parse the rest. None if the line is no event."""
+    number = line[SEQ_AT:HEAD_BYTES].split(b",", 1)[0]
+    return int(number) if number.isdigit() else None
+
+
+def _is_wanted(line: bytes, only: set[bytes], without: set[bytes]) -> bool:
+    if not only and not without:
+        return True
+    _, _, rest = line[:HEAD_BYTES].partition(KIND)
+    kind = rest.partition(b'"')[0]
+    return kind not in without and (not only or kind in only)
 
 
 def log(
@@ -92,6 +126,8 @@ def log(
             return
         else:
             bell.wait(heard, WAIT_S)
+    if bell.closed:
+        raise DaemonEnding
 
 
 def _read(path: Path, offset: int, secrets: Mapping[str, str]) -> bytes:

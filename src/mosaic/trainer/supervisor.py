@@ -17,6 +17,7 @@ from mosaic.spec.states import LIVE, TERMINAL, RunState
 from mosaic.trainer import checkpoints, reindex, schedule
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.exporting import Exporters
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.launching import Launching
 from mosaic.trainer.records import Records
@@ -58,6 +59,7 @@ class Supervisor:
         self._watches = Watches(home)
         self._tending = Tending(self._records, self._watches, engine, patience, self.secrets, news=bell.ring)
         self._launching = Launching(home, cpus=slots.cpus)
+        self._exporters = Exporters(home)
         self._orphans = reindex.Orphans(home, store, engine)
         self._next_scan = 0.0
         self._complained: dict[str, float] = {}
@@ -164,12 +166,17 @@ class Supervisor:
             except BaseException:
                 doomed.replace(self._records.dir_of(record).root)
                 raise
-            self._watches.forget(run_id)
-            for path in self.home.configs.glob(f"*-{run_id}*.json"):
-                path.unlink(missing_ok=True)
-            shutil.rmtree(self.home.metrics / run_id, ignore_errors=True)
+            self._forget(run_id)
             self._changed()
         shutil.rmtree(doomed, ignore_errors=True)
+
+    def _forget(self, run_id: str) -> None:
+        """What lies outside the directory of a run that is gone."""
+        self._watches.forget(run_id)
+        self._exporters.forget(run_id)
+        for path in self.home.configs.glob(f"*-{run_id}*.json"):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self.home.metrics / run_id, ignore_errors=True)
 
     def set_label(self, run_id: str, **changes: str | int) -> RunRecord:
         with self._lock:
@@ -229,12 +236,15 @@ class Supervisor:
                 with self._lock:
                     current = self.store.get(record.run_id)
                     if current is not None and current.state in LIVE:
+                        keys = self.secrets.of(current.run_id)
                         busy |= self._tending.look_after(current)
+                        self._exporters.look_after(self.get(current.run_id), keys)
             except Exception as error:  # A border: as above, for one run.
                 self._complain("supervisor.run", error, run_id=record.run_id)
         self._take_in_orphans()
         with self._lock:
             self._start_queued()
+            self._exporters.tick()
         return busy
 
     def _complain(self, event: str, error: Exception, **context: str) -> None:
@@ -255,7 +265,11 @@ class Supervisor:
         if self.submitting.acquire(blocking=False):
             try:
                 with self._lock:
-                    if self._orphans.take_in():
+                    gone = self._orphans.take_out()
+                    for run_id in gone:
+                        log.info("run.gone", run_id=run_id)
+                        self._forget(run_id)
+                    if self._orphans.take_in() or gone:
                         self._changed()
             finally:
                 self.submitting.release()

@@ -1,13 +1,17 @@
-"""What a source hands to the window: what changed since the last look."""
+"""What the daemon's news are made of when they reach the window."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mosaic.config import JsonObject
 from mosaic.spec.manifest import Artifact
 from mosaic.spec.run_record import RunRecord
 
-LogSource: TypeAlias = Literal["stdout", "stderr", "events", "episodes"]
+LogSource: TypeAlias = Literal["stdout", "stderr", "events"]
 Level: TypeAlias = Literal["", "INFO", "OK", "WARN", "ERR"]
 
 
@@ -26,44 +30,37 @@ class LogLine:
 class Points:
     """New points of one tag, in the order in which they were logged."""
 
-    steps: list[float] = field(default_factory=list[float])
-    times: list[float] = field(default_factory=list[float])
-    values: list[float] = field(default_factory=list[float])
-
-    def add(self, step: float, time: float, value: float) -> None:
-        self.steps.append(step)
-        self.times.append(time)
-        self.values.append(value)
+    steps: NDArray[np.float64] | Sequence[float]
+    times: NDArray[np.float64] | Sequence[float]
+    values: NDArray[np.float64] | Sequence[float]
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Points of one attempt, or the part of it that came with this batch."""
+class NewPoints:
+    """Points that a run's curves have more than before."""
 
-    resumed_from: int | None = None
-    """Step that a new attempt goes on from: later points of earlier attempts are void."""
+    run_id: str
     points: dict[str, Points] = field(default_factory=dict[str, Points])
+    """By tag."""
+    anew: bool = False
+    """All earlier points are void: the run was resumed from before some of them."""
+
+
+@dataclass(frozen=True)
+class NewLines:
+    """Lines that a run's log has more than before."""
+
+    run_id: str
+    lines: Sequence[LogLine]
 
 
 @dataclass(frozen=True)
 class Detail:
-    """What the run was made from and what it left behind."""
-
-    folder: str
-    config: JsonObject
-    artifacts: tuple[Artifact, ...]
-
-
-@dataclass(frozen=True)
-class Opened:
-    """News of a run whose curves and log are shown."""
+    """What a run was made from and what it has left behind so far."""
 
     run_id: str
-    restarted: bool = False
-    """The spool was replaced: all earlier points and lines are void."""
-    stretches: tuple[Stretch, ...] = ()
-    lines: tuple[LogLine, ...] = ()
-    detail: Detail | None = None
+    config: JsonObject
+    artifacts: tuple[Artifact, ...]
 
 
 @dataclass(frozen=True)
@@ -72,39 +69,16 @@ class Notice:
 
     message: str
     run_id: str = ""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Load of this machine."""
-
-    cpu_percent: float
-    memory_used: int
-    memory_total: int
-    disk_free: int
-    disk_total: int
+    kind: Literal["warn", "info"] = "warn"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What changed since the last look."""
+    """Some news."""
 
     records: tuple[RunRecord, ...] = ()
     removed: tuple[str, ...] = ()
-    opened: tuple[Opened, ...] = ()
+    points: tuple[NewPoints, ...] = ()
+    lines: tuple[NewLines, ...] = ()
+    details: tuple[Detail, ...] = ()
     notices: tuple[Notice, ...] = ()
-    machine: Machine | None = None
-    complete: bool = True
-    """False while there is more to read at once."""
-
-
-class Source(Protocol):
-    """Where the window learns of runs: the run directories now, the daemon's stream later."""
-
-    def open(self, run_ids: tuple[str, ...]) -> None:
-        """Hand out curves, log and config of these runs from now on, and of no others. Called from any thread."""
-        ...
-
-    def poll(self) -> Batch:
-        """What is new; returns after some tens of milliseconds even if there is more."""
-        ...

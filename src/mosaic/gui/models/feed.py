@@ -1,73 +1,79 @@
-"""Carries batches from a source to the GUI thread: one thread that polls, one signal, never more than one in flight."""
+"""Carries news from the daemon to the GUI thread: a thread for each kind, one signal, one piece at a time."""
 
 import threading
+import time
 
 from PySide6.QtCore import QObject, Signal
 
-from mosaic.gui.models.batch import Batch, Notice, Source
-from mosaic.log import get_logger
+from mosaic.gui.models.batch import Batch, Notice
+from mosaic.gui.models.hear_curves import CurvesEar, Opening
+from mosaic.gui.models.hear_log import Following, LogEar
+from mosaic.gui.models.hear_runs import RunsEar
+from mosaic.gui.models.hearing import Hearing
+from mosaic.gui.models.link import Link
 
-IDLE_S = 0.25
-"""Between two looks when nothing is left to read."""
-BUSY_S = 0.02
-"""Between two looks otherwise: the GUI thread gets the interpreter in between."""
-FAULT_S = 2.0
-
-log = get_logger()
+END_S = 1.0
 
 
 class Feed(QObject):
-    """Polls a source in a thread of its own and hands each batch to `arrived` in the thread that made this object."""
+    """All runs, and curves and log of those that are opened; hands each piece to `arrived` in the GUI thread."""
 
     arrived = Signal(object)
-    _posted = Signal(object)
+    """A Batch."""
+    _posted = Signal(object, object)
 
-    def __init__(self, source: Source, parent: QObject | None = None) -> None:
+    def __init__(self, link: Link, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._source = source
-        self._wake = threading.Event()
+        self._posting = threading.Lock()
         self._taken = threading.Event()
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="feed", daemon=True)
+        self._stopping = threading.Event()
+        runs = RunsEar(self._post)
+        self._curves = CurvesEar(self._post, runs.records)
+        self._log = LogEar(self._post, runs.records)
+        self._fetching = Hearing("curves", link, self._curves.hear, self._complain)
+        self._following = [
+            Hearing("stdout", link, self._log.hear_stdout, self._complain),
+            Hearing("stderr", link, self._log.hear_stderr, self._complain),
+            Hearing("events", link, self._log.hear_events, self._complain),
+        ]
+        self._hearings = [Hearing("runs", link, runs.hear, self._complain), self._fetching, *self._following]
         self._posted.connect(self._deliver)
 
     def start(self) -> None:
-        self._thread.start()
+        for hearing in self._hearings:
+            hearing.start()
 
     def open(self, run_ids: tuple[str, ...]) -> None:
-        """Change what is looked at; the next look comes at once."""
-        self._source.open(run_ids)
-        self._wake.set()
+        """Hand out the curves of these runs from now on, and of no others; and the log of the first."""
+        self._curves.open(run_ids)
+        self._fetching.turn()
+        if self._log.follow(run_ids[0] if run_ids else ""):
+            for hearing in self._following:
+                hearing.turn()
 
     def stop(self) -> None:
-        self._stopping = True
-        self._wake.set()
+        self._stopping.set()
+        for hearing in self._hearings:
+            hearing.stop()
         self._taken.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        deadline = time.monotonic() + END_S
+        for hearing in self._hearings:
+            hearing.join(max(deadline - time.monotonic(), 0.0))
 
-    def _deliver(self, batch: Batch) -> None:
-        if not self._stopping:
-            self.arrived.emit(batch)
-        self._taken.set()
+    def _complain(self, message: str) -> None:
+        self._post(Batch(notices=(Notice(message),)))
 
-    def _run(self) -> None:
-        fault = ""
-        while not self._stopping:
-            try:
-                batch, pause_s, fault = self._source.poll(), IDLE_S, ""
-            except Exception as error:  # the border of the thread: one bad file must not end all news
-                if str(error) != fault:
-                    log.exception("feed.poll_failed")
-                batch, pause_s = Batch(notices=(Notice(f"reading the runs failed: {error}"),)), FAULT_S
-                fault = str(error)
-            if not batch.complete:
-                pause_s = BUSY_S
+    def _post(self, batch: Batch, of: Opening | Following | None = None) -> None:
+        """Called by the threads; returns when the piece was taken, so that none piles up."""
+        with self._posting:
             # Cleared before the flag is read, because stop() sets the flag first: so nobody waits for ever.
             self._taken.clear()
-            if self._stopping:
-                return
-            self._posted.emit(batch)
-            self._taken.wait()
-            self._wake.wait(pause_s)
-            self._wake.clear()
+            if not self._stopping.is_set():
+                self._posted.emit(batch, of)
+                self._taken.wait()
+
+    def _deliver(self, batch: Batch, of: Opening | Following | None) -> None:
+        # What was under way when its run was closed is of no use, and would mix with a later opening's.
+        if not self._stopping.is_set() and not (of and of.is_closed):
+            self.arrived.emit(batch)
+        self._taken.set()

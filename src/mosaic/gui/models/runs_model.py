@@ -1,18 +1,20 @@
-"""The list of runs, newest first, and its filter."""
+"""All runs, newest first, and what the window knows of each beside its record."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 
 from mosaic.gui.models.wording import name_of, summary_of
 from mosaic.spec.run_record import RunRecord
 
 RECORD = int(Qt.ItemDataRole.UserRole)
-SEARCHED = RECORD + 1
 COLOUR = RECORD + 2
 """Place of the run's colour in the table of curve colours; None if it is not drawn."""
 NOTICES = RECORD + 3
+MANY = 50
+"""New runs at once, beyond which views begin anew instead of inserting each."""
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -24,8 +26,10 @@ class RunsModel(QAbstractListModel):
     def __init__(self) -> None:
         super().__init__()
         self._records: list[RunRecord] = []
+        self._by_id: dict[str, RunRecord] = {}
         self._keys: list[int] = []
         """Falling run ids as rising numbers, for bisect."""
+        self._searched: dict[str, tuple[RunRecord, str]] = {}
         self._colours: dict[str, int] = {}
         self._notices: dict[str, list[str]] = {}
 
@@ -33,42 +37,74 @@ class RunsModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._records)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        record = self._records[index.row()]
+        return self.data_of(self._records[index.row()].run_id, role)
+
+    def data_of(self, run_id: str, role: int) -> Any:
+        """What a view asks about a run; None of one that is gone, which a view may ask about while it leaves."""
+        record = self._by_id.get(run_id)
+        if record is None:
+            return None
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return name_of(record)
             case Qt.ItemDataRole.ToolTipRole:
-                return "\n".join([name_of(record), record.run_id, record.state, *self.notices(record.run_id)])
+                return "\n".join([name_of(record), run_id, record.state, *self.notices(run_id)])
             case _ if role == RECORD:
                 return record
-            case _ if role == SEARCHED:
-                return f"{name_of(record)} {summary_of(record)} {record.state} {record.run_id}"
             case _ if role == COLOUR:
-                return self._colours.get(record.run_id)
+                return self._colours.get(run_id)
             case _ if role == NOTICES:
-                return self.notices(record.run_id)
+                return self.notices(run_id)
             case _:
                 return None
 
-    def take(self, records: Iterable[RunRecord]) -> None:
+    def matching(self, text: str) -> Sequence[RunRecord]:
+        """Runs whose name, algorithm, environment, state, notes or id contains a lower-case text; newest first."""
+        if not text:
+            return self._records
+        return [record for record in self._records if text in self._searched_text(record)]
+
+    def take(self, records: Sequence[RunRecord]) -> None:
+        new: list[RunRecord] = []
         for record in records:
-            row = bisect_left(self._keys, _key(record.run_id))
-            if row < len(self._records) and self._records[row].run_id == record.run_id:
+            if record.run_id in self._by_id:
+                self._by_id[record.run_id] = record
+                row = bisect_left(self._keys, _key(record.run_id))
                 self._records[row] = record
                 self._changed(row)
-                continue
+            else:
+                new.append(record)
+        if len(new) > MANY:
+            self.beginResetModel()
+            self._by_id |= {record.run_id: record for record in new}
+            self._become_by_id()
+            self.endResetModel()
+            return
+        for record in new:
+            row = bisect_left(self._keys, _key(record.run_id))
             self.beginInsertRows(_NOWHERE, row, row)
+            self._by_id[record.run_id] = record
             self._records.insert(row, record)
             self._keys.insert(row, _key(record.run_id))
             self.endInsertRows()
 
-    def remove(self, run_ids: Iterable[str]) -> None:
-        for run_id in run_ids:
-            if (row := self.row_of(run_id)) is not None:
-                self.beginRemoveRows(_NOWHERE, row, row)
-                del self._records[row], self._keys[row]
-                self.endRemoveRows()
+    def remove(self, run_ids: Sequence[str]) -> None:
+        there = [run_id for run_id in run_ids if self._by_id.get(run_id)]
+        for run_id in there:
             self._notices.pop(run_id, None)
+            self._searched.pop(run_id, None)
+        if len(there) > MANY:
+            self.beginResetModel()
+            for run_id in there:
+                del self._by_id[run_id]
+            self._become_by_id()
+            self.endResetModel()
+            return
+        for run_id in there:
+            row = bisect_left(self._keys, _key(run_id))
+            self.beginRemoveRows(_NOWHERE, row, row)
+            del self._records[row], self._keys[row], self._by_id[run_id]
+            self.endRemoveRows()
 
     def colour(self, colours: dict[str, int]) -> None:
         """Which runs are drawn, and in which colour."""
@@ -95,8 +131,7 @@ class RunsModel(QAbstractListModel):
         return row if row < len(self._keys) and self._keys[row] == _key(run_id) else None
 
     def get(self, run_id: str) -> RunRecord | None:
-        row = self.row_of(run_id)
-        return None if row is None else self._records[row]
+        return self._by_id.get(run_id)
 
     def records(self) -> Sequence[RunRecord]:
         return self._records
@@ -104,15 +139,16 @@ class RunsModel(QAbstractListModel):
     def _changed(self, row: int) -> None:
         self.dataChanged.emit(self.index(row), self.index(row))
 
+    def _become_by_id(self) -> None:
+        self._records = sorted(self._by_id.values(), key=lambda record: record.run_id, reverse=True)
+        self._keys = [_key(record.run_id) for record in self._records]
 
-class FilteredRuns(QSortFilterProxyModel):
-    """The runs whose name, algorithm, environment, state or id contains a text."""
-
-    def __init__(self, runs: RunsModel) -> None:
-        super().__init__()
-        self.setSourceModel(runs)
-        self.setFilterRole(SEARCHED)
-        self.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+    def _searched_text(self, record: RunRecord) -> str:
+        known = self._searched.get(record.run_id)
+        if known is None or known[0] is not record:
+            parts = (name_of(record), summary_of(record), record.state, record.notes, record.run_id)
+            known = self._searched[record.run_id] = (record, " ".join(parts).lower())
+        return known[1]
 
 
 def _key(run_id: str) -> int:

@@ -7,47 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mosaic.gui.models.batch import Points
+from mosaic.gui.models.growing import Growing
 
 Column: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.int64]
 
 
 class Series:
-    """Steps, times and values of one tag of one run; grows at the end, and is cut when a run is resumed."""
+    """Steps, times and values of one tag of one run; only grows, and what was handed out stays as it was."""
 
     def __init__(self) -> None:
-        self._data = np.empty((3, 256))
-        self._length = 0
+        self._data = Growing(3, np.float64)
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._data)
 
     @property
     def steps(self) -> Column:
-        return self._data[0, : self._length]
+        return self._data.row(0)
 
     @property
     def times(self) -> Column:
-        return self._data[1, : self._length]
+        return self._data.row(1)
 
     @property
     def values(self) -> Column:
-        return self._data[2, : self._length]
+        return self._data.row(2)
 
     def extend(self, points: Points) -> None:
-        end = self._length + len(points.steps)
-        if end > self._data.shape[1]:
-            grown = np.empty((3, max(end, 2 * self._data.shape[1])))
-            grown[:, : self._length] = self._data[:, : self._length]
-            self._data = grown
-        self._data[:, self._length : end] = points.steps, points.times, points.values
-        self._length = end
-
-    def cut_after(self, step: float) -> None:
-        """Forget the points after a step; the arrays that were handed out stay as they are."""
-        kept = self.steps <= step
-        data = self._data[:, : self._length][:, kept]
-        self._length = data.shape[1]
-        self._data = np.ascontiguousarray(data) if self._length else np.empty((3, 256))
+        self._data.extend(points.steps, points.times, points.values)
 
 
 def trailing_mean(values: Column, window: int) -> Column:
@@ -55,16 +43,28 @@ def trailing_mean(values: Column, window: int) -> Column:
     if window <= 1 or len(values) == 0:
         return values
     finite = np.isfinite(values)
-    sums = np.cumsum(np.where(finite, values, 0.0))
-    counts = np.cumsum(finite, dtype=np.float64)
-    sums[window:], counts[window:] = sums[window:] - sums[:-window], counts[window:] - counts[:-window]
+    sums = _trailing_sum(np.where(finite, values, 0.0), window)
+    counts = _trailing_sum(finite.astype(np.float64), window)
     with np.errstate(invalid="ignore"):
         return sums / counts
 
 
+def _trailing_sum(values: Column, window: int) -> Column:
+    """Each sum is made of its own values only: with differences of one running sum, a loss that once exploded to 1e20
+    would spoil every mean after it."""
+    blocks = np.zeros(-(-len(values) // window) * window)
+    blocks[: len(values)] = values
+    blocks = blocks.reshape(-1, window)
+    up_to = np.cumsum(blocks, axis=1).ravel()
+    from_on = np.cumsum(blocks[:, ::-1], axis=1)[:, ::-1]
+    # The window that ends at place k of a block has the values after place k of the block before.
+    up_to[window:] += np.concatenate([from_on[:-1, 1:], np.zeros((len(blocks) - 1, 1))], axis=1).ravel()
+    return up_to[: len(values)]
+
+
 @dataclass(frozen=True)
 class Reduced:
-    """What is drawn of a curve."""
+    """What is drawn of a curve; a gap is a NaN."""
 
     x: Column
     y: Column
@@ -75,20 +75,43 @@ def reduced(x: Column, y: Column, low: float, high: float, columns: int) -> Redu
 
     Every extreme of the visible part is kept, so a zoom shows no peak that was not there before. `x` must not fall.
     """
-    finite = np.isfinite(y)
-    if not finite.all():
-        x, y = x[finite], y[finite]
+    first, last = in_view(x, low, high)
+    return drawn_at(x, y, first + extremes(y[first:last], columns))
+
+
+def in_view(x: Column, low: float, high: float) -> tuple[int, int]:
+    """Where the visible part begins and ends, with one point beyond either end."""
     first = max(int(np.searchsorted(x, low, side="left")) - 1, 0)
-    last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
-    x, y = x[first:last], y[first:last]
-    if len(x) <= 2 * columns:
-        return Reduced(x, y)
-    # Blocks of equal count, not of equal width: one numpy pass, and dense stretches keep their shape.
-    block = -(-len(x) // columns)
-    whole = len(x) // block * block
-    blocks = y[:whole].reshape(-1, block)
-    starts = np.arange(0, whole, block)
-    pairs = np.stack([starts + blocks.argmin(axis=1), starts + blocks.argmax(axis=1)], axis=1)
+    return first, min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
+
+
+def extremes(y: Column, columns: int) -> Places:
+    """Places of the first and the last value, and of the lowest and highest of each of `columns` stretches.
+
+    A stretch without any finite value gives one that is not: there is a gap.
+    """
+    if len(y) <= 2 * columns:
+        return np.arange(len(y))
+    # Stretches of equal count, not of equal width: one numpy pass, and dense parts keep their shape.
+    stretch = -(-len(y) // columns)
+    whole = len(y) // stretch * stretch
+    pairs = lowest_and_highest(y[:whole], stretch)
+    rest = lowest_and_highest(y[whole:], len(y) - whole) + whole if whole < len(y) else pairs[:0]
+    places = np.concatenate([[0], pairs.ravel(), rest.ravel(), [len(y) - 1]])
+    return places[np.diff(places, prepend=-1) > 0]
+
+
+def lowest_and_highest(y: Column, stretch: int) -> Places:
+    """Their places in each stretch, the one that comes first in front; the length must be a multiple."""
+    low = high = y.reshape(-1, stretch)
+    if not (finite := np.isfinite(low)).all():
+        low, high = np.where(finite, low, np.inf), np.where(finite, high, -np.inf)
+    starts = np.arange(0, len(y), stretch)
+    pairs = np.stack([starts + low.argmin(axis=1), starts + high.argmax(axis=1)], axis=1)
     pairs.sort(axis=1)
-    kept = np.unique(np.concatenate([[0], pairs.ravel(), np.arange(whole, len(x))[-2:], [len(x) - 1]]))
-    return Reduced(x[kept], y[kept])
+    return pairs
+
+
+def drawn_at(x: Column, y: Column, places: Places) -> Reduced:
+    kept = y[places]
+    return Reduced(x[places], np.where(np.isfinite(kept), kept, np.nan))

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from mosaic.gui.models.batch import Batch, Detail, LogLine, Machine, Notice, Opened
+from mosaic.errors import MosaicError
+from mosaic.gui.models.batch import Batch, Detail, Notice
 from mosaic.gui.models.curves import Curves
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.log_model import LogModel
+from mosaic.gui.models.notes import Notes
 from mosaic.gui.models.runs_model import RunsModel
 from mosaic.gui.models.wording import name_of
 from mosaic.spec.run_dir import Home
@@ -26,8 +28,7 @@ class Studio(QObject):
     """A run came, went or moved on."""
     selection_changed = Signal()
     opened_changed = Signal(str)
-    """New points or config of this run."""
-    machine_changed = Signal()
+    """New points, config or artifacts of this run."""
     noticed = Signal(object)
 
     def __init__(self, home: Home, feed: Feed, link: Link) -> None:
@@ -37,16 +38,15 @@ class Studio(QObject):
         self.runs = RunsModel()
         self.curves = Curves()
         self.log = LogModel()
-        self.machine: Machine | None = None
+        self.notes = Notes()
         self.current = ""
         """The run whose log and config are shown: the first of the selected."""
         self._selected: tuple[str, ...] = ()
         self._colours: dict[str, int] = {}
-        self._details: dict[str, Detail] = {}
-        self._lines: dict[str, list[LogLine]] = {}
+        self._detail: Detail | None = None
         self._feed = feed
         feed.arrived.connect(self.take)
-        link.call_failed.connect(lambda error: self.noticed.emit(Notice(str(error))))
+        link.call_failed.connect(self._show_error)
 
     @property
     def selected(self) -> Sequence[str]:
@@ -62,7 +62,8 @@ class Studio(QObject):
         return self.runs.get(self.current) if self.current else None
 
     def detail(self) -> Detail | None:
-        return self._details.get(self.current)
+        """Of the current run; None until it is there."""
+        return self._detail
 
     def colour_of(self, run_id: str) -> int:
         return self._colours.get(run_id, 0)
@@ -82,52 +83,44 @@ class Studio(QObject):
             self._colours.setdefault(run_id, next(place for place in range(MOST_DRAWN) if place not in taken))
         self.runs.colour(dict(self._colours))
         self.curves.keep(drawn)
-        self._details = {run_id: detail for run_id, detail in self._details.items() if run_id in drawn}
-        self._lines = {run_id: lines for run_id, lines in self._lines.items() if run_id in drawn}
         self._show(drawn[0] if drawn else "")
         self.selection_changed.emit()
         self._feed.open(drawn)
 
     def take(self, batch: Batch) -> None:
-        for run_id in batch.removed:
-            self._forget(run_id)
+        if batch.removed:
+            self._forget(batch.removed)
         self.runs.take(batch.records)
-        for news in batch.opened:
-            if news.run_id in self._selected:
-                self._take_opened(news)
+        for points in batch.points:
+            self.curves.take(points)
+            self.opened_changed.emit(points.run_id)
+        for news in batch.lines:
+            self.log.append(news.lines)
+        for detail in batch.details:
+            self._detail = detail
+            self.opened_changed.emit(detail.run_id)
         for notice in batch.notices:
             if not notice.run_id or self.runs.add_notice(notice.run_id, notice.message):
                 self.noticed.emit(notice)
         if batch.records or batch.removed:
             self.runs_changed.emit()
-        if batch.machine is not None:
-            self.machine = batch.machine
-            self.machine_changed.emit()
 
-    def _take_opened(self, news: Opened) -> None:
-        self.curves.take(news)
-        lines = self._lines.setdefault(news.run_id, [])
-        if news.restarted:
-            lines.clear()
-        lines += news.lines
-        if news.run_id == self.current:
-            if news.restarted:
-                self.log.reset(lines)
-            else:
-                self.log.append(news.lines)
-        if news.detail is not None:
-            self._details[news.run_id] = news.detail
-        self.opened_changed.emit(news.run_id)
+    def _show_error(self, error: MosaicError) -> None:
+        self.noticed.emit(Notice(str(error)))
 
     def _show(self, run_id: str) -> None:
         if run_id != self.current:
             self.current = run_id
-            self.log.reset(self._lines.get(run_id, ()))
+            self._detail = None
+            self.log.reset(())
 
-    def _forget(self, run_id: str) -> None:
-        record = self.runs.get(run_id)
-        self.runs.remove([run_id])
-        if record is not None:
-            self.noticed.emit(Notice(f"{name_of(record)} is gone: its directory was deleted or moved away"))
-        if run_id in self._selected:
-            self.select([other for other in self._selected if other != run_id])
+    def _forget(self, run_ids: Sequence[str]) -> None:
+        gone = [record for run_id in run_ids if (record := self.runs.get(run_id)) is not None]
+        self.runs.remove(run_ids)
+        if len(gone) == 1:
+            self.noticed.emit(Notice(f"{name_of(gone[0])} is gone: it was deleted"))
+        elif gone:
+            self.noticed.emit(Notice(f"{len(gone):,} runs are gone: they were deleted"))
+        left = [run_id for run_id in self._selected if run_id not in run_ids]
+        if len(left) < len(self._selected):
+            self.select(left)

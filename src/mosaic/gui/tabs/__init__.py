@@ -7,9 +7,13 @@ from typing import Literal
 from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.studio import Studio
+from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.log import LogTab
 from mosaic.gui.tabs.metrics import MetricsTab
+from mosaic.gui.tabs.notes import NotesTab
 from mosaic.gui.tabs.overview import OverviewTab
+from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.theme import Theme
 
 
@@ -19,12 +23,16 @@ class Tab:
 
     title: str
     icon: str
-    area: Literal["centre", "bottom"]
+    area: Literal["centre", "middle", "bottom"]
     make: Callable[[Studio, Theme], QWidget]
 
 
 TABS: Sequence[Tab] = (
-    Tab("Metrics", "chart-line", "centre", MetricsTab),
+    Tab("Live view", "monitor-play", "centre", LiveTab),
+    Tab("Metrics", "chart-line", "middle", MetricsTab),
+    Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab),
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),
+    Tab("Artifacts", "package", "centre", ArtifactsTab),
     Tab("Log", "terminal", "bottom", LogTab),
+    Tab("Notes", "notebook-pen", "bottom", NotesTab),
 )

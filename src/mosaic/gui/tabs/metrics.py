@@ -3,72 +3,95 @@
 import importlib
 import threading
 import time
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QLabel, QSlider, QVBoxLayout, QWidget
+from PySide6.QtGui import QCursor, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from mosaic.gui.models.series import trailing_mean
+from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.chart_view import ChartView
+from mosaic.gui.models.charts import Charts, Member, group_name, grouped
+from mosaic.gui.models.saving import Saving
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of, number, thousands, title_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.card_grid import CardGrid
+from mosaic.gui.widgets.card_tools import FORMATS, CardTools
 from mosaic.gui.widgets.chart_card import ChartCard
-from mosaic.gui.widgets.parts import chip_button, label, row, search_field
+from mosaic.gui.widgets.chart_controls import ChartControls
+from mosaic.gui.widgets.legend import Legend
+from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.readout import Readout
 from mosaic.spec.states import LIVE
 
 REFRESH_MS = 250
+SLOWEST_MS = 2000
+BUSY = 0.4
+"""Share of a core from which on charts are refreshed less often."""
 SLICE_S = 0.03
 """Charts are drawn this long before other events get their turn."""
-SMOOTHING = 20
-MOST_SMOOTHING = 100
-LEGEND = 6
-SMOOTH = frozenset({"charts/learning_rate"})
-"""Tags without noise, of which a mean over a window would only lag behind."""
+POINT_MS = 30
+"""Between two places of the cross, however fast the mouse is."""
+LOW = 400
+"""Pixels of height below which the legend is in the line of the controls."""
+WIDE = 860
+"""Pixels from which on there is room to say more of the current run."""
 
 
 class MetricsTab(QWidget):
-    """Chips of the current run, controls, legend, charts."""
+    """The current run in a line, controls, legend, charts."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self._studio, self._theme = studio, theme
+        self.charts = Charts(studio.curves)
+        self.saving = Saving()
         self._loaded = threading.Event()
-        self._drawn: dict[str, object] = {}
+        self._log: dict[str, bool] = {}
+        """Of charts that differ from the others."""
+        self._waiting: list[ChartCard] = []
+        """To be drawn."""
+        self._pointed: tuple[ChartCard, float | None] | None = None
         self._chips = label("", "muted")
         self._chips.setTextFormat(Qt.TextFormat.RichText)
-        self._legend = QLabel()
-        self._legend.setTextFormat(Qt.TextFormat.RichText)
-        self._smoothing = QSlider(Qt.Orientation.Horizontal)
-        self._smoothing.setRange(1, MOST_SMOOTHING)
-        self._smoothing.setValue(SMOOTHING)
-        self._smoothing.setFixedWidth(96)
-        self._smoothing.setAccessibleName("Smoothing")
-        self._window = label("", "muted")
-        self._window.setFixedWidth(self._window.fontMetrics().horizontalAdvance("mean of 100 "))
-        self._by_time = chip_button("x: time", checked=False, toggled=lambda _: self.refresh())
-        self._by_time.setToolTip("Time since the run began instead of environment steps")
-        self._search = search_field(theme, "Filter charts…", lambda _: self.refresh())
-        self._search.setFixedWidth(170)
-        self.grid = CardGrid()
+        self.legend = Legend()
+        self.controls = ChartControls(theme)
+        self.grid = CardGrid(self._make_card)
+        self.tools = CardTools(
+            theme, self, log=self._toggle_log, save=self.save, full=lambda card: self.show_full(card.tag)
+        )
+        self.readout = Readout(theme, self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        controls = (self._by_time, label("Smoothing", "muted"), self._smoothing, self._window, self._search)
-        layout.addLayout(row(self._chips, 1, *controls, margins=(14, 10, 12, 4)))
-        layout.addLayout(row(self._legend, 1, margins=(14, 2, 12, 6)))
+        layout.addLayout(row(self.controls, margins=(14, 10, 12, 4)))
+        self._second = row(self.legend, self._chips, spacing=20, margins=(14, 2, 14, 6))
+        self._second.setStretch(0, 1)
+        self._is_low = False
+        layout.addLayout(self._second)
         layout.addWidget(self.grid, 1)
-        self._timer = QTimer(self)
-        self._timer.setInterval(REFRESH_MS)
-        self._timer.timeout.connect(self.refresh)
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
+        self._timer = QTimer(self, interval=REFRESH_MS)
+        self._timer.timeout.connect(self._tick)
+        self._spent = (time.thread_time(), time.monotonic())
+        self._settle = QTimer(self, singleShot=True)
         self._settle.timeout.connect(self._draw)
-        self._smoothing.valueChanged.connect(self.refresh)
+        self._go_on = QTimer(self, singleShot=True)
+        self._go_on.timeout.connect(self._draw_some)
+        self._point = QTimer(self, singleShot=True, interval=POINT_MS)
+        self._point.timeout.connect(self._show_cross)
+        self.controls.changed.connect(self.refresh)
+        self.controls.log.toggled.connect(self._log.clear)
         self.grid.verticalScrollBar().valueChanged.connect(self._draw)
-        studio.selection_changed.connect(self.refresh)
-        theme.changed.connect(self._forget_drawn)
+        self.saving.done.connect(self._tell_saved)
+        self.saving.failed.connect(self._tell_failed)
+        studio.selection_changed.connect(self._select)
+        theme.changed.connect(self.refresh)
+        leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        leave.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        leave.activated.connect(lambda: self.show_full(""))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -77,91 +100,210 @@ class MetricsTab(QWidget):
             # Imported beside the event loop: it takes most of a second, and the window is already there.
             threading.Thread(target=_load_charts, args=[self._loaded], name="charts", daemon=True).start()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.readout.hide()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        if self._is_low != (self.height() < LOW):
+            self._fold(not self._is_low)
         self._settle.start()
+
+    def _fold(self, is_low: bool) -> None:
+        """Two lines above the charts, or where the tab is low, one."""
+        self._is_low = is_low
+        self._chips.setVisible(not is_low)
+        if is_low:
+            self.controls.take_in(self.legend)
+        else:
+            self._second.insertWidget(0, self.legend, 1)
+            self.controls.take_in(None)
+        self._second.setContentsMargins(*((0, 0, 0, 0) if is_low else (14, 2, 14, 6)))
+
+    def members(self) -> list[Member]:
+        return [
+            Member(
+                run_id,
+                name_of(record) if record else run_id,
+                self._studio.colour_of(run_id),
+                record.group if record else "",
+            )
+            for run_id, record in ((run_id, self._studio.runs.get(run_id)) for run_id in self._studio.selected)
+        ]
 
     def refresh(self) -> None:
         """Bring everything up to date with the models; cheap where nothing changed."""
-        if not self.isVisible():
+        # A dock behind other tabs counts as visible, and nobody sees it.
+        if self.visibleRegion().isEmpty():
             return
         self._show_chips()
         self._show_legend()
-        wanted = self._search.text().lower()
+        wanted = self.controls.search.text().lower()
         tags = [tag for tag in self._studio.curves.tags() if wanted in f"{tag} {title_of(tag)}".lower()]
         if tags != self.grid.tags:
-            self.grid.show_cards(tags, partial(ChartCard, theme=self._theme))
-            self._drawn = {tag: drawn for tag, drawn in self._drawn.items() if tag in tags}
-            # New cards are shown with the next round of events.
-            self._settle.start()
+            self.grid.show_tags(tags)
+        if not tags:
+            self._say_why()
+        if self._pointed is not None and self._pointed[0] not in self.grid.cards():
+            self._point_at(self._pointed[0], None)
         self._draw()
 
-    def _forget_drawn(self) -> None:
-        self._drawn.clear()
+    def _say_why(self) -> None:
+        """There is no chart."""
+        wanted = self.controls.search.text()
+        if not self._studio.selected:
+            text = "Select one or more runs on the left."
+        elif wanted and self._studio.curves.tags():
+            text = f"No chart matches “{wanted}”."
+        else:
+            text = "No metrics yet: they appear with the first events."
+        self.grid.empty.setText(text)
+
+    def _tick(self) -> None:
+        """Refresh, and next time later if this thread had much to do since the last."""
+        before, self._spent = self._spent, (time.thread_time(), time.monotonic())
+        share = (self._spent[0] - before[0]) / max(self._spent[1] - before[1], 1e-3)
+        interval = self._timer.interval()
+        if share > BUSY:
+            self._timer.setInterval(min(2 * interval, SLOWEST_MS))
+        elif share < BUSY / 3 and interval > REFRESH_MS:
+            self._timer.setInterval(max(interval // 2, REFRESH_MS))
         self.refresh()
 
+    def show_full(self, tag: str) -> None:
+        """One chart as large as the tab; the same again, or none, shows all."""
+        self.grid.show_full("" if tag == self.grid.full else tag)
+        self.tools.refresh()
+        self.grid.setFocus()  # for the Escape that leads back
+        self._draw()
+
+    def save(self, card: ChartCard, kind: str) -> None:
+        """Ask where to, without waiting for the answer."""
+        dialog = QFileDialog(self, f"Save {title_of(card.tag)}")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(f"{FORMATS[kind]} (*.{kind})")
+        dialog.setDefaultSuffix(kind)
+        dialog.selectFile(f"{card.tag.replace('/', '_')}.{kind}")
+        dialog.fileSelected.connect(partial(self._save_as, card, kind))
+        dialog.open()
+
+    def _save_as(self, card: ChartCard, kind: str, file: str) -> None:
+        path = Path(file)
+        if kind == "csv":
+            self.saving.save_points(path, card.tag, self.charts.points(card.tag, self.members()))
+        elif card.chart is not None:
+            from mosaic.gui.widgets.chart_picture import as_png, as_svg
+
+            paint = as_png if kind == "png" else as_svg
+            self.saving.save_picture(path, paint(card.chart, title_of(card.tag), self._theme))
+
+    def _tell_saved(self, text: str) -> None:
+        self._studio.noticed.emit(Notice(text, kind="info"))
+
+    def _tell_failed(self, text: str) -> None:
+        self._studio.noticed.emit(Notice(text))
+
+    def _make_card(self, tag: str) -> ChartCard:
+        card = ChartCard(tag, self._theme)
+        card.entered.connect(self.tools.come_to)
+        card.left.connect(self.tools.leave)
+        card.changed.connect(self.tools.refresh)
+        card.opened.connect(self.show_full)
+        card.pointed.connect(self._point_at)
+        return card
+
+    def _select(self) -> None:
+        self.charts.keep(self._studio.selected)
+        self.refresh()
+
+    def _toggle_log(self, card: ChartCard) -> None:
+        self._log[card.tag] = not card.log
+        self._draw()
+
     def _draw(self) -> None:
-        """Draw what is in view and out of date; what takes too long for one go is gone on with in the next."""
+        """Draw what is in view and out of date, those first that have waited longest."""
         if not self._loaded.is_set() or self._settle.isActive():
             return
+        seen = self.grid.seen()
+        waiting = [card for card in self._waiting if card in seen]
+        self._waiting = waiting + [card for card in seen if card not in waiting]
+        self._draw_some()
+
+    def _draw_some(self) -> None:
+        """What takes too long for one go is gone on with in the next."""
         deadline = time.monotonic() + SLICE_S
-        for card in self.grid.cards():
-            if card.is_seen and self._draw_card(card) and time.monotonic() > deadline:
-                self._settle.start()
+        members, view = self.members(), self.controls.view
+        while self._waiting:
+            worked = self._draw_card(self._waiting[0], members, view, deadline)
+            if worked and time.monotonic() > deadline:
+                self._go_on.start()
                 return
 
-    def _draw_card(self, card: ChartCard) -> bool:
-        """False if there was nothing to do."""
-        from mosaic.gui.widgets.scalar_chart import Curve
-
-        by_time, window = self._by_time.isChecked(), self._smoothing.value()
-        series = [
-            (run_id, found)
-            for run_id in reversed(self._studio.selected)
-            if (found := self._studio.curves.get(run_id, card.tag))
-        ]
-        state = (by_time, window, [(run_id, id(found), len(found)) for run_id, found in series])
-        if self._drawn.get(card.tag) == state:
+    def _draw_card(self, card: ChartCard, members: list[Member], view: ChartView, deadline: float) -> bool:
+        """It waits no more, unless there was no time to make its curves; False if there was nothing to do."""
+        own = replace(view, log=self._log.get(card.tag, view.log))
+        wanted = self.charts.signature(card.tag, members, own)
+        if card.drawn == wanted:
+            self._waiting.remove(card)
             return False
-        self._drawn[card.tag] = state
-        curves: list[Curve] = []
-        for run_id, found in series:
-            record = self._studio.runs.get(run_id)
-            x = found.times - found.times[0] if by_time else found.steps
-            colour = self._theme.curve(self._studio.colour_of(run_id))
-            raw = found.values
-            smooth = raw if card.tag in SMOOTH else trailing_mean(raw, window)
-            curves.append(Curve(name_of(record) if record else run_id, colour, x, raw, smooth))
-        card.show_curves(curves, time_axis=by_time)
+        curves = self.charts.curves_of(card.tag, members, own, deadline)
+        if curves is not None:
+            self._waiting.remove(card)
+            card.drawn = wanted
+            card.show_curves(curves, x_axis=own.x, log=own.log)
         return True
 
+    def _point_at(self, card: ChartCard, x: float | None) -> None:
+        self._pointed = (card, x)
+        if not self._point.isActive():
+            self._point.start()
+
+    def _show_cross(self) -> None:
+        """At the same x in every chart; beside the mouse the names with the values."""
+        from mosaic.gui.widgets.scalar_chart import x_text
+
+        if self._pointed is None:
+            return
+        pointed, x = self._pointed
+        if x is None:
+            self._pointed = None
+        for card in self.grid.seen():
+            if card is not pointed and card.chart is not None:
+                card.chart.show_cross(x)
+        if x is None or pointed.chart is None:
+            self.readout.hide()
+            return
+        self.readout.show_values(x_text(x, pointed.chart.x_axis), x, pointed.chart.curves, QCursor.pos())
+
     def _show_chips(self) -> None:
-        window = self._smoothing.value()
-        self._window.setText(f"mean of {window}" if window > 1 else "off")
         record = self._studio.record()
         if record is None:
-            self._chips.setText("Select a run on the left.")
+            self._chips.setText("")
             return
         colour = self._theme.state(record.state).name()
         steps = f"step {record.global_step:,}"
         if record.total_timesteps:
             steps += f" of {thousands(record.total_timesteps)}"
         parts = [f'<span style="color:{colour}">● {record.state}</span>', steps]
-        if record.state in LIVE and record.steps_per_s:
+        is_wide = self.width() >= WIDE
+        if is_wide and record.state in LIVE and record.steps_per_s:
             parts.append(f"{record.steps_per_s:,.0f} steps/s")
-        if record.last_return is not None:
+        if is_wide and record.last_return is not None:
             parts.append(f"return {number(record.last_return)}")
         self._chips.setText(" &nbsp;·&nbsp; ".join(parts))
 
     def _show_legend(self) -> None:
-        parts: list[str] = []
-        for run_id in self._studio.selected[:LEGEND]:
-            if (record := self._studio.runs.get(run_id)) is not None:
-                colour = self._theme.curve(self._studio.colour_of(run_id)).name()
-                parts.append(f'<span style="color:{colour}">━</span> {name_of(record)}')
-        if (more := len(self._studio.selected) - LEGEND) > 0:
-            parts.append(f"and {more} more")
-        self._legend.setText(" &nbsp;&nbsp; ".join(parts))
+        view = self.controls.view
+        groups = grouped(self.members(), view)
+        entries: list[tuple[str, str]] = []
+        for group in groups:
+            text = group[0].name
+            if view.seeds != "each" and group[0].group:
+                text = f"{group_name(group)} · n = {len(group)}"
+            entries.append((text, self._theme.curve(group[0].colour).name()))
+        self.legend.show_entries(entries)
 
 
 def _load_charts(loaded: threading.Event) -> None:

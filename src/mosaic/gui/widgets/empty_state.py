@@ -1,33 +1,79 @@
-"""What an empty studio shows: how to start the first run."""
+"""What an empty studio shows: what to do, and three examples that one click starts."""
+
+from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from mosaic.errors import MosaicError
+from mosaic.gui.models import examples
+from mosaic.gui.models.examples import EXAMPLES, Example
+from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import copy_button, icon_label, label, row
+from mosaic.gui.widgets.parts import icon_button, icon_label, label, row
 
-WIDTH = 560
+CARD_WIDTH = 216
+SENTENCE = "Start an example and watch it learn, or fill in the form of a new run."
 
 
 class EmptyState(QWidget):
-    """A command to copy; the window shows its run as soon as it begins."""
+    """Gives way to the first run."""
 
-    def __init__(self, theme: Theme, command: str) -> None:
+    def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        shown = label(command, "code", selectable=True)
-        shown.setWordWrap(True)
-        shown.setFixedWidth(WIDTH)
-        self.copy = copy_button(theme, "Copy", lambda: command, token="on_accent")
-        self.copy.setProperty("primary", True)
+        self._studio = studio
+        self.cards = [ExampleCard(theme, example) for example in EXAMPLES]
+        for card in self.cards:
+            card.start.clicked.connect(partial(self._start, card))
+        self.said = QLabel()
+        self.said.setProperty("said", "bad")
+        self.said.setWordWrap(True)
+        self.said.setFixedWidth(3 * CARD_WIDTH)
+        self.said.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout = QVBoxLayout(self)
-        layout.setSpacing(12)
+        layout.setSpacing(10)
         layout.addStretch(2)
-        layout.addLayout(row(1, icon_label(theme, "chart-line", "faint", 44), 1))
+        layout.addLayout(row(1, icon_label(theme, "layers", "faint", 40), 1))
         layout.addLayout(row(1, label("No runs yet", "title"), 1))
-        layout.addLayout(row(1, label("Start one in a terminal. It appears here while it learns.", "muted"), 1))
-        layout.addSpacing(6)
-        layout.addLayout(row(1, shown, 1))
-        layout.addLayout(row(1, self.copy, 1))
+        layout.addLayout(row(1, label(SENTENCE, "muted"), 1))
+        layout.addSpacing(10)
+        layout.addLayout(row(1, *self.cards, 1, spacing=12))
+        layout.addLayout(row(1, self.said, 1))
         layout.addStretch(3)
+
+    def _start(self, card: "ExampleCard") -> None:
+        self.said.clear()
+        card.show_busy(is_busy=True)
+        examples.start(self._studio, card.example, lambda _: card.show_busy(is_busy=False), partial(self._failed, card))
+
+    def _failed(self, card: "ExampleCard", error: MosaicError) -> None:
+        card.show_busy(is_busy=False)
+        self.said.setText(f"{card.example.title} was not started: {error}")
+
+
+class ExampleCard(QFrame):
+    """Title, a line about it, a button."""
+
+    def __init__(self, theme: Theme, example: Example) -> None:
+        super().__init__()
+        self.example = example
+        self.setProperty("card", True)
+        self.setFixedWidth(CARD_WIDTH)
+        line = label(example.line, "muted")
+        line.setWordWrap(True)
+        line.setAlignment(Qt.AlignmentFlag.AlignTop)
+        line.setMinimumHeight(52)
+        self.start: QPushButton = icon_button(theme, "play", "Start")
+        self.start.setAccessibleName(f"Start: {example.title}")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 12, 14, 12)
+        layout.setSpacing(8)
+        layout.addLayout(row(icon_label(theme, example.icon, "accent"), label(example.title, "heading"), 1))
+        layout.addWidget(line)
+        layout.addWidget(self.start)
+
+    def show_busy(self, *, is_busy: bool) -> None:
+        self.start.setEnabled(not is_busy)
+        self.start.setText(" Starting…" if is_busy else " Start")

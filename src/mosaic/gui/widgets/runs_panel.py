@@ -1,80 +1,147 @@
-"""The list of runs with its filter; several can be selected."""
+"""The list of runs with its filter, its order and its groups; several runs can be selected."""
 
-from PySide6.QtCore import QItemSelectionModel, Qt, QTimer
-from PySide6.QtWidgets import QAbstractItemView, QListView, QVBoxLayout, QWidget
+from collections.abc import Sequence
 
-from mosaic.gui.models.runs_model import RECORD, FilteredRuns
-from mosaic.gui.models.studio import Studio
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QSettings, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from mosaic.gui.models.arranged_runs import ArrangedRuns, stretches
+from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.order_button import OrderButton
 from mosaic.gui.widgets.parts import icon_label, label, row, search_field
-from mosaic.gui.widgets.run_delegate import RunDelegate
+from mosaic.gui.widgets.run_view import RunView
 
 
 class RunsPanel(QWidget):
-    """Newest first; the newest is selected until somebody selects another."""
+    """The first run is selected until somebody selects another; a heading stands for all runs under it."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._studio = studio
+        self._is_rearranging = False
+        self._wants_none = False
+        """Somebody has unselected everything: that is no reason to select the first run again."""
+        self._chosen: list[str] = []
+        """Runs and groups as they were selected, the current one first."""
+        self._scrolled = 0
         self._count = label("", "faint")
-        self._filtered = FilteredRuns(studio.runs)
+        self.arranged = ArrangedRuns(studio.runs)
         self.filter = search_field(theme, "Filter runs…", self._filter)
-        self.view = QListView()
-        self._delegate = RunDelegate(theme)  # the view does not own it
-        self.view.setModel(self._filtered)
-        self.view.setItemDelegate(self._delegate)
-        self.view.setUniformItemSizes(True)
-        self.view.setMouseTracking(True)
-        self.view.setAccessibleName("Runs")
-        self.view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        # Several signals of one click or one removed row make one selection.
+        self.view = RunView(self.arranged, theme)
+        self._order = OrderButton(theme, self.arranged)
+        # Several signals of one click make one selection.
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._selected)
         self.view.selectionModel().selectionChanged.connect(self._settle_later)
-        self._filtered.rowsInserted.connect(self._select_first)
+        self.arranged.about_to_change.connect(self._before_rearranging)
+        self.arranged.changed.connect(self._after_rearranging)
         studio.runs_changed.connect(self._show_count)
-        theme.changed.connect(self.view.viewport().update)
+        studio.selection_changed.connect(self._follow)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(
-            row(icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, margins=(14, 12, 14, 10))
-        )
+        heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order)
+        layout.addLayout(row(*heading, margins=(14, 8, 8, 6)))
         layout.addLayout(row(self.filter, margins=(10, 2, 10, 8)))
         layout.addWidget(self.view, 1)
         self.setMinimumWidth(256)
+        # The list comes first: that is where the arrow keys belong when the window opens.
+        QWidget.setTabOrder(self.view, self.filter)
+        QWidget.setTabOrder(self.filter, self._order)
+        self._after_rearranging()
 
-    def select(self, run_ids: list[str]) -> None:
-        """Select these runs in the list, the first as the current one."""
-        chosen = self.view.selectionModel()
-        chosen.clearSelection()
-        for run_id in reversed(run_ids):
-            place = self._studio.runs.row_of(run_id)
-            if place is not None:
-                index = self._filtered.mapFromSource(self._studio.runs.index(place))
-                chosen.setCurrentIndex(index, QItemSelectionModel.SelectionFlag.Select)
+    def select(self, keys: Sequence[str]) -> None:
+        """Select these runs or groups, the first as the current one; those that the list does not show are left out."""
+        self.arranged.settle()
+        rows = [place for key in keys if (place := self.arranged.row_of(key)) is not None]
+        selection = QItemSelection()
+        for first, last in stretches(sorted(rows)):
+            selection.select(self.arranged.index(first), self.arranged.index(last))
+        chosen, flags = self.view.selectionModel(), QItemSelectionModel.SelectionFlag
+        chosen.select(selection, flags.ClearAndSelect)
+        if rows:
+            chosen.setCurrentIndex(self.arranged.index(rows[0]), flags.NoUpdate)
+
+    @property
+    def chosen(self) -> list[str]:
+        """All runs that are selected, drawn or not, the current one first."""
+        return self._runs_of(self._chosen)
+
+    def save(self, settings: QSettings) -> None:
+        self._order.save(settings)
+
+    def restore(self, settings: QSettings) -> None:
+        self._order.restore(settings)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.filter.hasFocus() and event.key() == Qt.Key.Key_Escape:
+            self.filter.clear()
+        elif self.filter.hasFocus() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.view.setFocus()
+        else:
+            super().keyPressEvent(event)
 
     def _settle_later(self) -> None:
-        self._settle.start()
+        if not self._is_rearranging:
+            self._settle.start()
 
     def _filter(self, text: str) -> None:
-        self._filtered.setFilterFixedString(text)
+        self.arranged.filter(text)
         self._show_count()
 
+    def _before_rearranging(self) -> None:
+        self._is_rearranging = True
+        self._scrolled = self.view.verticalScrollBar().value()
+
+    def _after_rearranging(self) -> None:
+        """What is selected stays so, whether it is shown now or not."""
+        if not self._settle.isActive():
+            self._show_selection()
+            self.view.verticalScrollBar().setValue(self._scrolled)
+        self._is_rearranging = False
+        self._select_first()
+        self._show_count()
+
+    def _follow(self) -> None:
+        """Somebody else may have selected runs, or the selected ones may be gone."""
+        if list(self._studio.selected) != self.chosen[:MOST_DRAWN]:
+            self._chosen = list(self._studio.selected)
+            self._is_rearranging = True
+            self._show_selection()
+            self._is_rearranging = False
+            if self._chosen and (place := self.arranged.row_of(self._chosen[0])) is not None:
+                self.view.scrollTo(self.arranged.index(place))
+        self._select_first()
+
+    def _show_selection(self) -> None:
+        selected = {self.arranged.key_at(index.row()) for index in self.view.selectionModel().selectedIndexes()}
+        if selected != {key for key in self._chosen if self.arranged.row_of(key) is not None}:
+            self.select(self._chosen)
+
     def _select_first(self) -> None:
-        if not self.view.selectionModel().hasSelection() and not self._studio.selected:
-            self.view.setCurrentIndex(self._filtered.index(0, 0))
+        if not self._studio.selected and not self._wants_none and self.arranged.rowCount():
+            self.view.setCurrentIndex(self.arranged.index(self.arranged.first_run()))
 
     def _selected(self) -> None:
         chosen = self.view.selectionModel()
         current = chosen.currentIndex()
-        indexes = sorted(chosen.selectedIndexes(), key=lambda index: (index != current, index.row()))
-        self._studio.select([index.data(RECORD).run_id for index in indexes])
+
+        def current_first(index: QModelIndex) -> tuple[bool, int]:
+            return index != current, index.row()
+
+        indexes = sorted(chosen.selectedIndexes(), key=current_first)
+        self._chosen = [self.arranged.key_at(index.row()) for index in indexes]
+        self._wants_none = not self._chosen
+        self._studio.select(self.chosen)
+
+    def _runs_of(self, keys: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys(run_id for key in keys for run_id in self.arranged.runs_of(key)))
 
     def _show_count(self) -> None:
-        total, shown = self._studio.runs.rowCount(), self._filtered.rowCount()
-        self._count.setText(f"{shown:,} of {total:,}" if self.filter.text() else f"{total:,}")
+        total = self._studio.runs.rowCount()
+        self._count.setText(f"{self.arranged.run_count:,} of {total:,}" if self.filter.text() else f"{total:,}")

@@ -1,62 +1,172 @@
-"""The status bar: which home, how many runs, what is worth knowing, and the load of the machine."""
+"""The status bar: which daemon, how many runs, what is worth knowing, and the load of the daemon's machine."""
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStatusBar, QWidget
 
+from mosaic.gui.assets import pixmap
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.studio import Studio
-from mosaic.gui.models.wording import name_of, size
+from mosaic.gui.models.wording import duration, name_of, size
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.parts import icon_label
+from mosaic.rpc.client import Client
+from mosaic.rpc.trainer_pb2 import GpuLoad, Health
 
 NOTICE_MS = 15_000
+LONGEST_ADDRESS = 40
+"""Pixels are dear here; the whole address is in the tool tip."""
 
 
 class StatusLine(QStatusBar):
-    """Home and runs on the left, machine on the right, the newest notice between."""
+    """Daemon and runs on the left, machine on the right, the newest notice between."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self._studio = studio
+        self._studio, self._theme = studio, theme
+        self._starting = False
         self.setSizeGripEnabled(False)
-        self._home, self._runs, self.notice = QLabel(str(studio.home.root)), QLabel(), QLabel()
-        self._notice_icon = icon_label(theme, "triangle-alert", "warn", 13)
-        self._cpu, self._memory, self._disk = QLabel(), QLabel(), QLabel()
-        for icon, widget in (("folder", self._home), ("layers", self._runs)):
-            self.addWidget(_pair(icon_label(theme, icon, size=13), widget))
-        self._shown = _pair(self._notice_icon, self.notice)
+        self.daemon, self._runs, self.notice = QLabel(), QLabel(), ElidedLabel()
+        self.daemon.setTextFormat(Qt.TextFormat.RichText)
+        self.daemon.setTextInteractionFlags(
+            Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self.daemon.linkActivated.connect(self.start_daemon)
+        self._plug = QLabel()
+        self.addWidget(_pair(self._plug, self.daemon))
+        self.addWidget(_pair(icon_label(theme, "layers", size=13), self._runs))
+        self._shown = _pair(icon_label(theme, "triangle-alert", "warn", 13), self.notice)
         self._shown.hide()
         self.addWidget(self._shown, 1)
-        for icon, widget in (("cpu", self._cpu), ("memory-stick", self._memory), ("hard-drive", self._disk)):
-            self.addPermanentWidget(_pair(icon_label(theme, icon, size=13), widget))
+        self.cpu, self.gpu, self.memory, self.disk = QLabel(), QLabel(), QLabel(), QLabel()
+        self._machine = [
+            _pair(icon_label(theme, icon, size=13), text)
+            for icon, text in (
+                ("cpu", self.cpu),
+                ("gpu", self.gpu),
+                ("memory-stick", self.memory),
+                ("hard-drive", self.disk),
+            )
+        ]
+        for pair in self._machine:
+            pair.hide()
+            self.addPermanentWidget(pair)
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
         self._fade.setInterval(NOTICE_MS)
         self._fade.timeout.connect(self._shown.hide)
         studio.runs_changed.connect(self._show_runs)
-        studio.machine_changed.connect(self._show_machine)
         studio.noticed.connect(self.show_notice)
+        studio.link.state_changed.connect(self._show_daemon)
+        studio.link.health_changed.connect(self._show_machine)
+        theme.changed.connect(self._show_daemon)
         self._show_runs()
+        self._show_daemon()
 
     def show_notice(self, notice: Notice) -> None:
         record = self._studio.runs.get(notice.run_id) if notice.run_id else None
         text = f"{name_of(record)}: {notice.message}" if record else notice.message
-        self.notice.setText(text.splitlines()[0])
+        self.notice.setText(text.splitlines()[0] if text else "")
         self.notice.setToolTip(text)
         self._shown.show()
         self._fade.start()
+
+    def start_daemon(self) -> None:
+        """Any call starts a daemon that is gone."""
+        self._starting = True
+        self._show_daemon()
+        self._studio.link.call(Client.health, self._started, self._not_started)
+
+    def _started(self, _: Health) -> None:
+        self._starting = False
+        self._show_daemon()
+
+    def _not_started(self, error: Exception) -> None:
+        self._starting = False
+        self._show_daemon()
+        self.show_notice(Notice(str(error)))
+
+    def _show_daemon(self) -> None:
+        link = self._studio.link
+        icon, token = "unplug", "warn"
+        match link.state:
+            case "connected":
+                icon, token = "plug-zap", "ok"
+                text = f"daemon connected · {_short(self._address())}"
+                self._starting = False
+            case "connecting":
+                token = "muted"
+                text = "looking for the daemon…"
+            case _ if self._starting:
+                text = "starting the daemon…"
+            case _ if link.is_remote:
+                text = f"daemon at {link.target} gone — reconnecting…"
+            case _:
+                colour = self._theme.colour("accent").name()
+                text = f'daemon gone — <a href="start" style="color:{colour};text-decoration:none">start</a>'
+        if link.state != "connected":
+            for pair in self._machine:  # nobody knows
+                pair.hide()
+        self._plug.setPixmap(pixmap(self._theme, icon, token, 13))
+        self.daemon.setText(text)
+        self.daemon.setToolTip(self._explained() if link.state == "connected" else link.problem)
+
+    def _address(self) -> str:
+        link = self._studio.link
+        return link.target or (link.client.target if link.client else "")
+
+    def _explained(self) -> str:
+        health = self._studio.link.health
+        if health is None:
+            return self._address()
+        lines = [
+            f"MOSAIC {health.version} · pid {health.pid} · up for {duration(health.uptime_s)}",
+            f"listens on {health.address}",
+            f"home {health.home}",
+            f"{health.cpu_slots_used} of {health.cpu_slots} CPU slots in use",
+        ]
+        return "\n".join([*lines, *health.warnings])
 
     def _show_runs(self) -> None:
         total, live = self._studio.runs.rowCount(), self._studio.live_count
         self._runs.setText(f"{total:,} run{'' if total == 1 else 's'}" + (f" · {live} live" if live else ""))
 
     def _show_machine(self) -> None:
-        machine = self._studio.machine
-        if machine is None:
+        health = self._studio.link.health
+        if health is None:
             return
-        self._cpu.setText(f"CPU {machine.cpu_percent:.0f} %")
-        self._memory.setText(f"{size(machine.memory_used)} of {size(machine.memory_total)}")
-        self._disk.setText(f"{size(machine.disk_free)} free")
+        self.cpu.setText(f"CPU {health.cpu_percent:.0f} %")
+        self.gpu.setText(" · ".join(map(_gpu, health.gpu_loads[:2])) + ("…" if len(health.gpu_loads) > 2 else ""))
+        self.gpu.setToolTip("\n".join(map(_gpu_whole, health.gpu_loads)))
+        self.memory.setText(f"{size(health.memory_used_bytes)} of {size(health.memory_total_bytes)}")
+        self.disk.setText(f"{size(health.disk_free_bytes)} free")
+        self.disk.setToolTip(
+            f"{size(health.disk_free_bytes)} of {size(health.disk_total_bytes)} are free for {health.home}"
+        )
+        for pair, label in zip(self._machine, (self.cpu, self.gpu, self.memory, self.disk), strict=True):
+            pair.setVisible(bool(label.text()))
+        self.daemon.setToolTip(self._explained())
+
+
+def _short(address: str) -> str:
+    """`unix:…/mosaic/trainer/daemon.sock`."""
+    scheme, _, path = address.partition(":/")
+    parts = path.split("/")
+    while len(parts) > 1 and len(scheme) + len("/".join(parts)) > LONGEST_ADDRESS:
+        del parts[0]
+    short = "/".join(parts)
+    return address if short == path else f"{scheme}:…/{short}"
+
+
+def _gpu(load: GpuLoad) -> str:
+    """`H200 · 71 % · 9.8 GiB`."""
+    name = load.name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    return f"{name} {load.percent:.0f} % · {size(load.memory_used_bytes)}"
+
+
+def _gpu_whole(load: GpuLoad) -> str:
+    used, total = size(load.memory_used_bytes), size(load.memory_total_bytes)
+    return f"{load.name}: {load.percent:.0f} % busy, {used} of {total} memory in use"
 
 
 def _pair(icon: QLabel, text: QLabel) -> QWidget:

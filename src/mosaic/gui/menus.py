@@ -1,0 +1,216 @@
+"""The menus of the window, the context menu of the runs and the command palette: one table of actions behind all."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QMessageBox, QPushButton, QWidget
+
+from mosaic import __version__
+from mosaic.gui.assets import keep_icon
+from mosaic.gui.models.actions import ACTIONS, Action
+from mosaic.gui.models.commands import Command
+from mosaic.gui.models.wording import name_of, summary_of
+from mosaic.gui.shell import Shell
+from mosaic.gui.tabs import TABS
+from mosaic.gui.widgets.ask import ask_long_text, ask_text, confirm
+from mosaic.gui.widgets.palette import Palette
+from mosaic.gui.widgets.parts import icon_button
+from mosaic.spec.run_record import RunRecord
+
+MOST_RUNS = 500
+"""Runs that the palette offers: the newest."""
+
+
+class Menus(QObject):
+    """Makes the menus once and keeps what fits the selection enabled."""
+
+    def __init__(self, window: Shell) -> None:
+        super().__init__(window)
+        self._window, self._studio = window, window.studio
+        self._does = window.actions_on_runs
+        self.on_runs: dict[str, tuple[Action, QAction]] = {}
+        self._for_one: list[QAction] = []
+        """Actions that need a current run."""
+        bar = window.menuBar()
+        self._file, self._run, self._view, self._help = (
+            bar.addMenu(name) for name in ("&File", "&Run", "&View", "&Help")
+        )
+        self._make_file()
+        self._make_run()
+        self._make_view()
+        self._add(self._help, "&About MOSAIC", self._about)
+        self._corner = self._make_corner()
+        bar.setCornerWidget(self._corner, Qt.Corner.TopRightCorner)
+        list_of_runs = window.runs.view
+        list_of_runs.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        list_of_runs.customContextMenuRequested.connect(self._show_context)
+        self._does.changed.connect(self._enable)
+        self._enable()
+
+    def commands(self) -> list[Command]:
+        """Everything that can be done now, then the runs to go to."""
+        found = [
+            Command(
+                action.text().replace("&", ""),
+                action.trigger,
+                action.shortcut().toString(),
+                menu.title().replace("&", ""),
+            )
+            for menu in (self._run, self._view, self._file, self._help)
+            for action in menu.actions()
+            if action.isEnabled() and not action.isSeparator()
+        ]
+        newest = list(self._studio.runs.records())[:MOST_RUNS]
+        return found + [
+            Command(
+                name_of(run), partial(self._studio.select, [run.run_id]), f"{summary_of(run)} · {run.state}", "Go to"
+            )
+            for run in newest
+        ]
+
+    def open_palette(self) -> Palette:
+        palette = Palette(self._window, self._window.theme, self.commands())
+        palette.open_over(self._window)
+        return palette
+
+    def ask_and_do(self, action: Action) -> None:
+        """Do it to the selected runs that it fits, after the question where it has one."""
+        runs = self._does.fitting(action)
+        if not runs:
+            return
+        if action.question is None:
+            self._does.do(action, runs)
+            return
+        title = action.title.removesuffix("…")
+        confirm(self._window, title, action.question(runs), title, lambda: self._does.do(action, runs))
+
+    def _make_file(self) -> None:
+        form = self._window.form
+        self._add(self._file, "&Import a run config…", form.tools.import_json, "Ctrl+O")
+        self._add(self._file, "&Export the run config…", form.tools.export_json, "Ctrl+S")
+        self._file.addSeparator()
+        self._add(self._file, "&Quit", self._window.close, QKeySequence.StandardKey.Quit)
+
+    def _make_run(self) -> None:
+        window = self._window
+        self._add(self._run, "&Train the last configuration", window.form.train_last, "Ctrl+T", icon="play")
+        self._add(self._run, "Configure a &new run…", window.configure, "Ctrl+N", icon="plus")
+        self._for_one += [
+            self._add(self._run, "Clone and e&dit", self._clone, "Ctrl+D", icon="copy-plus"),
+        ]
+        self._run.addSeparator()
+        for action in ACTIONS:
+            shown = self._add(self._run, action.title, partial(self.ask_and_do, action), action.keys, icon=action.icon)
+            self.on_runs[action.title] = (action, shown)
+        self._run.addSeparator()
+        self._for_one += [
+            self._add(self._run, "Re&name…", self._rename, "F2", icon="pencil"),
+            self._add(self._run, "Edit n&otes…", self._edit_notes, icon="notebook-pen"),
+            self._add(self._run, "Show confi&g", self._show_config, "Ctrl+I", icon="braces"),
+            self._add(self._run, "Copy run &id", lambda: self._copy(self._studio.current), "Ctrl+Shift+C", icon="copy"),
+            self._add(
+                self._run, "Copy &evaluate command", lambda: self._copy(f"mosaic evaluate {self._studio.current}")
+            ),
+        ]
+        self._run.addSeparator()
+        self._add(self._run, "&Find a run", window.runs.filter.setFocus, QKeySequence.StandardKey.Find, icon="search")
+
+    def _make_view(self) -> None:
+        window = self._window
+        self._add(self._view, "&Command palette…", self.open_palette, "Ctrl+K", icon="command")
+        self._add(self._view, "Dark or &light", window.theme.toggle, "Ctrl+Shift+T", icon="moon")
+        self._view.addSeparator()
+        for dock, keys in zip(window.side_docks, ("Ctrl+B", "Ctrl+Shift+B"), strict=True):
+            toggle = dock.toggleViewAction()
+            toggle.setShortcut(QKeySequence(keys))
+            self._view.addAction(toggle)
+        self._add(self._view, "&Reset layout", window.reset_layout)
+        self._view.addSeparator()
+        for number, tab in enumerate(TABS, start=1):
+            self._add(self._view, tab.title, partial(window.bench.bring_up, tab.title), f"Ctrl+{number}", icon=tab.icon)
+
+    def _make_corner(self) -> QWidget:
+        """The two ways to a new run, always in reach."""
+        theme = self._window.theme
+        configure = icon_button(theme, "sliders-horizontal", "Configure…")
+        configure.setToolTip("Open the form of a new run (Ctrl+N)")
+        configure.clicked.connect(self._window.configure)
+        train: QPushButton = icon_button(theme, "play", "Train", token="on_accent")
+        train.setProperty("primary", True)
+        train.setToolTip("Start the last configuration again, at once (Ctrl+T)")
+        train.clicked.connect(self._window.form.train_last)
+        made = QWidget()
+        made.setProperty("corner", True)
+        layout = QHBoxLayout(made)
+        layout.setContentsMargins(0, 3, 10, 3)
+        layout.setSpacing(8)
+        layout.addWidget(configure)
+        layout.addWidget(train)
+        return made
+
+    def _add(
+        self,
+        menu: QMenu,
+        text: str,
+        does: Callable[[], object],
+        keys: "QKeySequence.StandardKey | str" = "",
+        *,
+        icon: str = "",
+    ) -> QAction:
+        action = QAction(text, self._window)
+        action.triggered.connect(lambda _=False: does())
+        action.setShortcut(QKeySequence(keys))
+        if icon:
+            keep_icon(self._window.theme, icon, action.setIcon)
+        menu.addAction(action)
+        return action
+
+    def _enable(self) -> None:
+        for action, shown in self.on_runs.values():
+            shown.setEnabled(bool(self._does.fitting(action)))
+        for shown in self._for_one:
+            shown.setEnabled(bool(self._studio.current))
+
+    def _show_context(self, at: QPoint) -> None:
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addActions([shown for _, shown in self.on_runs.values() if shown.isEnabled()])
+        if menu.actions():
+            menu.addSeparator()
+        menu.addActions(self._for_one)
+        menu.popup(self._window.runs.view.viewport().mapToGlobal(at))
+
+    def _clone(self) -> None:
+        self._window.configure()
+        self._window.form.clone(self._studio.current)
+
+    def _show_config(self) -> None:
+        self._window.bench.bring_up("Overview")
+
+    def _rename(self) -> None:
+        if (run := self._current()) is not None:
+            ask_text(self._window, "Rename", "Name of the run", run.label, partial(self._does.rename, run))
+
+    def _edit_notes(self) -> None:
+        if (run := self._current()) is not None:
+            title = f"Notes on {name_of(run)}"
+            ask_long_text(self._window, "Notes", title, run.notes, partial(self._does.set_notes, run))
+
+    def _current(self) -> RunRecord | None:
+        return self._studio.record()
+
+    @staticmethod
+    def _copy(text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+
+    def _about(self) -> None:
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("About MOSAIC")
+        box.setText(
+            f"MOSAIC {__version__}\nA reinforcement-learning studio.\n\n"
+            "Inter and JetBrains Mono: SIL Open Font License. Lucide icons: ISC."
+        )
+        box.open()

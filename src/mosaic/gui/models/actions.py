@@ -1,0 +1,170 @@
+"""What can be done with runs: to which states it fits, what is asked first, and the daemon's call."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from mosaic.errors import MosaicError
+from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL, RunState
+
+RUNNABLE = frozenset({RunState.QUEUED, RunState.STARTING, RunState.RUNNING, RunState.PAUSED})
+RESUMABLE = TERMINAL - {RunState.FINISHED}
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing that a person can do with the selected runs."""
+
+    title: str
+    icon: str
+    states: frozenset[RunState]
+    """Runs in other states are left out."""
+    done: str
+    """What has been asked for, of one run, in the past tense."""
+    ask: Callable[[Client, RunRecord], object]
+    keys: str = ""
+    question: Callable[[Sequence[RunRecord]], str] | None = None
+    """Asked before it is done: what will be kept and what will be lost."""
+
+
+def _cancel_question(runs: Sequence[RunRecord]) -> str:
+    kept = "It saves a checkpoint and its policy first" if len(runs) == 1 else "Each saves a checkpoint and its policy"
+    return (
+        f"End {_names(runs)}?\n\n{kept}; curves, logs, videos and checkpoints are kept, and the run can be resumed"
+        " exactly where it ended."
+    )
+
+
+def _delete_question(runs: Sequence[RunRecord]) -> str:
+    return (
+        f"Delete {_names(runs)}?\n\nThe whole directory goes: curves, logs, videos, checkpoints and policies."
+        " This cannot be undone."
+    )
+
+
+def _names(runs: Sequence[RunRecord]) -> str:
+    return f"“{name_of(runs[0])}”" if len(runs) == 1 else f"these {len(runs)} runs"
+
+
+ACTIONS: Sequence[Action] = (
+    Action(
+        "Pause",
+        "pause",
+        frozenset({RunState.RUNNING}),
+        "paused at its next step",
+        lambda client, run: client.pause(run.run_id),
+        keys="Ctrl+P",
+    ),
+    Action(
+        "Continue",
+        "play",
+        frozenset({RunState.PAUSED}),
+        "goes on",
+        lambda client, run: client.go_on(run.run_id),
+        keys="Ctrl+Shift+P",
+    ),
+    Action(
+        "Cancel…",
+        "square",
+        RUNNABLE,
+        "ends",
+        lambda client, run: client.cancel(run.run_id),
+        keys="Ctrl+.",
+        question=_cancel_question,
+    ),
+    Action(
+        "Resume from the newest checkpoint",
+        "rotate-ccw",
+        RESUMABLE,
+        "resumed",
+        lambda client, run: client.resume(run.run_id),
+        keys="Ctrl+R",
+    ),
+    Action(
+        "Start earlier in the queue",
+        "chevrons-up",
+        frozenset({RunState.QUEUED}),
+        "moved up",
+        lambda client, run: client.set_label(run.run_id, priority=run.priority + 1),
+    ),
+    Action(
+        "Start later in the queue",
+        "chevrons-down",
+        frozenset({RunState.QUEUED}),
+        "moved down",
+        lambda client, run: client.set_label(run.run_id, priority=run.priority - 1),
+    ),
+    Action(
+        "Delete…",
+        "trash-2",
+        TERMINAL,
+        "deleted",
+        lambda client, run: client.delete(run.run_id),
+        question=_delete_question,
+    ),
+)
+
+
+class RunActions(QObject):
+    """Does things to runs and says how it went."""
+
+    changed = Signal()
+    """What fits may have changed."""
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        self._studio = studio
+        studio.selection_changed.connect(self.changed)
+        studio.runs_changed.connect(self.changed)
+
+    def fitting(self, action: Action) -> list[RunRecord]:
+        """The selected runs that it can be done with."""
+        found = [self._studio.runs.get(run_id) for run_id in self._studio.selected]
+        return [run for run in found if run is not None and run.state in action.states]
+
+    def do(self, action: Action, runs: Sequence[RunRecord]) -> None:
+        self._each(runs, action.ask, action.done)
+
+    def resume(self, run_id: str, from_step: int) -> None:
+        """Go on from one of its checkpoints."""
+        run = self._studio.runs.get(run_id)
+        if run is not None:
+            asked = f"resumed from step {from_step:,}"
+            self._each([run], lambda client, run: client.resume(run.run_id, from_step=from_step), asked)
+
+    def rename(self, run: RunRecord, label: str) -> None:
+        self._each([run], lambda client, run: client.set_label(run.run_id, label=label), f"is now called {label}")
+
+    def set_notes(self, run: RunRecord, notes: str) -> None:
+        self._each([run], lambda client, run: client.set_label(run.run_id, notes=notes), "has new notes")
+
+    def _each(self, runs: Sequence[RunRecord], ask: Callable[[Client, RunRecord], object], asked: str) -> None:
+        """All of them in one call, so that a hundred runs do not take a hundred turns; each failure is told."""
+
+        def ask_all(client: Client) -> list[tuple[RunRecord, MosaicError]]:
+            failures: list[tuple[RunRecord, MosaicError]] = []
+            for run in runs:
+                try:
+                    ask(client, run)
+                except DaemonUnavailable:
+                    raise
+                except MosaicError as error:
+                    failures.append((run, error))
+            return failures
+
+        def tell(failures: list[tuple[RunRecord, MosaicError]]) -> None:
+            for run, error in failures:
+                self._studio.noticed.emit(Notice(str(error), run.run_id))
+            good = len(runs) - len(failures)
+            if good:
+                who = name_of(runs[0]) if len(runs) == 1 else f"{good} runs"
+                self._studio.noticed.emit(Notice(f"{who}: {asked}", kind="info"))
+
+        self._studio.link.call(ask_all, tell)

@@ -1,0 +1,26 @@
+"""What to do next about a run that did not finish."""
+
+import signal
+
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+
+_BY_EXIT_CODE = {
+    2: "Clone and edit the run, mend what is named above, and start it again.",
+    3: "Install what is named above where the daemon runs, then resume the run.",
+    4: "The environment or the disk failed, not the learning: mend it, then resume from the newest checkpoint.",
+    5: "The numbers ran away. Clone and edit with a smaller learning rate; checkpoints from before are kept.",
+    -signal.SIGKILL: "If memory ran out, clone with fewer environments or a smaller buffer; else just resume.",
+}
+_BY_STATE = {
+    RunState.FAILED: "The last lines of stderr are below, all in the Log. Resume goes on from the newest checkpoint.",
+    RunState.LOST: "Resume goes on from the newest checkpoint, exactly.",
+    RunState.CANCELLED: "Resume goes on exactly where it ended.",
+}
+
+
+def advice_on(run: RunRecord) -> str:
+    """One sentence or two; empty for a run that needs none."""
+    if run.state is RunState.FAILED and run.exit_code in _BY_EXIT_CODE:
+        return _BY_EXIT_CODE[run.exit_code]
+    return _BY_STATE.get(run.state, "")

@@ -1,0 +1,150 @@
+"""In which order runs are listed, and under which headings."""
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal, TypeAlias
+
+from mosaic.gui.models.wording import name_of
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import LIVE, RunState
+
+Sort: TypeAlias = Literal["newest", "name", "return", "state"]
+Grouping: TypeAlias = Literal["none", "environment", "algorithm", "seeds"]
+
+SORTS: Mapping[Sort, str] = {"newest": "Newest first", "name": "Name", "return": "Highest return", "state": "State"}
+GROUPINGS: Mapping[Grouping, str] = {
+    "none": "No groups",
+    "environment": "Environment",
+    "algorithm": "Algorithm",
+    "seeds": "Seed group",
+}
+_STATES = (
+    RunState.RUNNING,
+    RunState.STARTING,
+    RunState.STOPPING,
+    RunState.PAUSED,
+    RunState.QUEUED,
+    RunState.FAILED,
+    RunState.LOST,
+    RunState.CANCELLED,
+    RunState.FINISHED,
+)
+"""What needs attention first."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A heading and what stands under it."""
+
+    key: str
+    title: str
+    run_ids: tuple[str, ...]
+    live: int
+    mean_return: float | None
+    """Of a group of seeds: over the last returns of `n` of them. None where a mean would mix different things."""
+    n: int
+    is_collapsed: bool
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """The rows of the list: run ids, and keys of groups."""
+
+    rows: list[str]
+    groups: dict[str, Group]
+
+
+def arrange(
+    records: Iterable[RunRecord], *, sort: Sort, grouping: Grouping, collapsed: Collection[str] = ()
+) -> Arranged:
+    """`records` come newest first; the order of groups is that of their first runs."""
+    ordered = _sorted(records, sort)
+    if grouping == "none":
+        return Arranged([record.run_id for record in ordered], {})
+    members: dict[str, list[RunRecord]] = {}
+    for record in ordered:
+        members.setdefault(_key(record, grouping), []).append(record)
+    groups = {
+        key: _group(key, runs, grouping, is_collapsed=key in collapsed)
+        for key, runs in members.items()
+        if key.startswith(_PREFIX)
+    }
+    keys = sorted(members, key=lambda key: _title(key, members, groups)) if sort == "name" else list(members)
+    rows: list[str] = []
+    for key in keys:
+        if key not in groups:
+            rows.append(members[key][0].run_id)
+            continue
+        rows.append(key)
+        if not groups[key].is_collapsed:
+            rows += groups[key].run_ids
+    return Arranged(rows, groups)
+
+
+_PREFIX = "group:"
+"""No run id begins with it."""
+_DIGITS = re.compile(r"\d+")
+_SEED = re.compile(r"[\s_,·-]*(?:(?<![A-Za-z0-9])s|seed )\d+$")
+"""Of `ppo_cartpole_s1`, `ppo CartPole-v1 s1` and `walker, seed 1`."""
+
+
+def _key(record: RunRecord, grouping: Grouping) -> str:
+    if grouping == "environment":
+        return f"{_PREFIX}{record.env_id}"
+    if grouping == "algorithm":
+        return f"{_PREFIX}{record.algo}"
+    # A run that was not submitted over seeds stands by itself.
+    return f"{_PREFIX}{record.group}" if record.group else record.run_id
+
+
+def _group(key: str, runs: list[RunRecord], grouping: Grouping, *, is_collapsed: bool) -> Group:
+    title = key.removeprefix(_PREFIX) or "unknown"
+    returns: list[float] = []
+    if grouping == "seeds":
+        title = _SEED.sub("", name_of(runs[0])) or name_of(runs[0])
+        returns = [run.last_return for run in runs if run.last_return is not None and math.isfinite(run.last_return)]
+    return Group(
+        key=key,
+        title=title,
+        run_ids=tuple(run.run_id for run in runs),
+        live=sum(run.state in LIVE for run in runs),
+        mean_return=fmean(returns) if returns else None,
+        n=len(returns),
+        is_collapsed=is_collapsed,
+    )
+
+
+def _title(key: str, members: Mapping[str, list[RunRecord]], groups: Mapping[str, Group]) -> str:
+    return _natural(groups[key].title if key in groups else name_of(members[key][0]))
+
+
+def _sorted(records: Iterable[RunRecord], sort: Sort) -> Iterable[RunRecord]:
+    keys: Mapping[Sort, Callable[[RunRecord], object]] = {
+        "name": _natural_name,
+        "return": _falling_return,
+        "state": lambda record: _STATES.index(record.state),
+    }
+    # Sorting is stable: among equals the newest stays first.
+    return records if sort == "newest" else sorted(records, key=keys[sort])  # pyright: ignore[reportArgumentType]
+
+
+def _natural_name(record: RunRecord) -> str:
+    return _natural(name_of(record))
+
+
+def _natural(name: str) -> str:
+    """So that s2 comes before s10."""
+    return _DIGITS.sub(_padded, name.lower())
+
+
+def _padded(digits: re.Match[str]) -> str:
+    return digits[0].zfill(9)
+
+
+def _falling_return(record: RunRecord) -> tuple[bool, float]:
+    value = record.last_return
+    missing = value is None or math.isnan(value)
+    return missing, 0.0 if value is None or missing else -value

@@ -1,0 +1,38 @@
+"""Work beside the GUI thread, for objects that signal from it."""
+
+import threading
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+
+_held: "dict[threading.Thread, Beside]" = {}
+
+
+class Beside(QObject):
+    """A QObject that starts threads. It is kept until they have ended, and let go in the GUI thread.
+
+    Otherwise a thread that outlives everybody else's interest would be the one that deletes the object, while the
+    GUI thread may be delivering its signals: Qt does not survive that.
+    """
+
+    _ended = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ended.connect(self._let_go)
+
+    def run_beside(self, work: Callable[[], object], name: str, *, daemon: bool = True) -> None:
+        thread = threading.Thread(target=self._be_beside, args=[work], name=name, daemon=daemon)
+        _held[thread] = self
+        thread.start()
+
+    def _be_beside(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        finally:
+            self._ended.emit(threading.current_thread())
+
+    def _let_go(self, thread: threading.Thread) -> None:
+        # It is at its end; when it is over, it refers to this object no more.
+        thread.join()
+        del _held[thread]

@@ -1,0 +1,151 @@
+"""A TensorBoard for the selected runs: started when somebody looks, on a free port of this machine, ended with us."""
+
+import os
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+
+from mosaic.errors import MosaicError
+from mosaic.gui.models.board_links import BoardRun, count_written, lay, links_of, make_folder
+
+BoardState: TypeAlias = Literal["idle", "starting", "ready", "failed"]
+
+SETTLE_MS = 300
+"""A selection is waited for this long to come to rest."""
+RELOAD_S = 3
+"""Between two looks of TensorBoard at its folder."""
+KEPT_OUTPUT = 6000
+END_MS = 2000
+_ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
+
+
+class Board(QObject):
+    """One process for the life of the window; another selection changes its folder of links."""
+
+    changed = Signal()
+    relinked = Signal()
+    """It shows other runs, as soon as it has looked at its folder again."""
+    _laid = Signal(object)
+
+    def __init__(self, parent: QObject | None = None, program: Sequence[str] = ()) -> None:
+        """`program` takes the place of the interpreter with TensorBoard."""
+        super().__init__(parent)
+        self.state: BoardState = "idle"
+        self.url = ""
+        self.problem = ""
+        self.output: str = ""
+        """The end of what it has printed."""
+        self.with_events = 0
+        """Runs of the selection that have written event files."""
+        self.runs: Sequence[BoardRun] = ()
+        self._program = program or (sys.executable, "-P", "-m", "mosaic.gui.models.board_child", str(os.getpid()))
+        self._folder: Path | None = None
+        self._laying: threading.Thread | None = None
+        self._process = QProcess(self)
+        self._process.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
+        self._process.readyRead.connect(self._read)
+        self._process.finished.connect(self._finished)
+        self._process.errorOccurred.connect(self._failed_to_start)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLE_MS)
+        self._settle.timeout.connect(self._lay)
+        self._laid.connect(self._take_laid)
+
+    @property
+    def pid(self) -> int:
+        return self._process.processId()
+
+    def show_runs(self, runs: Sequence[BoardRun]) -> None:
+        """Show these; starts it if need be."""
+        if list(runs) != list(self.runs):
+            self.runs = runs
+            self._settle.start()
+        elif runs and (self.state == "idle" or self.with_events < len(runs)) and not self._settle.isActive():
+            # Event files may have appeared since.
+            self._settle.start()
+
+    def retry(self) -> None:
+        self._become("idle")
+        self._settle.start()
+
+    def stop(self) -> None:
+        """End it now; it has nothing to lose."""
+        self._settle.stop()
+        self._process.blockSignals(True)
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(END_MS)
+        self._process.blockSignals(False)
+        if self._laying is not None:
+            self._laying.join(END_MS / 1000)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+        self._become("idle")
+
+    def _lay(self) -> None:
+        """In a thread: the runs may be on a slow disk."""
+        if self._laying is not None and self._laying.is_alive():
+            self._settle.start()
+            return
+        runs, folder = self.runs, self._folder
+
+        def run() -> None:
+            try:
+                place, links = folder or make_folder(), links_of(runs)
+                self._laid.emit((place, lay(place, links), count_written(links)))
+            except (OSError, MosaicError) as error:
+                self._laid.emit(error)
+
+        self._laying = threading.Thread(target=run, name="board", daemon=True)
+        self._laying.start()
+
+    def _take_laid(self, laid: tuple[Path, bool, int] | Exception) -> None:
+        if isinstance(laid, Exception):
+            self._become("failed", f"The folder of links could not be made: {laid}")
+            return
+        self._folder, has_changed, self.with_events = laid
+        if self._process.state() == QProcess.ProcessState.NotRunning:
+            if self.runs and self.state == "idle":
+                self._start(self._folder)
+        elif has_changed:
+            self.relinked.emit()
+        self.changed.emit()
+
+    def _start(self, folder: Path) -> None:
+        self.output = self.url = ""
+        program, *arguments = self._program
+        options = ["--host", "127.0.0.1", "--port", "0", "--reload_interval", str(RELOAD_S)]
+        self._process.start(program, [*arguments, "--logdir", str(folder), *options])
+        self._become("starting")
+
+    def _read(self) -> None:
+        self.output = (self.output + bytes(self._process.readAll().data()).decode(errors="replace"))[-KEPT_OUTPUT:]
+        if self.state == "starting" and (found := _ADDRESS.search(self.output)):
+            self.url = found[1]
+            self._become("ready")
+
+    def _finished(self, code: int, how: QProcess.ExitStatus) -> None:
+        self._read()
+        ended = (
+            f"was killed by signal {code}" if how == QProcess.ExitStatus.CrashExit else f"ended with exit code {code}"
+        )
+        if "No module named 'tensorboard'" in self.output:
+            self._become("failed", "The tensorboard package is not installed: pip install tensorboard")
+        else:
+            self._become("failed", f"TensorBoard {ended}. What it printed:")
+
+    def _failed_to_start(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self._become("failed", f"{self._program[0]} could not be started: {self._process.errorString()}")
+
+    def _become(self, state: BoardState, problem: str = "") -> None:
+        self.state, self.problem = state, problem
+        if state != "ready":
+            self.url = ""
+        self.changed.emit()

@@ -1,0 +1,78 @@
+"""A folder of links to the event files of some runs. TensorBoard looks through it again and again, so that another
+selection needs no other TensorBoard."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from mosaic.errors import MosaicError
+from mosaic.spec import manifest
+from mosaic.spec.run_dir import RunDir
+
+_PLACE = "mosaic-board"
+
+
+@dataclass(frozen=True)
+class BoardRun:
+    """A run as TensorBoard is to show it."""
+
+    name: str
+    run_dir: str
+
+
+def make_folder() -> Path:
+    """One for this process; those of windows that were killed are removed."""
+    base = Path(tempfile.gettempdir()) / f"{_PLACE}-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    for left in base.iterdir():
+        pid = left.name.partition("-")[0]
+        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=base))
+
+
+def links_of(runs: Sequence[BoardRun]) -> dict[str, Path]:
+    """A name for each folder of event files; it may not be there yet."""
+    links: dict[str, Path] = {}
+    for run in runs:
+        for folder in _event_folders(RunDir(Path(run.run_dir))):
+            plain = re.sub(r"[^\w.=+ -]+", "-", run.name).strip(" .") or "run"
+            name = f"{plain} (eval)" if folder.name == "tensorboard_eval" else plain
+            # Two runs of one name: the end of the id tells them apart.
+            links[f"{name} {Path(run.run_dir).name[-6:]}" if name in links else name] = folder
+    return links
+
+
+def lay(folder: Path, links: Mapping[str, Path]) -> bool:
+    """Make these links and no others; whether that changed anything."""
+    changed = False
+    for link in folder.iterdir():
+        if links.get(link.name) != link.readlink():
+            link.unlink()
+            changed = True
+    for name, target in links.items():
+        if not (folder / name).is_symlink():
+            (folder / name).symlink_to(target, target_is_directory=True)
+            changed = True
+    return changed
+
+
+def count_written(links: Mapping[str, Path]) -> int:
+    """How many of them lead to event files."""
+    return sum(any(target.glob("*tfevents*")) for target in links.values())
+
+
+def _event_folders(run_dir: RunDir) -> Sequence[Path]:
+    """What the manifest says; before there is one, where they will be."""
+    try:
+        artifacts = manifest.read(run_dir).artifacts
+    except (FileNotFoundError, MosaicError):
+        return [run_dir.tensorboard]
+    found = [run_dir.root / artifact.path for artifact in artifacts if artifact.kind == "tensorboard"]
+    return found or [run_dir.tensorboard]

@@ -1,0 +1,105 @@
+"""The parts of the window and where they are: runs on the left, tabs in the centre, a new run's form on the right."""
+
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
+
+from mosaic.gui.models.actions import RunActions
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.tabs import TABS
+from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.empty_state import EmptyState
+from mosaic.gui.widgets.runs_panel import RunsPanel
+from mosaic.gui.widgets.status_line import StatusLine
+from mosaic.gui.widgets.train_panel import TrainPanel
+from mosaic.gui.widgets.workbench import Page, Workbench
+
+LAYOUT_VERSION = 2
+"""Raised when docks change: an older remembered layout is then not used."""
+RUNS_WIDTH, FORM_WIDTH = 272, 340
+LOW = 840
+"""Pixels of height below which charts are a tab beside the live view rather than below it."""
+
+
+class Shell(QMainWindow):
+    """Puts the parts together and remembers where they were."""
+
+    def __init__(self, studio: Studio, theme: Theme, settings: QSettings) -> None:
+        super().__init__()
+        self.studio, self.theme, self._settings = studio, theme, settings
+        self.setWindowTitle("MOSAIC")
+        self.resize(1600, 960)
+        self.setMinimumSize(QSize(960, 600))
+        self.actions_on_runs = RunActions(studio)
+        self.runs = RunsPanel(studio, theme)
+        self.form = TrainPanel(studio, theme, settings)
+        self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
+        self.bench = Workbench(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
+        self._stack = QStackedWidget()
+        self._stack.addWidget(EmptyState(studio, theme))
+        self._stack.addWidget(self.bench)
+        self.setCentralWidget(self._stack)
+        left = self._dock("Runs", self.runs, Qt.DockWidgetArea.LeftDockWidgetArea)
+        right = self._dock("New run", self.form, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.side_docks = (left, right)
+        self._first_layout = QByteArray()
+        self.resizeDocks([left, right], [RUNS_WIDTH, FORM_WIDTH], Qt.Orientation.Horizontal)
+        self.setStatusBar(StatusLine(studio, theme))
+        studio.runs_changed.connect(self._show_page)
+        studio.notes.rowsInserted.connect(self._show_notes)
+        artifacts = self.tabs["Artifacts"]
+        assert isinstance(artifacts, ArtifactsTab)
+        artifacts.resume_asked.connect(self.actions_on_runs.resume)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._settings.setValue("geometry", self.saveGeometry())
+        self._settings.setValue("layout", self.saveState(LAYOUT_VERSION))
+        self._settings.setValue("tabs", self.bench.state())
+        self._settings.setValue("scheme", self.theme.scheme)
+        self.runs.save(self._settings)
+        self.form.remember()
+        self._settings.sync()
+        # What runs for a tab, such as TensorBoard, ends with it.
+        for tab in self.tabs.values():
+            tab.close()
+        super().closeEvent(event)
+
+    def configure(self) -> None:
+        """Open the form."""
+        self.side_docks[1].show()
+        self.form.setFocus()
+
+    def reset_layout(self) -> None:
+        self.restoreState(self._first_layout, LAYOUT_VERSION)
+        self.bench.arrange(is_low=self.height() < LOW)
+
+    def restore(self) -> None:
+        """As it was closed; called once all parts are there."""
+        self._first_layout = self.saveState(LAYOUT_VERSION)
+        geometry, layout, tabs = (self._settings.value(name) for name in ("geometry", "layout", "tabs"))
+        if isinstance(geometry, QByteArray):
+            self.restoreGeometry(geometry)
+        if isinstance(layout, QByteArray):
+            self.restoreState(layout, LAYOUT_VERSION)
+        if not (isinstance(tabs, QByteArray) and self.bench.restore(tabs)):
+            self.bench.arrange(is_low=self.height() < LOW)
+        self.runs.restore(self._settings)
+
+    def _show_page(self) -> None:
+        if self.studio.runs.rowCount() or self.studio.notes.rowCount():
+            self._stack.setCurrentWidget(self.bench)
+        else:
+            self._stack.setCurrentIndex(0)
+
+    def _show_notes(self) -> None:
+        self._show_page()
+        self.bench.bring_up("Notes")
+
+    def _dock(self, title: str, content: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
+        dock = QDockWidget(title)
+        dock.setObjectName(title)  # by which saveState finds it
+        dock.setWidget(content)
+        dock.setTitleBarWidget(QWidget(dock))
+        self.addDockWidget(area, dock)
+        return dock

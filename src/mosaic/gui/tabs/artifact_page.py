@@ -1,0 +1,189 @@
+"""One thing that a run left behind: a video that plays, a text, or what can be done with it."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic.errors import MosaicError
+from mosaic.gui.assets import mono_font
+from mosaic.gui.models.artifacts import Kept, Text, fetch, text_of
+from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of, size
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.film_view import FilmView
+from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
+from mosaic.rpc.client import Client
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
+
+R = TypeVar("R")
+
+
+class ArtifactPage(QWidget):
+    """Shows one thing; what is on another machine is fetched from the daemon."""
+
+    resume_asked = Signal(str, int)
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("panel", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._studio = studio
+        self._run: RunRecord | None = None
+        self.kept: Kept | None = None
+        self._fetched = ""
+        """Folder of the videos that were fetched."""
+        self.blank = Blank(theme, "package")
+        self.film = FilmView(theme)
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setFont(mono_font())
+        self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setAccessibleName("Content")
+        self.view = QStackedWidget()
+        for page in (self.blank, self.film, self.text):
+            self.view.addWidget(page)
+        self._title, self._about = label("", "heading"), label("", "faint")
+        self.resume = icon_button(theme, "rotate-ccw", "Resume from this checkpoint")
+        self.open = icon_button(theme, "folder-open", "Open folder")
+        self.save = icon_button(theme, "download", "Save as…")
+        self.copy = copy_button(theme, "Copy path", self._path)
+        self.resume.clicked.connect(self._resume)
+        self.open.clicked.connect(self._open_folder)
+        self.save.clicked.connect(self._ask_where)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row(self._title, self._about, 1, margins=(14, 14, 12, 8)))
+        layout.addLayout(row(self.open, self.save, self.copy, 1, margins=(14, 0, 12, 10)))
+        layout.addLayout(row(self.resume, 1, margins=(14, 0, 12, 0)))
+        layout.addWidget(self.view, 1)
+        self.show_kept(None, None)
+
+    def show_kept(self, run: RunRecord | None, kept: Kept | None) -> None:
+        """Another thing, or none."""
+        self._run, self.kept = run, kept
+        self.film.close_film()
+        self._title.setText(kept.name if kept else "")
+        self._about.setText(size(kept.size_bytes) if kept and kept.size_bytes else "")
+        self.blank.say(_words(run, kept))
+        self.view.setCurrentWidget(self.blank)
+        self.show_buttons(run)
+        if run is not None and kept is not None and kept.kind == "video":
+            self._show_video(run, kept)
+        elif kept is not None and kept.is_text:
+            self._ask(lambda client, run_id: text_of(client, run_id, kept.path), self._show_text)
+
+    def show_buttons(self, run: RunRecord | None) -> None:
+        """What can be done with it, as the run is now."""
+        kept, remote = self.kept, self._studio.link.is_remote
+        self.resume.setVisible(kept is not None and kept.kind == "checkpoint")
+        ended = run is not None and run.state in TERMINAL
+        self.resume.setEnabled(ended)
+        self.resume.setToolTip("" if ended else "Only an ended run can be resumed: cancel it first.")
+        self.open.setVisible(kept is not None and not remote)
+        self.save.setVisible(kept is not None and not kept.is_folder)
+        self.copy.setVisible(kept is not None)
+
+    def save_to(self, target: Path) -> None:
+        """Copy the file here."""
+        if (kept := self.kept) is not None:
+            self._ask(
+                lambda client, run_id: fetch(client, run_id, kept.path, target),
+                lambda path: self._studio.noticed.emit(Notice(f"saved {path}")),
+            )
+
+    def _save_to(self, path: str) -> None:
+        self.save_to(Path(path))
+
+    def close_view(self) -> None:
+        """Let go of the file that plays, and of what was fetched."""
+        self.film.close_film()
+        if self._fetched:
+            shutil.rmtree(self._fetched, ignore_errors=True)
+            self._fetched = ""
+
+    def _show_video(self, run: RunRecord, kept: Kept) -> None:
+        self.view.setCurrentWidget(self.film)
+        if not self._studio.link.is_remote:
+            self.film.open(Path(run.run_dir) / kept.path)
+            return
+        self._fetched = self._fetched or tempfile.mkdtemp(prefix="mosaic-videos-")
+        target = Path(self._fetched) / run.run_id / kept.path
+        if target.exists():
+            self.film.open(target)
+        else:
+            self.film.say("Fetching the video…")
+            self._ask(lambda client, run_id: fetch(client, run_id, kept.path, target), self.film.open)
+
+    def _ask(self, ask: Callable[[Client, str], R], done: Callable[[R], object]) -> None:
+        """Of the daemon; an answer that comes when something else is shown is dropped."""
+        if (run := self._run) is None:
+            return
+        asked = (run.run_id, self.kept)
+
+        def arrived(answer: R) -> None:
+            if asked == (self._run.run_id if self._run else "", self.kept):
+                done(answer)
+
+        self._studio.link.call(lambda client: ask(client, run.run_id), arrived, partial(self._failed, asked))
+
+    def _failed(self, asked: tuple[str, Kept | None], error: MosaicError) -> None:
+        if asked == (self._run.run_id if self._run else "", self.kept):
+            self.blank.say(str(error))
+            self.view.setCurrentWidget(self.blank)
+
+    def _show_text(self, text: Text) -> None:
+        more = "" if text.whole else "\n\n… the rest is left out here; save the file to read all of it."
+        self.text.setPlainText(text.content + more)
+        self.view.setCurrentWidget(self.text)
+
+    def _path(self) -> str:
+        return f"{self._run.run_dir}/{self.kept.path}" if self._run and self.kept else ""
+
+    def _resume(self) -> None:
+        if self._run is not None and self.kept is not None and self.kept.step is not None:
+            self.resume_asked.emit(self._run.run_id, self.kept.step)
+
+    def _open_folder(self) -> None:
+        if self.kept is not None:
+            path = Path(self._path())
+            folder = path if self.kept.is_folder else path.parent
+            if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+                self._studio.noticed.emit(Notice(f"no program opens folders here; it is {folder}"))
+
+    def _ask_where(self) -> None:
+        if self.kept is None:
+            return
+        dialog = QFileDialog(self, "Save as")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(Path(self.kept.path).name)
+        dialog.fileSelected.connect(self._save_to)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+def _words(run: RunRecord | None, kept: Kept | None) -> str:
+    if run is None:
+        return "Select a run on the left."
+    if kept is None:
+        return f"Select something that {name_of(run)} left behind."
+    step = f" of step {kept.step:,}" if kept.step is not None else ""
+    words = {
+        "policy": f"The policy{step}: weights, normalisers and network shape in one safetensors file.\n\n"
+        f"mosaic evaluate {run.run_id}",
+        "checkpoint": f"The whole train state{step}. A resumed run goes on from here exactly.",
+        "tensorboard": "A folder of TensorBoard files; the TensorBoard tab shows them.",
+        "wandb": "The folder that Weights & Biases keeps of this run.",
+    }
+    return words.get(kept.kind, "Reading…")

@@ -1,0 +1,114 @@
+"""The Artifacts tab: what the current run left behind, as a tree; videos and texts are shown beside it."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from mosaic.errors import MosaicError
+from mosaic.gui.models.artifacts import Kept, listed
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.tabs.artifact_page import ArtifactPage
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.artifact_tree import ArtifactTree
+from mosaic.gui.widgets.seen import Seen
+
+REFRESH_S = 2.0
+"""Between two lists of a run that moves on."""
+
+TREE_WIDTH = 290
+
+
+class ArtifactsTab(QWidget):
+    """The tree on the left, what is selected in it on the right."""
+
+    resume_asked = Signal(str, int)
+    """Go on with this run from the checkpoint of this step."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio = studio
+        self._run_id = ""
+        self._listed: tuple[int, str] | None = None
+        """Newest event and state of the run when its list was asked for."""
+        self._listed_at = -REFRESH_S
+        self._window: QWidget | None = None
+        self.tree = ArtifactTree(theme)
+        self.page = ArtifactPage(studio, theme)
+        split = QSplitter(Qt.Orientation.Horizontal)
+        split.addWidget(self.tree)
+        split.addWidget(self.page)
+        self.tree.setMinimumWidth(TREE_WIDTH)
+        split.setSizes([300, 700])
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(split)
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.timeout.connect(self.refresh)
+        self._seen = Seen(self)
+        self._seen.changed.connect(self.refresh)
+        self.tree.chosen.connect(self._choose)
+        self.page.resume_asked.connect(self.resume_asked)
+        studio.selection_changed.connect(self.refresh)
+        studio.runs_changed.connect(self.refresh)
+        studio.link.state_changed.connect(self.refresh)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._window is not self.window():
+            if self._window is not None:
+                self._window.removeEventFilter(self)
+            self._window = self.window()
+            self._window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window and event.type() == QEvent.Type.Close:
+            self.page.close_view()
+        return super().eventFilter(watched, event)
+
+    def refresh(self) -> None:
+        """Ask for the list if the run is another or has moved on, every two seconds at most."""
+        record = self._studio.record()
+        if self._studio.current != self._run_id:
+            self._run_id, self._listed, self._listed_at = self._studio.current, None, -REFRESH_S
+            self.tree.show_items(())
+            self.page.show_kept(record, None)
+        self.page.show_buttons(record)
+        if record is None or not self._seen.now or self._studio.link.state != "connected":
+            return
+        if (record.last_seq, record.state) == self._listed:
+            return
+        wait_s = self._listed_at + REFRESH_S - time.monotonic()
+        if wait_s > 0:
+            if not self._later.isActive():
+                self._later.start(int(1000 * wait_s) + 1)
+            return
+        self._listed, self._listed_at = (record.last_seq, record.state), time.monotonic()
+        run_id, folder = record.run_id, None if self._studio.link.is_remote else Path(record.run_dir)
+        self._studio.link.call(
+            lambda client: listed(client, run_id, folder), partial(self._take, run_id), partial(self._failed, run_id)
+        )
+
+    def _take(self, run_id: str, found: Sequence[Kept]) -> None:
+        if run_id != self._run_id:
+            return
+        self.tree.show_items(found)
+        shown = self.page.kept
+        if shown is None or shown.path not in {one.path for one in found}:
+            self.page.show_kept(self._studio.record(), None)
+
+    def _failed(self, run_id: str, error: MosaicError) -> None:
+        if run_id == self._run_id and self.page.kept is None:
+            self.page.blank.say(str(error))
+
+    def _choose(self, kept: Kept | None) -> None:
+        shown = self.page.kept
+        if kept is None or shown is None or kept.path != shown.path:
+            self.page.show_kept(self._studio.record(), kept)

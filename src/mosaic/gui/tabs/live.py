@@ -1,0 +1,233 @@
+"""The Live view tab: the environments of the current run while it learns."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+
+from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.clip import Clip, Snapshots, kept_path
+from mosaic.gui.models.live import Live, ViewState
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.hud import Hud, Tone
+from mosaic.gui.widgets.live_grid import LiveGrid
+from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.seen import Seen
+from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.spec.states import LIVE
+
+FPS = (5, 15, 30, 60)
+BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.25)
+TONES: dict[ViewState, Tone] = {"live": "ok", "paused": "warn"}
+
+
+class LiveTab(QWidget):
+    """Chips and tools above, the grid below; where there is no picture, a sentence instead."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio = studio
+        self.live = Live(studio)
+        self.grid = LiveGrid(theme, self.live.picture, self.live.holds)
+        self.blank = Blank(theme, "monitor-off")
+        self.hud = Hud("state", "clip", "fps", "envs", "step", "speed")
+        self.clip: Clip | None = None
+        self._filmed = ""
+        self._snapshots = Snapshots()
+        self.line = label("", "muted")
+        self.line.hide()
+        self._back = IconTool(theme, "layout-grid", "Back to the grid", self.live.show_grid)
+        self._pause = IconTool(theme, "pause", "Pause the view", lambda: self.live.pause(not self.live.paused))
+        self._snapshot = IconTool(theme, "camera", "Save a snapshot", self.save_snapshot)
+        self._record = IconTool(theme, "circle-dot", "Record a clip", self.toggle_clip)
+        self._options = IconTool(theme, "sliders-horizontal", "Frame rate and budget")
+        self._options.setMenu(self._make_menu())
+        self._options.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._full = IconTool(theme, "maximize", "Full screen", self.toggle_full_screen)
+        tools = (self._back, self._pause, self._snapshot, self._record, self._options, self._full)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.blank)
+        self._stack.addWidget(self.grid)
+        self.page = page = QWidget()
+        page.setProperty("panel", True)
+        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        inside = QVBoxLayout(page)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.setSpacing(0)
+        inside.addLayout(row(self.hud, 1, *tools, spacing=2, margins=(12, 8, 8, 8)))
+        inside.addLayout(row(self.line, 1, margins=(14, 0, 12, 6)))
+        inside.addWidget(self._stack, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(page)
+        page.installEventFilter(self)
+        self._window: QWidget | None = None
+        self.seen = Seen(page)
+        self.seen.changed.connect(self.live.show)
+        self.live.came.connect(self._came)
+        self.live.changed.connect(self._show)
+        self.grid.chosen.connect(self.live.focus)
+        self.grid.left.connect(self.live.show_grid)
+        self.grid.width_shown.connect(self.live.ask_width)
+        self._snapshots.saved.connect(self._tell)
+        self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._window is not self.window():
+            if self._window is not None:
+                self._window.removeEventFilter(self)
+            self._window = self.window()
+            self._window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window and event.type() == QEvent.Type.Close:
+            self.close_view()
+        elif watched is self.page and self._is_full and isinstance(event, QKeyEvent):
+            if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_F11):
+                self.toggle_full_screen()
+                return True
+        elif watched is self.page and self._is_full and event.type() == QEvent.Type.Close:
+            self.toggle_full_screen()
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+    def close_view(self) -> None:
+        """Let go of everything: the window closes."""
+        if self.clip is not None:
+            self.clip.stop()
+        if self._is_full:
+            self.toggle_full_screen()
+        self.live.show(False)
+        self.live.close()
+
+    def toggle_full_screen(self) -> None:
+        full = not self._is_full
+        if full:
+            self.page.setParent(None)
+            self.page.showFullScreen()
+            self.grid.setFocus()
+        else:
+            self.page.setWindowState(Qt.WindowState.WindowNoState)
+            found = self.layout()
+            assert found is not None
+            found.addWidget(self.page)
+            self.page.show()
+        self._full.show_icon("minimize" if full else "maximize")
+        self._full.rename("Leave full screen" if full else "Full screen")
+
+    def save_snapshot(self) -> None:
+        if (picture := self.live.picture()) is not None:
+            name = f"{self._name()}-step-{picture.head.global_step}"
+            self._snapshots.save(picture, kept_path(self._studio.home, "snapshots", name, ".png"))
+
+    def toggle_clip(self) -> None:
+        if self.clip is not None:
+            self.clip.stop()
+            return
+        path = kept_path(self._studio.home, "clips", self._name(), ".mp4")
+        self.clip = Clip(path, fps=round(self.live.wishes.fps))
+        self._filmed = self._studio.current
+        self.clip.ended.connect(self._clip_ended)
+        self.live.pause(False)
+        self.live.hold_open(True)
+
+    @property
+    def _is_full(self) -> bool:
+        return self.page.parent() is None
+
+    def _came(self) -> None:
+        picture = self.live.picture() if self.clip is not None else None
+        if self.clip is not None and picture is not None and self._studio.current == self._filmed:
+            self.clip.add(picture)
+        if self._stack.currentWidget() is not self.grid:
+            self._show()
+        self.grid.update()
+
+    def _show(self) -> None:
+        record, picture, state = self.live.record, self.live.picture(), self.live.state
+        self._stack.setCurrentWidget(self.blank if picture is None else self.grid)
+        self.blank.say(self.live.reason)
+        head = picture.head if picture else None
+        is_eval = head.evaluation if head else bool(record and record.kind == "policy_eval")
+        self.hud.show_chip("state", f"● {state}{' (Eval)' if is_eval else ''}" if record else "", TONES.get(state, ""))
+        fps = self.live.fps
+        self.hud.show_chip("fps", f"{fps:.{0 if fps >= 10 else 1}f} fps" if state == "live" else "")
+        count = len(head.tiles) if head else 0
+        shown = f"{count} envs" if count > 1 else f"env {head.tiles[0].env}" if head and count else ""
+        self.hud.show_chip("envs", shown)
+        step = head.global_step if head else record.global_step if record else 0
+        self.hud.show_chip("step", f"step {step:,}" if step else "")
+        speed = record.steps_per_s if record and state == "live" else 0.0
+        self.hud.show_chip("speed", f"{speed:,.0f} steps/s" if speed else "")
+        self._show_line(self.live.note if head and state == "waiting" else head.line if head else "")
+        self._show_tools(has_picture=picture is not None, is_grid=head is None or head.grid)
+        self._show_clip()
+
+    def _show_line(self, line: str) -> None:
+        self.line.setText(line)
+        self.line.setVisible(bool(line))
+
+    def _show_tools(self, *, has_picture: bool, is_grid: bool) -> None:
+        record = self.live.record
+        runs = record is not None and record.state in LIVE
+        paused = self.live.paused
+        self._back.setEnabled(has_picture and not is_grid and runs and not paused)
+        self._pause.setEnabled(runs)
+        self._pause.show_icon("play" if paused else "pause")
+        self._pause.rename("Go on" if paused else "Pause the view: nothing is rendered meanwhile")
+        self._snapshot.setEnabled(has_picture)
+        self._record.setEnabled(runs or self.clip is not None)
+
+    def _show_clip(self) -> None:
+        clip = self.clip
+        if clip is not None:
+            over = self.live.paused or self.live.state == "ended" or self._studio.current != self._filmed
+            if over or clip.is_full:
+                clip.stop()
+        self._record.show_icon("square" if clip else "circle-dot", "bad" if clip else "muted")
+        self._record.rename("Stop recording" if clip else "Record a clip")
+        seconds = int(clip.seconds) if clip else 0
+        self.hud.show_chip("clip", f"● rec {seconds // 60}:{seconds % 60:02}" if clip else "", "bad")
+
+    def _clip_ended(self, path: Path, problem: str) -> None:
+        self.clip = None
+        self.live.hold_open(False)
+        self._tell(path, problem)
+
+    def _tell(self, path: Path, problem: str) -> None:
+        self._studio.noticed.emit(Notice(problem or f"saved {path}"))
+
+    def _name(self) -> str:
+        record = self.live.record
+        return name_of(record) if record else "run"
+
+    def _make_menu(self) -> QMenu:
+        menu, wishes = QMenu(self), self.live.wishes
+        rates = [(f"{fps} a second", partial(self.live.ask_fps, fps), fps == wishes.fps) for fps in FPS]
+        self._choices(menu, "Pictures, at most", rates)
+        menu.addSeparator()
+        shares = [(f"{share:.0%}", partial(self.live.ask_budget, share), share == wishes.budget) for share in BUDGETS]
+        for action in self._choices(menu, "Of the learner's time, at most", shares):
+            # The daemon's stream knows no such wish.
+            action.setEnabled(not self.live.is_remote)
+        return menu
+
+    def _choices(self, menu: QMenu, title: str, choices: "list[tuple[str, partial[None], bool]]") -> list[QAction]:
+        menu.addAction(title).setEnabled(False)
+        group = QActionGroup(menu)
+        made: list[QAction] = []
+        for text, does, checked in choices:
+            action = menu.addAction(text)
+            action.setCheckable(True)
+            action.setChecked(checked)
+            action.triggered.connect(lambda _=False, does=does: does())
+            group.addAction(action)
+            made.append(action)
+        return made

@@ -1,0 +1,153 @@
+"""The TensorBoard tab: a real TensorBoard on the selected runs, in the window, or in the browser without WebEngine."""
+
+import shlex
+
+from PySide6.QtCore import QCoreApplication, QTimer, QUrl
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QPaintEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic.gui.models.board import RELOAD_S, Board
+from mosaic.gui.models.board_links import BoardRun
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets import web_view
+from mosaic.gui.widgets.board_page import BoardPage
+from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
+from mosaic.gui.widgets.web_view import WebView
+
+INSTALL = "pip install 'mosaic-rl[web]'"
+
+
+class TensorBoardTab(QWidget):
+    """Nothing is started before the tab is first seen."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio, self._theme = studio, theme
+        self.board = Board()
+        self.web: WebView | None = None
+        self._web_problem = "" if web_view.is_installed() else "WebEngine is not installed"
+        self.page = BoardPage(theme, retry=self.board.retry, open_=self._open)
+        self._status = label("", "muted")
+        self._address = label("", "faint", selectable=True)
+        self.reload = icon_button(theme, "refresh-cw", "Reload")
+        self.reload.clicked.connect(lambda _=False: self.web and self.web.reload())
+        self.open = icon_button(theme, "external-link", "Open in browser")
+        self.open.clicked.connect(lambda _=False: self._open())
+        self._copy = copy_button(theme, "Copy address", lambda: self.address)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        parts = (self._status, self._address, 1, self.reload, self._copy, self.open)
+        layout.addLayout(row(*parts, margins=(14, 8, 12, 8)))
+        layout.addWidget(self._stack, 1)
+        self._look = QTimer(self, singleShot=True)
+        self._look.timeout.connect(self._show_runs)
+        self._reload_later = QTimer(self, singleShot=True, interval=1000 * RELOAD_S + 500)
+        self._reload_later.timeout.connect(lambda: self.web and self.web.reload())
+        self.board.changed.connect(self.refresh)
+        self.board.relinked.connect(self._reload_later.start)
+        studio.selection_changed.connect(self._show_runs)
+        studio.runs_changed.connect(self._show_runs)
+        theme.changed.connect(self.refresh)
+        self.destroyed.connect(self.board.stop)
+        application = QCoreApplication.instance()
+        if application is not None:
+            application.aboutToQuit.connect(self.board.stop)
+        self.refresh()
+
+    @property
+    def address(self) -> str:
+        """Of the page with the time series, in the colours of the window."""
+        dark = "true" if self._theme.scheme == "dark" else "false"
+        return f"{self.board.url}?darkMode={dark}#timeseries" if self.board.url else ""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        # Not showEvent: a dock behind other tabs counts as shown, and nobody sees it.
+        super().paintEvent(event)
+        if self.board.state == "idle":
+            self._look.start()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """The window closes."""
+        if self.web is not None:
+            self.web.widget.deleteLater()
+            self.web = None
+        self.board.stop()
+        super().closeEvent(event)
+
+    def runs(self) -> list[BoardRun]:
+        found = (self._studio.runs.get(run_id) for run_id in self._studio.selected)
+        return [BoardRun(name_of(record), record.run_dir) for record in found if record and record.run_dir]
+
+    def _show_runs(self) -> None:
+        if not self.visibleRegion().isEmpty():
+            if not self._studio.link.is_remote:
+                self.board.show_runs(self.runs())
+            self.refresh()
+
+    def refresh(self) -> None:
+        board, runs = self.board, self.runs()
+        self._status.setText(self._summary(len(runs)))
+        self._address.setText(board.url)
+        is_embedded = bool(board.url and runs) and self._embed()
+        for button, is_shown in ((self.reload, is_embedded), (self._copy, board.url), (self.open, board.url)):
+            button.setVisible(bool(is_shown))
+        if is_embedded:
+            return
+        self._stack.setCurrentIndex(0)
+        if self._studio.link.is_remote:
+            text = "TensorBoard has to run where they are:"
+            self.page.say("The event files are on another machine", text, code=self._remote_command(runs))
+        elif not runs:
+            self.page.say("No run is selected", "Select one or more runs on the left.")
+        elif board.state == "failed":
+            self.page.say("TensorBoard does not run", board.problem, code=board.output.strip(), button=self.page.retry)
+        elif board.url:
+            install = "" if web_view.is_installed() else f" To have this page in the window: {INSTALL}"
+            hint = f"{self._web_problem}.{install}"
+            self.page.say("TensorBoard is running", f"{board.url}\n\n{hint}", button=self.page.open)
+        else:
+            self.page.say("TensorBoard is starting…", "This takes a few seconds.")
+
+    def _embed(self) -> bool:
+        """Show the page in this window, if that is possible."""
+        if self._web_problem:
+            return False
+        if self.web is None:
+            try:
+                self.web = WebView(self._lose_web)
+            except ImportError as error:
+                self._web_problem = f"WebEngine could not be loaded ({error})"
+                return False
+            self._stack.addWidget(self.web.widget)
+        self.web.show_page(self.address)
+        self._stack.setCurrentWidget(self.web.widget)
+        return True
+
+    def _lose_web(self) -> None:
+        self._web_problem = "The page in this window has crashed"
+        self.refresh()
+
+    def _summary(self, count: int) -> str:
+        if not self.board.url or not count:
+            return ""
+        written = self.board.with_events
+        runs = f"{count} run{'' if count == 1 else 's'}"
+        return runs if written >= count else f"{written} of {runs} with event files"
+
+    def _remote_command(self, runs: list[BoardRun]) -> str:
+        host = (self._studio.link.target or "").rpartition(":")[0]
+        names = [run.name.replace(",", " ").replace(":", " ") for run in runs]
+        folders = ",".join(f"{name}:{run.run_dir}/tensorboard" for name, run in zip(names, runs, strict=True))
+        command = ["tensorboard", "--host", "127.0.0.1", "--port", "6006", "--logdir_spec", folders or "FOLDER"]
+        return (
+            f"# on {host}:\n{shlex.join(command)}\n\n"
+            f"# here:\nssh -N -L 6006:127.0.0.1:6006 {host}\n\n# then open http://127.0.0.1:6006"
+        )
+
+    def _open(self) -> None:
+        QDesktopServices.openUrl(QUrl(self.address))

@@ -1,0 +1,42 @@
+"""Questions that do not stop the window: each opens, and answers by a call."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
+
+
+def confirm(parent: QWidget, title: str, question: str, yes: str, then: Callable[[], object]) -> QMessageBox:
+    """`then` if the button `yes` is pressed; Escape and closing say no."""
+    headline, _, rest = question.partition("\n\n")
+    box = QMessageBox(parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setWindowTitle(title)
+    box.setText(headline)
+    box.setInformativeText(rest)
+    agreed = box.addButton(yes, QMessageBox.ButtonRole.DestructiveRole)
+    refused = box.addButton("Keep as it is", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(refused)
+    box.setEscapeButton(refused)
+    agreed.clicked.connect(lambda _=False: then())
+    box.open()
+    return box
+
+
+def ask_text(parent: QWidget, title: str, label: str, text: str, then: Callable[[str], object]) -> QInputDialog:
+    """`then` with the text if it is accepted."""
+    dialog = QInputDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    dialog.setLabelText(label)
+    dialog.setTextValue(text)
+    dialog.textValueSelected.connect(then)
+    dialog.open()
+    return dialog
+
+
+def ask_long_text(parent: QWidget, title: str, label: str, text: str, then: Callable[[str], object]) -> QInputDialog:
+    """The same for several lines."""
+    dialog = ask_text(parent, title, label, text, then)
+    dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
+    return dialog

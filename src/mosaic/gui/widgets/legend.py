@@ -1,0 +1,46 @@
+"""The legend of all charts in one line: as many curves as fit, the rest as a number; all of them in the tool tip."""
+
+from collections.abc import Sequence
+from html import escape
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel
+
+GAP = "   "
+
+
+class Legend(QLabel):
+    """Names with the colour of their curve."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: Sequence[tuple[str, str]] = ()
+        """Name and colour."""
+        self.setTextFormat(Qt.TextFormat.RichText)
+        # It takes what room there is, and never widens the window.
+        self.setMinimumWidth(60)
+
+    def show_entries(self, entries: Sequence[tuple[str, str]]) -> None:
+        if list(entries) != list(self.entries):
+            self.entries = entries
+            self.setToolTip("\n".join(name for name, _ in entries))
+            self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        metrics = self.fontMetrics()
+        more = metrics.horizontalAdvance("and 99 more")
+        shown, used = 0, 0
+        for place, (name, _) in enumerate(self.entries, start=1):
+            used += metrics.horizontalAdvance(f"━ {name}{GAP}")
+            if used + (more if place < len(self.entries) else 0) > self.width():
+                break
+            shown = place
+        parts = [f'<span style="color:{colour}">━</span>&nbsp;{escape(name)}' for name, colour in self.entries[:shown]]
+        if (left := len(self.entries) - shown) > 0:
+            parts.append(f"and {left} more" if shown else f"{left} curves")
+        self.setText(GAP.replace(" ", "&nbsp;").join(parts))

@@ -1,0 +1,188 @@
+"""The panel of a new run: the form, presets and files above it, dry run and start below."""
+
+from PySide6.QtCore import QSettings, Qt, Signal
+from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic.gui.models.desk import Desk
+from mosaic.gui.models.shelf import Shelf
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.form_tools import FormTools
+from mosaic.gui.widgets.form_view import FormView
+from mosaic.gui.widgets.help_window import HelpWindow
+from mosaic.gui.widgets.parts import icon_button, icon_label, label, row
+
+NARROWEST = 320
+MOST_SAID = 400
+"""Characters above the buttons; the tool tip has all of them."""
+TITLE = (14, 7, 8, 5)
+"""Margins of the first line."""
+
+
+class TrainPanel(QWidget):
+    """Everything that it does is done by its desk; this is what a person sees of it."""
+
+    submitted = Signal(object)
+    """Ids of new runs, which are selected already."""
+
+    def __init__(self, studio: Studio, theme: Theme, settings: QSettings) -> None:
+        super().__init__()
+        self.setProperty("panel", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setMinimumWidth(NARROWEST)
+        self._studio, self._theme = studio, theme
+        self.desk = Desk(studio)
+        self.form = self.desk.form
+        self.view = FormView(self.form, self.desk.catalogue, theme, settings)
+        self.alarm = _wrapped()
+        self.said = _wrapped()
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._waiting_page())
+        self._pages.addWidget(self.view)
+        self.dry_run = icon_button(theme, "flask-conical", "Dry run")
+        self.dry_run.setToolTip("Let a real worker try this config; nothing is trained (Ctrl+Shift+Return)")
+        self.start = icon_button(theme, "play", "Start training", token="on_accent")
+        self.start.setProperty("primary", True)
+        self.start.setToolTip("Queue what this form says (Ctrl+Return)")
+        self._help: HelpWindow | None = None
+        self.tools = FormTools(Shelf(self.desk), theme, self.show_help)
+        self.tools.copied.connect(self._show_copied)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(
+            row(icon_label(theme, "sliders-horizontal"), label("New run", "heading"), 1, self.tools, margins=TITLE)
+        )
+        layout.addWidget(self.alarm)
+        layout.addWidget(self._pages, 1)
+        layout.addWidget(self.said)
+        layout.addWidget(_rule())
+        buttons = row(self.dry_run, self.start, margins=(14, 10, 14, 12))
+        buttons.setStretch(1, 1)
+        layout.addLayout(buttons)
+        self.dry_run.clicked.connect(self._dry_run)
+        self.start.clicked.connect(self._start)
+        self.dry_run.setShortcut("Ctrl+Shift+Return")
+        self.start.setShortcut("Ctrl+Return")
+        self.desk.busy_changed.connect(self._show_busy)
+        self.desk.said.connect(self.say)
+        self.desk.submitted.connect(self.submitted)
+        self.desk.catalogue.problem_changed.connect(self._show_waiting)
+        self.form.problems_changed.connect(self._show_alarm)
+        self.form.edited.connect(self._forget_said)
+        self.form.rebuilt.connect(self._show_form)
+        self.view.focused.connect(self._explain)
+        studio.link.state_changed.connect(self._show_waiting)
+        self._show_waiting()
+        self._show_alarm()
+        self._show_busy()
+        self.say("", "ok")
+
+    def train_last(self) -> None:
+        """Start once more what was started last."""
+        self.desk.train_last()
+
+    def clone(self, run_id: str) -> None:
+        """Fill the form with the config of a run."""
+        self.desk.clone(run_id)
+
+    def say(self, text: str, level: str) -> None:
+        """A sentence above the buttons."""
+        self.said.setText(text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…")
+        self.said.setToolTip(text)
+        self.said.setProperty("said", level)
+        self.said.style().polish(self.said)
+        self.said.setVisible(bool(text))
+
+    def remember(self) -> None:
+        """What the next window begins with; called when this one is closed."""
+        self.view.remember()
+
+    def show_help(self) -> None:
+        """The page of the algorithm, beside the form."""
+        if self._help is None:
+            self._help = HelpWindow(self._theme, self.window())
+        self._fill_help()
+        self._help.open_beside(self)
+
+    def _waiting_page(self) -> QWidget:
+        self._waiting = label("", "muted", selectable=True)
+        self._waiting.setWordWrap(True)
+        self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._again = icon_button(self._theme, "rotate-ccw", "Try again")
+        self._again.clicked.connect(self.desk.catalogue.load)
+        made = QWidget()
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(24, 24, 24, 24)
+        layout.setSpacing(12)
+        layout.addStretch(2)
+        layout.addWidget(self._waiting)
+        layout.addLayout(row(1, self._again, 1))
+        layout.addStretch(3)
+        return made
+
+    def _dry_run(self) -> None:
+        self.desk.dry_run()
+        self.view.reveal_problem()
+
+    def _start(self) -> None:
+        self.desk.start()
+        self.view.reveal_problem()
+
+    def _show_busy(self) -> None:
+        has_form = bool(self.form.fields)
+        self.dry_run.setEnabled(has_form and not self.desk.is_trying)
+        self.dry_run.setText(" Trying…" if self.desk.is_trying else " Dry run")
+        self.start.setEnabled(has_form and not self.desk.is_starting)
+        self.start.setText(" Starting…" if self.desk.is_starting else " Start training")
+        if not self.desk.is_trying and not self.desk.is_starting:
+            self.view.reveal_problem()
+
+    def _show_copied(self, text: str) -> None:
+        self.say(f"Copied: {text}", "ok")
+
+    def _forget_said(self) -> None:
+        """What was said about the form as it was."""
+        if self.said.text():
+            self.say("", "ok")
+
+    def _show_alarm(self) -> None:
+        self.alarm.setProperty("alarm", "bad")
+        self.alarm.setText("\n".join(self.form.problems))
+        self.alarm.setVisible(bool(self.form.problems))
+
+    def _show_form(self) -> None:
+        self._pages.setCurrentWidget(self.view)
+        self._show_busy()
+        self._fill_help()
+
+    def _show_waiting(self) -> None:
+        problem = self.desk.catalogue.problem or self._studio.link.problem
+        self._waiting.setText(problem or "Waiting for the daemon to say what it can train…")
+        self._again.setVisible(bool(problem))
+
+    def _fill_help(self) -> None:
+        algorithm = self.form.algorithm
+        if self._help is not None and algorithm is not None:
+            self._help.show_page(algorithm.name, algorithm.docs or algorithm.summary)
+
+    def _explain(self, path: str) -> None:
+        if self._help is not None:
+            self._help.show_setting(self.form.fields[path].setting)
+
+
+def _rule() -> QWidget:
+    made = QWidget()
+    made.setProperty("rule", True)
+    made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    made.setFixedHeight(1)
+    return made
+
+
+def _wrapped() -> QLabel:
+    made = QLabel()
+    made.setWordWrap(True)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    made.setContentsMargins(14, 4, 14, 4)
+    return made

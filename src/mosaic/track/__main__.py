@@ -1,0 +1,44 @@
+"""`python -m mosaic.track RUN_DIR`: export one run to Weights & Biases, following it until its end."""
+
+import argparse
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from mosaic import log
+from mosaic.errors import MosaicError
+from mosaic.spec.run_dir import RunDir
+from mosaic.track.export import export
+
+LOWEST = 19
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(prog="python -m mosaic.track", description=__doc__)
+    words.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    words.add_argument("--background", action="store_true", help="give way to everything else on this machine")
+    flags = words.parse_args()
+    log.configure()
+    if flags.background:
+        give_way()
+    try:
+        run_dir = RunDir(flags.run_dir.absolute())
+        if not run_dir.config.exists():
+            raise MosaicError(f"{run_dir.root} holds no run")
+        return export(run_dir)
+    except MosaicError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+
+
+def give_way() -> None:
+    """Lowest priority; where Linux shares the CPU by sessions first, that of the session too (sched(7))."""
+    with contextlib.suppress(OSError):
+        os.nice(LOWEST)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(LOWEST))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,180 @@
+"""The export of one run, from its first event to its last: repeated from the beginning whenever it was cut off."""
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass, replace
+
+from mosaic.errors import MissingExtra, MosaicError
+from mosaic.log import get_logger
+from mosaic.spec.events import Event, RunCompleted, RunStarted
+from mosaic.spec.run_dir import RunDir
+from mosaic.track import follow, network, state, wandb_exporter
+from mosaic.track.about import About, about
+from mosaic.track.network import Network
+from mosaic.track.rows import Attempts
+from mosaic.track.state import AlreadyExporting, Export
+from mosaic.track.wandb_exporter import WandbExporter
+
+STATE_INTERVAL_S = 2.0
+
+log = get_logger()
+
+
+class Rewound(Exception):
+    """The run was resumed from before what is exported already: rows cannot be taken back, so begin anew."""
+
+
+class Disabled(MosaicError):
+    """W&B is switched off in the environment."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Online, or offline and why."""
+
+    online: bool
+    why: str = ""
+
+
+def export(run_dir: RunDir) -> int:
+    """Follow a run until its end; the exit code. What happened is in `wandb/export.json`."""
+    try:
+        with state.exporting_alone(run_dir):
+            return 0 if is_complete(run_dir) else _Exporting(run_dir).whole()
+    except AlreadyExporting as error:
+        log.info("export.busy", reason=str(error))
+        return 0
+
+
+def is_complete(run_dir: RunDir) -> bool:
+    """Whether every event is exported, and where it was written to is still there."""
+    done = state.read(run_dir)
+    if done is None or done.state not in ("offline", "synced") or not run_dir.inside(done.folder).is_dir():
+        return False
+    return not follow.is_alive(run_dir) and follow.last_seq(run_dir) <= done.events
+
+
+def choose(way: Network) -> Way:
+    """Online only where the server answers and a key is known; anything else keeps everything here."""
+    mode = os.environ.get("WANDB_MODE", "").lower()
+    if mode == "disabled":
+        raise Disabled("WANDB_MODE is 'disabled': nothing is exported; unset it and run 'mosaic wandb sync'")
+    if mode in ("offline", "dryrun"):
+        return Way(False, f"WANDB_MODE is '{mode}'")
+    if way.problem:
+        return Way(False, way.problem)
+    if not network.has_key(way.server):
+        return Way(False, f"no API key for {way.server}: set WANDB_API_KEY, or 'wandb login'")
+    answer = network.probe(way)
+    log.info("probe", reachable=answer.reachable, text=answer.text, seconds=round(answer.seconds, 2))
+    return Way(answer.reachable, "" if answer.reachable else answer.text)
+
+
+class _Exporting:
+    """The state of one process's work."""
+
+    def __init__(self, run_dir: RunDir) -> None:
+        self._run_dir = run_dir
+        self._state = Export(state="exporting")
+        self._written_at = 0.0
+
+    def whole(self) -> int:
+        self._tell(state="exporting")
+        try:
+            if not self._has_begun():
+                raise MosaicError("the run has written no events")
+            told = about(self._run_dir)
+            way = network.network_of(told.options)
+            self._tell(
+                project=told.options.wandb_project_name,
+                entity=told.options.wandb_entity or "",
+                name=told.name,
+                wandb_id=told.tracker_id,
+                server=way.server,
+                proxy=way.shown_proxy,
+            )
+            self._export(told, way, choose(way))
+        except (MissingExtra, Disabled) as error:
+            self._tell(state="failed", why=str(error))
+            return error.exit_code if isinstance(error, MissingExtra) else 0
+        except Exception as error:  # A border: whatever a tracker raises is told, and ends this process only.
+            self._tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
+            log.exception("export.failed")
+            return 1
+        return 0
+
+    def _has_begun(self) -> bool:
+        """The settings in config.json are complete once the run has begun."""
+        return any(event is not None for event in follow.follow(self._run_dir))
+
+    def _export(self, told: About, way: Network, chosen: Way) -> None:
+        variables = {**way.environment, **wandb_exporter.environment(self._run_dir), "WANDB_BASE_URL": way.server}
+        while True:
+            wandb_exporter.clear(self._run_dir)
+            self._tell(state="exporting", why=chosen.why, online=chosen.online, events=0, rows=0)
+            try:
+                exporter = WandbExporter(self._run_dir, told, online=chosen.online, variables=variables)
+            except MissingExtra:
+                raise
+            except Exception as error:
+                if not chosen.online:
+                    raise
+                # The server answered the probe but not the package: a wrong key, a deleted project, a broken proxy.
+                log.warning("init.failed", error=str(error))
+                chosen = Way(False, f"the server refused the run: {_first_line(error)}")
+                continue
+            self._tell(folder=exporter.folder, url=exporter.url)
+            try:
+                ending = self._feed(exporter)
+            except Rewound:
+                log.info("export.anew", reason="the run was resumed from an earlier step")
+                exporter.close(failed=False)
+                continue
+            self._finish(exporter, chosen, failed=ending is None)
+            return
+
+    def _feed(self, exporter: WandbExporter) -> RunCompleted | None:
+        """Hand over every event that the curves keep; how the last attempt ended."""
+        attempts = Attempts(follow.starts(self._run_dir))
+        ending: RunCompleted | None = None
+        furthest = 0
+        for event in follow.follow(self._run_dir):
+            if event is not None:
+                cut = attempts.note(event)
+                if cut is not None and furthest > cut:
+                    raise Rewound
+                if isinstance(event.body, (RunStarted, RunCompleted)):
+                    ending = event.body if isinstance(event.body, RunCompleted) else None
+                if attempts.keeps(event):
+                    furthest = max(furthest, getattr(event.body, "global_step", 0))
+                    exporter.take(event)
+            self._progress(exporter, event)
+        return ending
+
+    def _finish(self, exporter: WandbExporter, chosen: Way, *, failed: bool) -> None:
+        if chosen.online:
+            self._tell(state="syncing")
+        try:
+            exporter.close(failed=failed)
+        except TimeoutError:
+            self._tell(state="offline", rows=exporter.rows, why="the upload did not end in time; sync it later")
+            return
+        self._tell(state="synced" if chosen.online else "offline", rows=exporter.rows, url=exporter.url)
+
+    def _progress(self, exporter: WandbExporter, event: Event | None) -> None:
+        if event is not None:
+            self._state = replace(self._state, events=event.seq, rows=exporter.rows)
+        if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
+            self._tell()
+
+    def _tell(self, **changes: object) -> None:
+        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+        self._written_at = time.monotonic()
+        # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
+        with contextlib.suppress(OSError):
+            state.write(self._run_dir, self._state)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

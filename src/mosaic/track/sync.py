@@ -1,0 +1,119 @@
+"""Uploading an offline export, with W&B's own `wandb sync` in a process of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mosaic.errors import MissingExtra, MosaicError
+from mosaic.log import get_logger
+from mosaic.spec.run_dir import RunDir
+from mosaic.track import export, follow, network, state, wandb_exporter
+from mosaic.track.about import about
+from mosaic.track.network import Network
+from mosaic.track.state import Export
+
+UPLOAD_S = 1800.0
+"""How long one upload may take; W&B itself would try for days."""
+_RUN_PAGE = re.compile(r"https?://\S+/runs/[^\s)\]]+")
+
+log = get_logger()
+
+
+class SyncFailed(MosaicError):
+    """An export was not uploaded; it is still whole."""
+
+
+def sync(run_dir: RunDir) -> Export:
+    """Upload a run's export; one that is missing, cut off or behind is made anew first."""
+    if not export.is_complete(run_dir):
+        _export_first(run_dir)
+    done = state.read(run_dir)
+    if done is None or done.state == "failed":
+        raise SyncFailed(f"run {run_dir.run_id} could not be exported: {done.why if done else 'see logs/wandb.log'}")
+    if done.state == "synced":
+        return done
+    way = network.network_of(about(run_dir).options)
+    _check(way)
+    with state.exporting_alone(run_dir):
+        state.write(run_dir, replace(done, state="syncing", why="", server=way.server, proxy=way.shown_proxy))
+        after = replace(done, state="offline", why="the upload was interrupted; sync it again", server=way.server)
+        try:
+            after = _upload(run_dir, after, way)
+        finally:
+            after = state.write(run_dir, after)
+    if after.state != "synced":
+        raise SyncFailed(f"run {run_dir.run_id} was not uploaded: {after.why}")
+    return after
+
+
+def _export_first(run_dir: RunDir) -> None:
+    if follow.is_alive(run_dir):
+        raise SyncFailed(f"run {run_dir.run_id} still trains and its exporter follows it; sync it after its end")
+    if state.is_busy(run_dir):
+        raise SyncFailed(f"run {run_dir.run_id} is being exported right now; sync it in a moment")
+    command = [sys.executable, "-P", "-m", "mosaic.track", str(run_dir.root)]
+    run_dir.logs.mkdir(mode=0o700, exist_ok=True)
+    with run_dir.wandb_log.open("ab") as out:
+        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False).returncode
+    if code == MissingExtra.exit_code:
+        raise MissingExtra("the export to Weights & Biases", "wandb")
+
+
+def _check(way: Network) -> None:
+    if not way.problem and not network.has_key(way.server):
+        raise SyncFailed(f"no API key for {way.server}: set WANDB_API_KEY, or 'wandb login'")
+    answer = network.probe(way)
+    if not answer.reachable:
+        raise SyncFailed(f"the server is not reachable: {answer.text}; the offline export is kept")
+
+
+def _upload(run_dir: RunDir, before: Export, way: Network) -> Export:
+    folder = run_dir.inside(before.folder)
+    for marker in folder.glob("*.wandb.sync*"):
+        # Left by an upload of another server or one that was cut off: this one uploads everything.
+        marker.unlink()
+    variables = {**os.environ, **way.environment, **wandb_exporter.environment(run_dir), "WANDB_BASE_URL": way.server}
+    variables.pop("WANDB_MODE", None)
+    variables.pop("WANDB_SILENT", None)
+    code, said = _run([sys.executable, "-P", "-m", "wandb", "sync", "--include-online", str(folder)], variables)
+    with run_dir.wandb_log.open("ab") as out:
+        out.write(said.encode())
+    # It exits with 0 whatever happens; the marker is what an upload leaves behind that worked.
+    if list(folder.glob("*.wandb.synced")):
+        page = _RUN_PAGE.search(said)
+        return replace(before, state="synced", why="", url=page[0] if page else before.url)
+    if "No module named wandb" in said:
+        raise MissingExtra("the upload to Weights & Biases", "wandb")
+    return replace(before, why=_reason(said) or f"wandb sync ended with exit code {code}; see logs/wandb.log")
+
+
+def _run(command: list[str], variables: Mapping[str, str]) -> tuple[int, str]:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=dict(variables),
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=UPLOAD_S)
+    except subprocess.TimeoutExpired:
+        said = f"wandb: ERROR no end within {UPLOAD_S:.0f} s\n"
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return process.returncode, said
+
+
+def _reason(said: str) -> str:
+    """The last complaint of `wandb sync`."""
+    complaints = [line.partition("ERROR")[2].strip() for line in said.splitlines() if "ERROR" in line]
+    return next((text for text in reversed(complaints) if text), "")

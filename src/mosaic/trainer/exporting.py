@@ -1,0 +1,153 @@
+"""Exporters of runs: started when a run that wants one begins, started again when they crash, left alone otherwise.
+
+An exporter is a process of its own session that follows the run's events (`mosaic.track`). It outlives this daemon, as
+workers do; the next daemon finds it by its lock. Nothing that happens to it reaches the run.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import psutil
+
+from mosaic import config
+from mosaic.errors import MissingExtra, MosaicError
+from mosaic.log import get_logger
+from mosaic.spec import run_config
+from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.run_list import all_runs
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+from mosaic.track import state
+from mosaic.track.start import start
+from mosaic.track.state import Export
+
+BACKOFF_S = (1.0, 5.0, 25.0)
+"""Before each further start of one that crashed; after the last one it is given up."""
+WAITING = frozenset({RunState.QUEUED, RunState.STARTING})
+
+log = get_logger()
+
+
+@dataclass
+class _Child:
+    """One export, over all its starts."""
+
+    run_dir: RunDir
+    environment: Mapping[str, str]
+    process: "subprocess.Popen[bytes] | None" = None
+    crashes: int = 0
+    next_start: float = 0.0
+
+
+class Exporters:
+    """Called by the supervisor's loop, under its lock."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._children: dict[str, _Child] = {}
+        self._done: dict[str, int] = {}
+        """The attempt up to which each live run needs no further look."""
+        self._scanned = False
+
+    def look_after(self, record: RunRecord, secrets: Mapping[str, str]) -> None:
+        """A run that was live a moment ago: its exporter is started once its worker has begun."""
+        attempt = self._done.get(record.run_id, 0)
+        if record.state in WAITING or record.run_id in self._children or attempt >= record.attempt:
+            return
+        self._done[record.run_id] = record.attempt
+        run_dir = self._home.run(record.run_id)
+        if _wants_export(run_dir):
+            self._begin(run_dir, secrets)
+
+    def tick(self) -> None:
+        """Start what is due, and see to what has ended."""
+        if not self._scanned:
+            self._scanned = True
+            for run_dir in self._cut_off():
+                self._begin(run_dir, {})
+        now = time.monotonic()
+        for run_id, child in list(self._children.items()):
+            if child.process is not None:
+                code = child.process.poll()
+                if code is not None:
+                    self._ended(run_id, child, code)
+            elif now >= child.next_start and not state.is_busy(child.run_dir):
+                self._start(run_id, child)
+
+    def forget(self, run_id: str) -> None:
+        """The run is deleted: end what still works on its files."""
+        self._done.pop(run_id, None)
+        child = self._children.pop(run_id, None)
+        if child is not None and child.process is not None:
+            _end(child.process)
+
+    def _begin(self, run_dir: RunDir, secrets: Mapping[str, str]) -> None:
+        environment = {**os.environ, "MOSAIC_HOME": str(self._home.root), **secrets}
+        self._children[run_dir.run_id] = _Child(run_dir, environment)
+
+    def _start(self, run_id: str, child: _Child) -> None:
+        try:
+            child.process = start(child.run_dir, child.environment)
+        except (OSError, MosaicError) as error:
+            log.warning("export.not_started", run_id=run_id, error=str(error))
+            self._try_later(run_id, child, str(error))
+        else:
+            log.info("export.started", run_id=run_id, pid=child.process.pid)
+
+    def _ended(self, run_id: str, child: _Child, code: int) -> None:
+        child.process = None
+        _reap_cores()
+        log.info("export.ended", run_id=run_id, exit_code=code)
+        if code == 0 or code == MissingExtra.exit_code:
+            del self._children[run_id]
+        else:
+            self._try_later(run_id, child, f"the exporter ended with exit code {code}")
+
+    def _try_later(self, run_id: str, child: _Child, reason: str) -> None:
+        if child.crashes < len(BACKOFF_S) and child.run_dir.config.exists():
+            child.next_start = time.monotonic() + BACKOFF_S[child.crashes]
+            child.crashes += 1
+            return
+        del self._children[run_id]
+        log.error("export.given_up", run_id=run_id, reason=reason)
+        with contextlib.suppress(OSError, MosaicError):
+            last = state.read(child.run_dir) or Export(state="failed")
+            why = last.why if last.state == "failed" and last.why else reason
+            why = f"{why} (given up after {child.crashes + 1} starts; logs/wandb.log, 'mosaic wandb sync' tries again)"
+            state.write(child.run_dir, replace(last, state="failed", why=why))
+
+    def _cut_off(self) -> Iterator[RunDir]:
+        """Runs whose exporter was killed together with the daemon before us."""
+        for run_dir in all_runs(self._home):
+            with contextlib.suppress(OSError, MosaicError):
+                found = state.read(run_dir)
+                if found is not None and found.state in state.UNDER_WAY and not state.is_busy(run_dir):
+                    yield run_dir
+
+
+def _wants_export(run_dir: RunDir) -> bool:
+    try:
+        data, _ = run_config.take_secrets(config.loads(run_dir.config.read_bytes(), what=str(run_dir.config)))
+        return run_config.parse(data).artifacts.wandb.enabled
+    except (OSError, MosaicError) as error:
+        log.warning("export.unknown", run_id=run_dir.run_id, error=str(error))
+        return False
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _reap_cores() -> None:
+    """W&B's helper of an exporter that was killed becomes our child (we are its subreaper): none stays a zombie."""
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error, ChildProcessError):
+            if child.name().startswith("wandb-") and child.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(child.pid, os.WNOHANG)

@@ -1,0 +1,77 @@
+"""Real daemons in homes of their own; every process that a test leaves behind is ended by its id."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+
+from mosaic.errors import MosaicError
+from mosaic.rpc.locate import running_address
+from mosaic.spec import identity
+from mosaic.spec.run_dir import Home
+from mosaic.spec.run_list import all_runs
+
+START_S = 30.0
+
+
+class Daemon:
+    """The daemon of a home, which can be killed and started again."""
+
+    def __init__(self, home: Home, *flags: str) -> None:
+        self.home, self.flags = home, flags
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "Daemon":
+        self.home.create()
+        with (self.home.root / "daemon.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "mosaic.trainer", *self.flags],
+                env=os.environ | {"MOSAIC_HOME": str(self.home.root), "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        end = time.monotonic() + START_S
+        while not running_address(self.home):
+            assert self.process.poll() is None, (self.home.root / "daemon.log").read_text()
+            assert time.monotonic() < end, "the daemon does not start"
+            time.sleep(0.02)
+        return self
+
+    def kill(self) -> None:
+        """kill -9; its workers go on."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        """End it, whichever daemon this home has by now, and all workers."""
+        end_daemon(self.home)
+        if self.process is not None:
+            self.process.wait()
+
+
+def end_daemon(home: Home) -> None:
+    """Whoever started it: a window starts one where there is none."""
+    if running_address(home):
+        pid = int(json.loads(home.lock.read_text())["pid"])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        end = time.monotonic() + START_S
+        while running_address(home) is not None and time.monotonic() < end:
+            time.sleep(0.02)
+    for run_dir in all_runs(home):
+        with contextlib.suppress(OSError, MosaicError):
+            _end_session(identity.read(run_dir.worker).pid)
+
+
+def _end_session(leader: int) -> None:
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == leader:
+                os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,38 @@
+"""The examples of an empty studio: one click each, and they really train."""
+
+from dataclasses import replace
+
+from mosaic.gui.models.examples import EXAMPLES
+from mosaic.gui.widgets.empty_state import EmptyState
+
+MINUTE_S = 60.0
+LEARNT = {"CartPole-v1": 100.0, "FrozenLake-v1": 0.2, "Pendulum-v1": -800.0}
+"""Mean return that no untrained policy has."""
+
+
+def test_each_example_trains_to_its_end_within_a_minute(show, client):
+    shown = show()
+    page = EmptyState(shown.studio, shown.theme)
+    begun = []
+    for card in page.cards:
+        card.start.click()
+        assert not card.start.isEnabled()
+        shown.until(card.start.isEnabled, "the submit")
+        begun += shown.studio.selected
+    assert len(set(begun)) == len(EXAMPLES)
+    for run in client.wait(*begun):
+        assert run.state == "finished", run
+        assert run.ended_at - run.started_at < MINUTE_S
+        assert run.last_return > LEARNT[run.env_id], run
+    page.deleteLater()
+
+
+def test_an_example_that_cannot_be_started_says_why(show):
+    shown = show()
+    page = EmptyState(shown.studio, shown.theme)
+    page.cards[0].example = replace(EXAMPLES[0], algo="nope")
+    page.cards[0].start.click()
+    shown.until(lambda: page.said.text(), "the answer")
+    assert "nope" in page.said.text()
+    assert page.cards[0].start.isEnabled()
+    page.deleteLater()

@@ -1,0 +1,139 @@
+"""Runs written by hand, exported by the real package in real processes; every process is ended by its id."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from mosaic.spec import events, identity
+from mosaic.spec.events import Episode, EventBody, PolicySaved, RunCompleted, RunStarted, Scalars
+from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.track import state
+from mosaic.track.state import Export
+
+KEY = "5ec3e7" * 6 + "beef"
+T = TypeVar("T")
+
+
+def eventually(look: Callable[[], T], timeout_s: float = 90.0) -> T:
+    """The first true answer."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := look()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
+class Written:
+    """A run directory as a worker leaves it."""
+
+    def __init__(self, home: Home, **extras: Any) -> None:
+        self.dir: RunDir = home.run(new_run_id())
+        self.dir.create()
+        self.bodies: list[EventBody] = []
+        worker = {
+            "algo": "ppo",
+            "env_id": "CartPole-v1",
+            "seed": 3,
+            "extras": {
+                "track_wandb": True,
+                "algo_params": {"learning_rate": 0.01},
+                "wandb_project_name": "try",
+                **extras,
+            },
+        }
+        document = {
+            "run_name": "by hand",
+            "environment": {"env_id": "CartPole-v1"},
+            "artifacts": {"tensorboard": {"enabled": False}, "wandb": {"enabled": True}},
+            "metadata": {"worker": {"config": worker}},
+        }
+        self.dir.config.write_text(json.dumps(document))
+
+    def start(self, **more: Any) -> "Written":
+        return self.add(RunStarted(algo="ppo", env_id="CartPole-v1", seed=3, total_timesteps=1000, **more))
+
+    def train(self, first: int, last: int) -> "Written":
+        """Two episodes at one step and some scalars, every ten steps."""
+        for step in range(first, last + 1, 10):
+            self.add(Episode(global_step=step, slot=0, episodic_return=float(step), episodic_length=9))
+            self.add(Episode(global_step=step, slot=1, episodic_return=step / 3, episodic_length=8))
+            self.add(Scalars(global_step=step, values={"losses/entropy": 1 / (step + 1), "charts/SPS": 100.0 + step}))
+        return self
+
+    def save_policy(self) -> "Written":
+        path = self.dir.policy("label", "ppo")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"weights")
+        return self.add(PolicySaved(global_step=0, path=self.dir.relative(path)))
+
+    def end(self, step: int = 0) -> "Written":
+        return self.add(RunCompleted(global_step=step))
+
+    def add(self, body: EventBody) -> "Written":
+        self.bodies.append(body)
+        event = events.Event(len(self.bodies), 1_700_000_000.0 + len(self.bodies), body)
+        with self.dir.events.open("a") as file:
+            file.write(events.encode(event) + "\n")
+        return self
+
+    def live(self) -> "Written":
+        """Its worker is this very process."""
+        identity.write_self(self.dir.worker, attempt=1)
+        return self
+
+    @property
+    def export(self) -> Export:
+        found = state.read(self.dir)
+        assert found is not None
+        return found
+
+    @property
+    def wandb_file(self) -> Path:
+        (found,) = self.dir.inside(self.export.folder).glob("*.wandb")
+        return found
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home without a daemon; nothing beyond this machine is asked, nothing of the user's is read."""
+    for name in [name for name in os.environ if name.startswith("WANDB_") or name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made = Home(tmp_path / "home")
+    made.create()
+    return made
+
+
+@pytest.fixture
+def written(home: Home) -> Callable[..., Written]:
+    return lambda **extras: Written(home, **extras)
+
+
+@pytest.fixture
+def track() -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
+    """`track(run, VARIABLE=value)` starts an exporter."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(run: Written, **variables: str) -> "subprocess.Popen[bytes]":
+        with run.dir.wandb_log.open("ab") as log:
+            command = [sys.executable, "-m", "mosaic.track", str(run.dir.root)]
+            process = subprocess.Popen(
+                command, env={**os.environ, **variables}, stdout=log, stderr=log, start_new_session=True
+            )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()

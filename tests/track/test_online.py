@@ -1,0 +1,54 @@
+"""With a server that answers, a run is there step for step; with one that does not, nothing is lost."""
+
+import pytest
+
+from mosaic.track.sync import SyncFailed, sync
+
+from .conftest import KEY
+from .stand_in import serving
+from .test_offline import expected, numbers
+
+
+def test_a_run_is_on_the_server_step_for_step(written, track):
+    with serving() as server:
+        run = written().start().train(0, 300).end(300)
+        assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(90) == 0
+        assert (run.export.state, run.export.why, run.export.online) == ("synced", "", True)
+        assert run.export.url == f"{server.url}/somebody/try/runs/{run.export.wandb_id}"
+        rows = [{key: value for key, value in row.items() if key[0] != "_"} for row in server.rows]
+        assert rows == expected(run)
+        assert [row["_step"] for row in server.rows] == list(range(run.export.rows))
+
+
+def test_an_offline_export_is_uploaded_later_step_for_step(written, track, monkeypatch):
+    run = written().start().train(0, 300).end(300)
+    assert track(run, WANDB_MODE="offline").wait(90) == 0
+    with pytest.raises(SyncFailed, match="no API key"):
+        sync(run.dir)
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    with serving(refuse=403) as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        with pytest.raises(SyncFailed, match="was not uploaded: .*refused by the stand-in"):
+            sync(run.dir)
+    assert run.export.state == "offline"
+    with pytest.raises(SyncFailed, match="not reachable: .*refused"):
+        sync(run.dir)
+    with serving() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        done = sync(run.dir)
+        assert (done.state, done.why) == ("synced", "")
+        assert done.url.endswith(f"/try/runs/{run.export.wandb_id}")
+        rows = [{key: value for key, value in row.items() if key[0] != "_"} for row in server.rows]
+        assert rows == expected(run)
+        assert sync(run.dir) == done
+    assert [path for path in run.dir.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize("status", [401])
+def test_a_server_that_refuses_the_run_leaves_it_offline_and_whole(written, track, status):
+    with serving(refuse=status) as server:
+        run = written().start().train(0, 100).end(100)
+        assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(90) == 0
+    assert run.export.state == "offline"
+    assert "the server refused the run" in run.export.why
+    assert numbers(run) == expected(run)
