@@ -137,8 +137,9 @@ class Shown:
     def __init__(self, application: QApplication, opened: app.Opened) -> None:
         self.application, self.opened = application, opened
         self.window, self.studio, self.theme = opened.window, opened.studio, opened.theme
+        self._clock: Callable[[], float] = time.thread_time
         self._stalls_s = [0.0]
-        self._last_s = time.thread_time()
+        self._last_s = self._clock()
         self._beat = QTimer(interval=10)
         self._beat.timeout.connect(self._tick)
         self._beat.start()
@@ -151,7 +152,7 @@ class Shown:
             self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
     def watch_stalls(self) -> None:
-        self._stalls_s, self._last_s = [0.0], time.thread_time()
+        self._stalls_s, self._last_s = [0.0], self._clock()
 
     @property
     def longest_stall_s(self) -> float:
@@ -163,10 +164,20 @@ class Shown:
         self.opened.close()
         self.window.deleteLater()
 
+    def watch_blocks(self) -> None:
+        """Measure waiting as well as working: a call that waits for an answer takes no processor time."""
+        self._clock = _clock_while_scheduled
+        self.watch_stalls()
+
     def _tick(self) -> None:
-        now = time.thread_time()
+        now = self._clock()
         self._stalls_s.append(now - self._last_s)
         self._last_s = now
+
+
+def _clock_while_scheduled() -> float:
+    """Time that passes, but for what this thread waited for a processor: other programs are not its fault."""
+    return time.monotonic() - int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 class Show(Protocol):

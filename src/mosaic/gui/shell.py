@@ -31,8 +31,8 @@ class Shell(QMainWindow):
         self.setWindowTitle("MOSAIC")
         self.resize(1600, 960)
         self.setMinimumSize(QSize(960, 600))
-        self.actions_on_runs = RunActions(studio)
         self.runs = RunsPanel(studio, theme)
+        self.actions_on_runs = RunActions(studio, lambda: self.runs.chosen)
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
         self.bench = Workbench(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])

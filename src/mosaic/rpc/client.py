@@ -371,8 +371,8 @@ class Client:
         return self._stub.ListEnvironments(pb.Empty(), timeout=VALIDATE_TIMEOUT_S).families
 
     @_translated
-    def health(self) -> pb.Health:
-        return self._stub.GetHealth(pb.Empty(), timeout=CALL_TIMEOUT_S)
+    def health(self, *, timeout_s: float = CALL_TIMEOUT_S) -> pb.Health:
+        return self._stub.GetHealth(pb.Empty(), timeout=timeout_s)
 
     @_translated
     def shutdown(self) -> None:

@@ -118,15 +118,17 @@ class RunActions(QObject):
     changed = Signal()
     """What fits may have changed."""
 
-    def __init__(self, studio: Studio) -> None:
+    def __init__(self, studio: Studio, chosen: Callable[[], Sequence[str]]) -> None:
+        """`chosen` gives the ids of all selected runs: more may be selected than are drawn."""
         super().__init__()
         self._studio = studio
+        self._chosen = chosen
         studio.selection_changed.connect(self.changed)
         studio.runs_changed.connect(self.changed)
 
     def fitting(self, action: Action) -> list[RunRecord]:
         """The selected runs that it can be done with."""
-        found = [self._studio.runs.get(run_id) for run_id in self._studio.selected]
+        found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
         return [run for run in found if run is not None and run.state in action.states]
 
     def do(self, action: Action, runs: Sequence[RunRecord]) -> None:

@@ -21,6 +21,8 @@ R = TypeVar("R")
 CALLERS = 4
 """Calls under way at once: a dry run takes seconds, and what a person does meanwhile must not wait for it."""
 LOOK_S = 1.0
+ANSWER_S = 3.0
+"""A daemon that takes longer to say how it is counts as gone."""
 
 log = get_logger()
 
@@ -122,9 +124,14 @@ class Link(QObject):
         first = True
         while not self._stopping.is_set():
             try:
-                found: Health | MosaicError = self._connected(start=first).health()
+                found: Health | MosaicError = self._connected(start=first).health(timeout_s=ANSWER_S)
             except MosaicError as error:
                 found = error
+            except ValueError:
+                # How gRPC says that the channel was closed, which only `stop` does.
+                if self._stopping.is_set():
+                    return
+                raise
             first = False
             self._post(self._looked, found)
             self._stopping.wait(LOOK_S)

@@ -71,11 +71,10 @@ class FilmView(QWidget):
         reader, self.reader = self.reader, None
         self.canvas.image = None
         if reader is not None:
-            reader.disconnect(self)
             reader.close()
 
     def _opened(self) -> None:
-        if self.reader is None:
+        if self.reader is None or self.sender() is not self.reader:
             return
         self.slider.setRange(0, round(1000 * self.reader.duration_s))
         self._set_speed()
@@ -86,6 +85,8 @@ class FilmView(QWidget):
         self._show_state()
 
     def _failed(self, problem: str) -> None:
+        if self.sender() is not self.reader:
+            return  # of the film before
         # What could be shown of it stays.
         if self.canvas.image is None:
             self.say(problem)
@@ -95,7 +96,7 @@ class FilmView(QWidget):
 
     def _came(self) -> None:
         reader = self.reader
-        if reader is None:
+        if reader is None or self.sender() is not reader:
             return
         self.canvas.image = reader.image
         self.canvas.update()

@@ -35,7 +35,8 @@ class StatusLine(QStatusBar):
         self._plug = QLabel()
         self.addWidget(_pair(self._plug, self.daemon))
         self.addWidget(_pair(icon_label(theme, "layers", size=13), self._runs))
-        self._shown = _pair(icon_label(theme, "triangle-alert", "warn", 13), self.notice)
+        self._sign = QLabel()
+        self._shown = _pair(self._sign, self.notice)
         self._shown.hide()
         self.addWidget(self._shown, 1)
         self.cpu, self.gpu, self.memory, self.disk = QLabel(), QLabel(), QLabel(), QLabel()
@@ -68,6 +69,8 @@ class StatusLine(QStatusBar):
         text = f"{name_of(record)}: {notice.message}" if record else notice.message
         self.notice.setText(text.splitlines()[0] if text else "")
         self.notice.setToolTip(text)
+        icon, token = ("circle-check", "ok") if notice.kind == "info" else ("triangle-alert", "warn")
+        self._sign.setPixmap(pixmap(self._theme, icon, token, 13))
         self._shown.show()
         self._fade.start()
 

@@ -1,0 +1,153 @@
+"""The daemon sees to the exports of its runs, and no run depends on one."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from mosaic import cli
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import running_address
+from mosaic.spec import events, identity
+from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.run_list import all_runs
+from mosaic.track import follow, state
+from mosaic.track.rows import row_of
+
+from .conftest import KEY, eventually
+from .wandb_file import history
+
+REFUSED = "http://127.0.0.1:9"
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def daemon(home: Home) -> Iterator[Start]:
+    """`daemon(VARIABLE=value)` starts one for `home`."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(**variables: str) -> "subprocess.Popen[bytes]":
+        with (home.root / "daemon.log").open("ab") as log:
+            command = [sys.executable, "-m", "mosaic.trainer", "--no-warm"]
+            process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=log, stderr=log)
+        started.append(process)
+        eventually(lambda: running_address(home))
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+    for run_dir in all_runs(home):
+        with contextlib.suppress(OSError):
+            os.kill(identity.read(run_dir.worker).pid, signal.SIGKILL)
+        for pid in exporters_of(run_dir):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def document(steps: int, **extras: Any) -> dict[str, Any]:
+    params = {"num_envs": 2, "num_steps": 32, "num_minibatches": 1, "update_epochs": 1}
+    worker = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": steps}
+    worker["extras"] = {"algo_params": params, "track_wandb": True, **extras}
+    return {
+        "environment": {"env_id": "CartPole-v1"},
+        "artifacts": {"tensorboard": {"enabled": False}, "wandb": {"enabled": True}},
+        "metadata": {"worker": {"config": worker}},
+    }
+
+
+def exporters_of(run_dir: RunDir) -> list[int]:
+    found: list[int] = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "mosaic.track" in words and str(run_dir.root) in words:
+            found.append(process.pid)
+    return found
+
+
+def test_a_run_is_whole_in_its_export_whoever_is_killed_meanwhile(home, daemon, capsys):
+    process = daemon(WANDB_BASE_URL=REFUSED)
+    with Client(home=home, start=False) as client:
+        run = client.submit(document(10**9, wandb_api_key=KEY))[0]
+        run_dir = home.run(run.run_id)
+        first = eventually(lambda: exporters_of(run_dir))[0]
+        worker = identity.read(run_dir.worker).pid
+        os.kill(first, signal.SIGKILL)
+        second = eventually(lambda: [pid for pid in exporters_of(run_dir) if pid != first])[0]
+        eventually(lambda: state.is_busy(run_dir))
+        titles = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in psutil.pids() if Path(f"/proc/{pid}").exists()]
+        assert [title for title in titles if KEY.encode() in title] == []
+
+        process.kill()
+        process.wait()
+        daemon(WANDB_BASE_URL=REFUSED)
+        assert client.get(run.run_id).pid == worker
+        assert exporters_of(run_dir) == [second]
+        client.cancel(run.run_id)
+        eventually(lambda: client.get(run.run_id).state == "cancelled")
+        eventually(lambda: (found := state.read(run_dir)) and found.state == "offline" and not state.is_busy(run_dir))
+        export = state.read(run_dir)
+        assert export is not None
+        assert "refused" in export.why
+        assert export.events == follow.last_seq(run_dir)
+        assert _numbers_exported(run_dir, export.folder) == _numbers_of_events(run_dir)
+        capsys.readouterr()
+        assert cli.main(["wandb", "status", run.run_id, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["export"]["state"] == "offline"
+        assert cli.main(["wandb", "sync", run.run_id]) == 1
+        assert "no API key" in capsys.readouterr().err
+    leaks = [path for path in home.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert leaks == []
+
+
+def test_without_the_package_a_run_trains_and_its_export_says_what_to_install(home, daemon, tmp_path):
+    shadow = tmp_path / "shadow"
+    shadow.mkdir()
+    (shadow / "wandb.py").write_text("raise ImportError('No module named wandb')\n")
+    daemon(WANDB_MODE="offline", PYTHONPATH=str(shadow))
+    with Client(home=home, start=False) as client:
+        run = client.submit(document(512))[0]
+        ended = client.wait(run.run_id)[0]
+        assert (ended.state, ended.exit_code) == ("finished", 0)
+    run_dir = home.run(run.run_id)
+    export = eventually(lambda: (found := state.read(run_dir)) and found.state == "failed" and found)
+    assert 'pip install "mosaic-rl[wandb]"' in export.why
+
+
+def test_a_stand_alone_run_starts_its_own_exporter(home, tmp_path):
+    command = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", "ppo", "--total-timesteps", "1024"]
+    variables = {**os.environ, "WANDB_MODE": "offline"}
+    ended = subprocess.run([*command, "--track-wandb", "--quiet"], env=variables, capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    (run_dir,) = all_runs(home)
+    eventually(lambda: (found := state.read(run_dir)) and found.state == "offline" and not exporters_of(run_dir))
+    export = state.read(run_dir)
+    assert export is not None
+    assert export.events == follow.last_seq(run_dir)
+    shutil.rmtree(run_dir.root)
+
+
+def _numbers_exported(run_dir: RunDir, folder: str) -> list[tuple[int, str, float]]:
+    (path,) = run_dir.inside(folder).glob("*.wandb")
+    rows = history(path)
+    return sorted(
+        (row["global_step"], tag, value)
+        for row in rows
+        for tag, value in row.items()
+        if tag[0] != "_" and tag != "global_step"
+    )
+
+
+def _numbers_of_events(run_dir: RunDir) -> list[tuple[int, str, float]]:
+    found = (row_of(events.decode(line)) for line in run_dir.events.read_bytes().splitlines())
+    return sorted((row.global_step, tag, value) for row in found if row for tag, value in row.values.items())
