@@ -10,6 +10,7 @@ from mosaic import log
 from mosaic.errors import MosaicError
 from mosaic.spec.run_dir import RunDir
 from mosaic.track.export import export
+from mosaic.track.sync import sync
 
 LOWEST = 19
 
@@ -17,6 +18,7 @@ LOWEST = 19
 def main() -> int:
     words = argparse.ArgumentParser(prog="python -m mosaic.track", description=__doc__)
     words.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    words.add_argument("--sync", action="store_true", help="upload an offline export instead")
     words.add_argument("--background", action="store_true", help="give way to everything else on this machine")
     flags = words.parse_args()
     log.configure()
@@ -26,7 +28,10 @@ def main() -> int:
         run_dir = RunDir(flags.run_dir.absolute())
         if not run_dir.config.exists():
             raise MosaicError(f"{run_dir.root} holds no run")
-        return export(run_dir)
+        if not flags.sync:
+            return export(run_dir)
+        sync(run_dir)
+        return 0
     except MosaicError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -14,6 +14,7 @@ from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.notes import NotesTab
 from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
+from mosaic.gui.tabs.wandb import WandbTab
 from mosaic.gui.theme import Theme
 
 
@@ -31,6 +32,7 @@ TABS: Sequence[Tab] = (
     Tab("Live view", "monitor-play", "centre", LiveTab),
     Tab("Metrics", "chart-line", "middle", MetricsTab),
     Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab),
+    Tab("W&B", "cloud-upload", "centre", WandbTab),
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),
     Tab("Artifacts", "package", "centre", ArtifactsTab),
     Tab("Log", "terminal", "bottom", LogTab),

@@ -1,0 +1,224 @@
+"""The W&B tab: how the export of the current run is, its upload, and whether the server can be reached."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wandb_export import Seen, WandbExport
+from mosaic.gui.models.wording import name_of
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.facts import Facts
+from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
+from mosaic.track.state import Export
+
+NAMES = ("Project", "Name", "Page", "Written", "Folder", "Folders", "Server", "Proxy")
+TONES: Mapping[str, str] = {"offline": "warn", "synced": "ok", "failed": "bad"}
+WORDS: Mapping[str, str] = {
+    "exporting": "The run's events are being exported.",
+    "offline": "Everything is in a local folder, and nothing was uploaded yet.",
+    "syncing": "The export is being uploaded.",
+    "synced": "Everything is on the server.",
+    "failed": "The export failed. The run itself is not concerned.",
+}
+NOT_EXPORTED = (
+    "This run is not exported to Weights & Biases.\n\n"
+    "Switch on “Track W&B” in the form's Tracking section, or start it with mosaic train … --track-wandb."
+)
+WIDEST = 760
+
+
+class WandbTab(QWidget):
+    """Looks at the run while the tab is seen."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio = studio
+        self.model = WandbExport(studio.link, self)
+        self._title = label("", "title")
+        self.state = label("", "chip")
+        self.words = label("", "muted")
+        self.alarm = label("", "muted", selectable=True)
+        for text in (self.words, self.alarm):
+            text.setWordWrap(True)
+        self.facts = Facts(NAMES)
+        self.sync = icon_button(theme, "cloud-upload", "Sync now", token="on_accent")
+        self.sync.setProperty("primary", True)
+        self.sync.clicked.connect(self._sync)
+        self.open = icon_button(theme, "external-link", "Open the run's page")
+        self.open.clicked.connect(self._open_page)
+        self.folder = icon_button(theme, "folder-open", "Open folder")
+        self.folder.clicked.connect(self._open_folder)
+        self.copy = copy_button(theme, "Copy path", self._path)
+        self.key = QLineEdit()
+        self.key.setEchoMode(QLineEdit.EchoMode.Password)
+        self.key.setPlaceholderText("API key for this upload; empty takes WANDB_API_KEY or what wandb login stored")
+        self.key.setAccessibleName("API key")
+        self.probe = icon_button(theme, "plug-zap", "Test the connection")
+        self.probe.clicked.connect(lambda _=False: self.model.probe())
+        self.answer = label("", "muted", selectable=True)
+        self.answer.setWordWrap(True)
+        self.blank = Blank(theme, "cloud-upload")
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.blank)
+        self._stack.addWidget(self._page())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
+        self.model.changed.connect(self.refresh)
+        studio.selection_changed.connect(self._watch)
+        studio.runs_changed.connect(self._watch)
+        self.destroyed.connect(self.model.stop)
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._watch()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.model.watch(None)
+
+    def refresh(self) -> None:
+        record, seen = self._studio.record(), self.model.seen
+        if record is None or seen is None or seen.export is None or seen.run_id != record.run_id:
+            self.blank.say(self._nothing(record, seen))
+            self._stack.setCurrentIndex(0)
+            return
+        self._show(record, seen, seen.export)
+        self._stack.setCurrentIndex(1)
+
+    def _page(self) -> QWidget:
+        inside = QWidget()
+        inside.setProperty("panel", True)
+        page = QVBoxLayout(inside)
+        page.setContentsMargins(16, 14, 16, 12)
+        page.setSpacing(12)
+        page.addLayout(row(self._title, self.state, 1, spacing=12))
+        page.addWidget(self.words)
+        page.addWidget(self.alarm)
+        page.addWidget(self.facts)
+        page.addLayout(row(self.sync, self.open, self.folder, self.copy, 1))
+        page.addWidget(self.key)
+        page.addSpacing(10)
+        page.addWidget(label("CONNECTION", "section"))
+        page.addLayout(row(self.probe, 1))
+        page.addWidget(self.answer)
+        page.addStretch(1)
+        inside.setMaximumWidth(WIDEST)
+        scroll = QScrollArea()
+        scroll.setWidget(inside)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        return scroll
+
+    def _watch(self) -> None:
+        if self.isVisible():
+            self.model.watch(self._studio.record())
+            self.refresh()
+
+    def _nothing(self, record: RunRecord | None, seen: Seen | None) -> str:
+        if record is None:
+            return "Select a run on the left."
+        if self.model.problem:
+            return self.model.problem
+        return "" if seen is None else NOT_EXPORTED
+
+    def _show(self, record: RunRecord, seen: Seen, export: Export) -> None:
+        shown = "syncing" if self.model.syncing else export.state
+        self._title.setText(name_of(record))
+        self.state.setText(shown.capitalize())
+        _restyle(self.state, "tone", TONES.get(shown, ""))
+        self.words.setText(WORDS[shown])
+        self._show_alarm(seen, export)
+        self.facts.say(_facts(record, seen, export))
+        why_not = self._why_not(record, shown)
+        self.sync.setEnabled(not why_not)
+        self.sync.setToolTip(why_not)
+        self.sync.setText(" Syncing…" if self.model.syncing else " Sync now")
+        self.open.setVisible(bool(export.url))
+        remote = self._studio.link.is_remote
+        self.folder.setVisible(bool(export.folder) and not remote)
+        self.copy.setVisible(bool(export.folder))
+        self.key.setVisible(not remote and shown != "synced")
+        self.probe.setEnabled(not remote and not self.model.probing)
+        self.probe.setToolTip("The server is reached from the daemon's machine: probe it there." if remote else "")
+        self._show_answer()
+
+    def _show_alarm(self, seen: Seen, export: Export) -> None:
+        stopped = "Its exporter was ended. The daemon exports anew when it starts, and so does a sync."
+        parts = [self.model.problem, export.why, stopped if seen.cut_off and not self.model.syncing else ""]
+        text = "\n".join(dict.fromkeys(part for part in parts if part))
+        if text != self.alarm.text():
+            self.alarm.setText(text)
+        _restyle(self.alarm, "alarm", "bad" if self.model.problem or export.state == "failed" else "warn")
+        self.alarm.setVisible(bool(text))
+
+    def _show_answer(self) -> None:
+        answer = self.model.answer
+        if self.model.probing:
+            text, tone = "Asking the server, for at most five seconds…", ""
+        elif answer is None:
+            text, tone = "", ""
+        else:
+            key = "an API key is known" if self.model.has_key else "no API key is known"
+            text, tone = f"{answer.text} ({answer.seconds:.1f} s) · {key}", "ok" if answer.reachable else "bad"
+        self.answer.setText(text)
+        self.answer.setVisible(bool(text))
+        _restyle(self.answer, "said", tone)
+
+    def _why_not(self, record: RunRecord, shown: str) -> str:
+        """Why it cannot be uploaded now."""
+        if self._studio.link.is_remote:
+            return "The files are on the daemon's machine: run mosaic wandb sync there."
+        if not self.model.idle:
+            return "An upload is under way."
+        if record.state not in TERMINAL:
+            return "The run still trains, and its exporter follows it: sync it after its end."
+        return "Everything is on the server." if shown == "synced" else ""
+
+    def _sync(self) -> None:
+        self.model.sync(self.key.text().strip())
+        self.key.clear()
+
+    def _path(self) -> str:
+        record, seen = self._studio.record(), self.model.seen
+        return f"{record.run_dir}/{seen.export.folder}" if record and seen and seen.export else ""
+
+    def _open_page(self) -> None:
+        if self.model.seen and self.model.seen.export:
+            QDesktopServices.openUrl(QUrl(self.model.seen.export.url))
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(self._path()))
+
+
+def _facts(record: RunRecord, seen: Seen, export: Export) -> dict[str, str]:
+    others = [name for name in seen.folders if not export.folder.endswith(name)]
+    return {
+        "Project": " / ".join(part for part in (export.entity, export.project) if part),
+        "Name": export.name,
+        "Page": export.url,
+        "Written": f"{export.rows:,} rows from {export.events:,} events · {_moment(export.updated_at)}",
+        "Folder": f"{record.run_dir}/{export.folder}" if export.folder else "",
+        "Folders": f"{len(seen.folders)}: {', '.join(seen.folders)}" if others else "",
+        "Server": export.server,
+        "Proxy": export.proxy or "none",
+    }
+
+
+def _moment(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).astimezone().strftime("%H:%M:%S") if time else "–"
+
+
+def _restyle(widget: QLabel, name: str, value: str) -> None:
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().polish(widget)
