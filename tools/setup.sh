@@ -5,8 +5,10 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb
-# venv: Debian ships it apart. GL, EGL, OSMesa: MuJoCo's headless renderers. The rest: Qt without a display.
-DEBIAN_PACKAGES="libgl1 libegl1 libosmesa6 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0"
+# venv: Debian ships it apart. GL, EGL, OSMesa: MuJoCo's headless renderers. Then Qt without a display and with one; Xvfb
+# is the display of the tests.
+DEBIAN_PACKAGES="libgl1 libegl1 libosmesa6 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0
+    libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-xkb1 libxcb-shape0 libxkbcommon-x11-0 xvfb"
 
 say() { printf '\033[1m%s\033[0m\n' "setup: $*" >&2; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }

@@ -14,6 +14,7 @@ from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
+from mosaic.track.state import Export
 from mosaic.spec.states import LIVE, TERMINAL, RunState, can_move
 
 PROTOCOLS = Path(__file__).parents[2] / "docs" / "protocols"
@@ -42,6 +43,7 @@ TABLES = [
     ("manifest.md", "`artifacts`", Artifact, None),
     ("run-directory.md", "`worker.json`", ProcessIdentity, None),
     ("run-directory.md", "`run.json`", Placed, None),
+    ("run-directory.md", "`wandb/export.json`", Export, None),
     *(("events.md", f"`{kind}`", body, None) for kind, body in events.KINDS.items()),
 ]
 

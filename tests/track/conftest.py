@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from mosaic.spec import events, identity
-from mosaic.spec.events import Episode, EventBody, PolicySaved, RunCompleted, RunStarted, Scalars
+from mosaic.spec.events import Episode, EventBody, PolicySaved, RunCompleted, RunStarted, Scalars, VideoSaved
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.track import state
 from mosaic.track.state import Export
@@ -74,6 +74,14 @@ class Written:
         path.write_bytes(b"weights")
         return self.add(PolicySaved(global_step=0, path=self.dir.relative(path)))
 
+    def save_video(self, episode: int, *, gone: bool = False) -> "Written":
+        path = self.dir.videos / f"rl-video-episode-{episode}.mp4"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not gone:
+            path.write_bytes(f"film {episode}".encode())
+        about = {"episodic_return": 9.0, "episodic_length": 9}
+        return self.add(VideoSaved(path=f"videos/{self.dir.run_id}/{path.name}", episode_id=episode, **about))
+
     def end(self, step: int = 0) -> "Written":
         return self.add(RunCompleted(global_step=step))
 
@@ -108,6 +116,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         monkeypatch.delenv(name)
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MOSAIC_EXPORT_NICE", "0")
     made = Home(tmp_path / "home")
     made.create()
     return made

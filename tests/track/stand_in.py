@@ -14,10 +14,13 @@ ENTITY = "somebody"
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, refuse: int) -> None:
+    def __init__(self, refuse: int, *, silent: bool) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.refuse = refuse
         """HTTP status of every answer to a query; 0 answers properly."""
+        self.silent = silent
+        """Queries are never answered."""
+        self.ended = threading.Event()
         self.history: dict[int, dict[str, Any]] = {}
         """Lines of history by their place, as the server would keep them."""
         self.asked: list[str] = []
@@ -38,6 +41,12 @@ class Server(ThreadingHTTPServer):
             bucket = {"id": "b", "name": variables.get("name"), "displayName": variables.get("displayName")}
             bucket |= {"description": None, "config": None, "sweepName": None, "historyLineCount": 0}
             return {"upsertBucket": {"bucket": bucket | {"project": project}, "inserted": True}}
+        if "createArtifact" in query:
+            # As if it had the files already: none is sent.
+            artifact = {"id": "a", "state": "COMMITTED", "artifactSequence": {"latestArtifact": {"id": "a"}}}
+            return {"createArtifact": {"artifact": artifact}}
+        if "ArtifactType" in query:
+            return {"project": None}
         if "createRunFiles" in query:
             files = [{"name": name, "uploadUrl": f"{self.url}/upload/{name}"} for name in variables.get("files", [])]
             return {"createRunFiles": {"runID": "b", "uploadHeaders": [], "files": files}}
@@ -54,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         if self.path.endswith("/graphql"):
+            if self.server.silent:
+                self.server.ended.wait()
+                return
             if self.server.refuse:
                 self._send(self.server.refuse, {"errors": [{"message": "refused by the stand-in"}]})
                 return
@@ -90,13 +102,14 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(refuse: int = 0) -> Iterator[Server]:
-    server = Server(refuse)
+def serving(refuse: int = 0, *, silent: bool = False) -> Iterator[Server]:
+    server = Server(refuse, silent=silent)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
         yield server
     finally:
+        server.ended.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -30,9 +30,18 @@ REFUSED = "http://127.0.0.1:9"
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the catalogue of the first daemon is kept for the next one."""
+    return tmp_path_factory.mktemp("kept") / "catalog.json"
+
+
 @pytest.fixture
-def daemon(home: Home) -> Iterator[Start]:
+def daemon(home: Home, kept: Path) -> Iterator[Start]:
     """`daemon(VARIABLE=value)` starts one for `home`."""
+    catalog = home.trainer / "catalog.json"
+    if kept.exists():
+        shutil.copy2(kept, catalog)
     started: list[subprocess.Popen[bytes]] = []
 
     def start(**variables: str) -> "subprocess.Popen[bytes]":
@@ -44,6 +53,8 @@ def daemon(home: Home) -> Iterator[Start]:
         return process
 
     yield start
+    if catalog.exists():
+        shutil.copy2(catalog, kept)
     for process in started:
         process.kill()
         process.wait()

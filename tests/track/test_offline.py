@@ -4,6 +4,7 @@ import math
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -27,17 +28,20 @@ def expected(run: Written, keep: Callable[[int, int], bool] = lambda seq, step: 
     return [{**row.values, "global_step": row.global_step} for row in told if row is not None]
 
 
-def numbers(run: Written) -> list[dict[str, float]]:
+def numbers(run: Written) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key[0] != "_"} for row in history(run.wandb_file)]
 
 
 def test_every_number_setting_and_file_is_in_the_export_and_the_key_is_in_none(written, track):
-    run = written(wandb_run_name="a name").start().train(0, 400)
+    run = written(wandb_run_name="a name").start().train(0, 400).save_video(3).save_video(4, gone=True)
     run.add(Scalars(global_step=500, values={"losses/explained_variance": "nan"})).save_policy().end(500)
     assert track(run, WANDB_MODE="offline", WANDB_API_KEY=KEY).wait(60) == 0
     assert (run.export.state, run.export.why) == ("offline", "WANDB_MODE is 'offline'")
     assert (run.export.events, run.export.project, run.export.name) == (len(run.bodies), "try", "a name")
     seen = numbers(run)
+    (film,) = [seen.pop(place) for place, row in enumerate(seen) if "videos/path" in row]
+    assert film["global_step"] == 400
+    assert (run.dir.inside(run.export.folder) / "files" / film["videos/path"]).read_bytes() == b"film 3"
     assert math.isnan(float(seen[-1]["losses/explained_variance"]))
     assert seen[:-1] == expected(run)[:-1]
     raw = history(run.wandb_file)

@@ -11,7 +11,7 @@ from .test_offline import expected, numbers
 
 def test_a_run_is_on_the_server_step_for_step(written, track):
     with serving() as server:
-        run = written().start().train(0, 300).end(300)
+        run = written().start().train(0, 300).save_policy().end(300)
         assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(90) == 0
         assert (run.export.state, run.export.why, run.export.online) == ("synced", "", True)
         assert run.export.url == f"{server.url}/somebody/try/runs/{run.export.wandb_id}"
@@ -21,7 +21,7 @@ def test_a_run_is_on_the_server_step_for_step(written, track):
 
 
 def test_an_offline_export_is_uploaded_later_step_for_step(written, track, monkeypatch):
-    run = written().start().train(0, 300).end(300)
+    run = written().start().train(0, 300).save_policy().end(300)
     assert track(run, WANDB_MODE="offline").wait(90) == 0
     with pytest.raises(SyncFailed, match="no API key"):
         sync(run.dir)
@@ -51,3 +51,25 @@ def test_a_server_that_refuses_the_run_leaves_it_offline_and_whole(written, trac
     assert run.export.state == "offline"
     assert "the server refused the run" in run.export.why
     assert numbers(run) == expected(run)
+
+
+def test_a_server_that_never_accepts_the_run_costs_no_more_than_the_limit(written, track):
+    with serving(silent=True) as server:
+        run = written().start().train(0, 100).end(100)
+        variables = {"WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "WANDB_INIT_TIMEOUT": "2"}
+        assert track(run, **variables).wait(90) == 0
+    assert run.export.state == "offline"
+    assert "the server refused the run" in run.export.why
+    assert numbers(run) == expected(run)
+
+
+def test_a_proxy_that_is_not_there_leaves_a_run_offline_and_whole(written, track):
+    """Its password is shown nowhere but in the config, where the user put it."""
+    run = (
+        written(wandb_use_vpn_proxy=True, wandb_http_proxy="http://me:hunter2@127.0.0.1:9").start().train(0, 50).end(50)
+    )
+    assert track(run, WANDB_API_KEY=KEY).wait(90) == 0
+    assert (run.export.state, run.export.proxy) == ("offline", "http://127.0.0.1:9")
+    assert "refused" in run.export.why
+    assert numbers(run) == expected(run)
+    assert "hunter2" not in run.dir.wandb_export.read_text() + run.dir.wandb_log.read_text()

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,13 @@ def main(argv: Sequence[str]) -> int:
     asks_for_help = any(word in ("-h", "--help") for word in argv)
     if not asks_for_help and not has_display(sys.platform, os.environ):
         raise NoDisplay
-    return subprocess.run([sys.executable, "-m", MODULE, *argv], check=False).returncode
+    with subprocess.Popen([sys.executable, "-m", MODULE, *argv]) as window:
+        # Ctrl-C reaches the window too, which closes by itself and remembers its layout: not to be cut short from here.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            return window.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def has_display(platform: str, environment: Mapping[str, str]) -> bool:

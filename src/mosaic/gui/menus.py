@@ -1,5 +1,6 @@
 """The menus of the window, the context menu of the runs and the command palette: one table of actions behind all."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -21,6 +22,8 @@ from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
 """Runs that the palette offers: the newest."""
+_MARK = re.compile("&(.)")
+"""Marks the letter to press; two of them are the sign itself."""
 
 
 class Menus(QObject):
@@ -53,10 +56,10 @@ class Menus(QObject):
         """Everything that can be done now, then the runs to go to."""
         found = [
             Command(
-                action.text().replace("&", ""),
+                _MARK.sub(r"\1", action.text()),
                 action.trigger,
                 action.shortcut().toString(),
-                menu.title().replace("&", ""),
+                _MARK.sub(r"\1", menu.title()),
             )
             for menu in (self._run, self._view, self._file, self._help)
             for action in menu.actions()
@@ -129,7 +132,8 @@ class Menus(QObject):
         self._add(self._view, "&Reset layout", window.reset_layout)
         self._view.addSeparator()
         for number, tab in enumerate(TABS, start=1):
-            self._add(self._view, tab.title, partial(window.bench.bring_up, tab.title), f"Ctrl+{number}", icon=tab.icon)
+            shown, bring_up = tab.title.replace("&", "&&"), partial(window.bench.bring_up, tab.title)
+            self._add(self._view, shown, bring_up, f"Ctrl+{number}", icon=tab.icon)
 
     def _make_corner(self) -> QWidget:
         """The two ways to a new run, always in reach."""

@@ -12,7 +12,8 @@ from mosaic.spec.run_dir import RunDir
 from mosaic.track.export import export
 from mosaic.track.sync import sync
 
-LOWEST = 19
+NICE_VARIABLE = "MOSAIC_EXPORT_NICE"
+LOWEST = "19"
 
 
 def main() -> int:
@@ -38,11 +39,12 @@ def main() -> int:
 
 
 def give_way() -> None:
-    """Lowest priority; where Linux shares the CPU by sessions first, that of the session too (sched(7))."""
-    with contextlib.suppress(OSError):
-        os.nice(LOWEST)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(LOWEST))
+    """Lowest priority, unless told otherwise; where Linux shares the CPU by sessions first, of the session too."""
+    chosen = os.environ.get(NICE_VARIABLE) or LOWEST
+    with contextlib.suppress(OSError, ValueError):
+        os.nice(int(chosen))
+        # sched(7), autogrouping: a nice value counts only within its session.
+        Path("/proc/self/autogroup").write_text(chosen)
 
 
 if __name__ == "__main__":

@@ -160,7 +160,8 @@ class _Exporting:
         except TimeoutError:
             self._tell(state="offline", rows=exporter.rows, why="the upload did not end in time; sync it later")
             return
-        self._tell(state="synced" if chosen.online else "offline", rows=exporter.rows, url=exporter.url)
+        why = "; ".join(text for text in (chosen.why, *exporter.refused) if text)
+        self._tell(state="synced" if chosen.online else "offline", why=why, rows=exporter.rows, url=exporter.url)
 
     def _progress(self, exporter: WandbExporter, event: Event | None) -> None:
         if event is not None:

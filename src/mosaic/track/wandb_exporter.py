@@ -60,6 +60,8 @@ class WandbExporter:
     def __init__(self, run_dir: RunDir, about: About, *, online: bool, variables: Mapping[str, str]) -> None:
         self._run_dir, self._about = run_dir, about
         self.rows = 0
+        self.refused: list[str] = []
+        """Files that W&B did not take, and why."""
         self._rows = Rows()
         self._last_step = 0
         os.environ.update(variables)
@@ -114,10 +116,8 @@ class WandbExporter:
 
     def take(self, event: Event) -> None:
         self._log(self._rows.take(event))
-        if isinstance(event.body, VideoSaved):
-            self._add_video(event, event.body)
-        elif isinstance(event.body, PolicySaved):
-            self._add_policy(event.body)
+        if isinstance(event.body, (VideoSaved, PolicySaved)):
+            self._add_file(event, event.body)
 
     def close(self, *, failed: bool) -> None:
         self._log(self._rows.rest())
@@ -132,30 +132,32 @@ class WandbExporter:
         self._run.log(values, step=self.rows)
         self.rows += 1
 
-    def _add_video(self, event: Event, video: VideoSaved) -> None:
-        path = self._file(video.path)
-        if path is None:
+    def _add_file(self, event: Event, body: VideoSaved | PolicySaved) -> None:
+        path = self._run_dir.inside(body.path)
+        if not path.is_file():
+            log.warning("file.gone", path=body.path)
             return
+        try:
+            if isinstance(body, VideoSaved):
+                self._add_video(path, event.time, body)
+            else:
+                self._add_policy(path, body)
+        except Exception as error:  # A border: a file that W&B cannot take must not cost the history.
+            log.exception("file.refused", path=body.path)
+            self.refused.append(f"{body.path} was not exported: {error}")
+
+    def _add_video(self, path: Path, time: float, video: VideoSaved) -> None:
         self._log(self._rows.rest())
         caption = f"episode {video.episode_id}: return {video.episodic_return}, {video.episodic_length} steps"
         film = self._wandb.Video(str(path), caption=caption, format="mp4")
-        self._write({"videos": film, "global_step": self._last_step, "_timestamp": event.time})
+        self._write({"videos": film, "global_step": self._last_step, "_timestamp": time})
 
-    def _add_policy(self, policy: PolicySaved) -> None:
-        path = self._file(policy.path)
-        if path is not None:
-            about = self._about
-            told = {"algo": about.algo, "env_id": about.env_id, "global_step": policy.global_step}
-            artifact = self._wandb.Artifact(f"policy-{about.tracker_id}", type="model", metadata=told)
-            artifact.add_file(str(path))
-            self._run.log_artifact(artifact)
-
-    def _file(self, relative: str) -> Path | None:
-        path = self._run_dir.inside(relative)
-        if not path.is_file():
-            log.warning("file.gone", path=relative)
-            return None
-        return path
+    def _add_policy(self, path: Path, policy: PolicySaved) -> None:
+        about = self._about
+        told = {"algo": about.algo, "env_id": about.env_id, "global_step": policy.global_step}
+        artifact = self._wandb.Artifact(f"policy-{about.tracker_id}", type="model", metadata=told)
+        artifact.add_file(str(path))
+        self._run.log_artifact(artifact)
 
 
 def _package() -> Any:

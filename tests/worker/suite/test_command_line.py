@@ -169,7 +169,6 @@ def test_a_bad_config_says_why(
         (["--algo=dqn", "--tau=0"], "--tau: must be greater than 0"),
         (["--algo=ppo", "--env-id=CartPol-v1"], "environment 'CartPol-v1' is not known; did you mean CartPole-v1?"),
         (["--algo=ppo", "--env-id=CartPole-v9"], "did you mean CartPole-v1?"),
-        (["--algo=ppo", "--track-wandb"], "--track-wandb: is not available in this version"),
         (["--algo=ppo", "--run-dir=here"], "'here' is not a run id"),
         (["--algo=ppo", "--config=nowhere.json"], "nowhere.json: 1 problem cannot be read: No such file"),
         (["--resume=nowhere"], "'nowhere' is not a run id"),

@@ -1,5 +1,6 @@
 """The connection to the daemon: found or started, watched, found again; calls are made off the GUI thread."""
 
+import itertools
 import queue
 import threading
 from collections.abc import Callable
@@ -7,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from mosaic.errors import MosaicError
+from mosaic.gui.models.beside import Beside
 from mosaic.log import get_logger
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable
@@ -34,7 +36,14 @@ class _Call:
     failed: Callable[[MosaicError], object]
 
 
-class Link(QObject):
+@dataclass(frozen=True)
+class _Answer:
+    number: int
+    value: Any
+    is_good: bool
+
+
+class Link(Beside):
     """One daemon for the life of the window: that of a home, or one at `target`."""
 
     state_changed = Signal()
@@ -55,12 +64,11 @@ class Link(QObject):
         self._certificate = certificate
         self._client: Client | None = None
         self._connecting = threading.Lock()
-        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._calls: dict[int, _Call] = {}
+        """Kept here until they are answered: what a call refers to, a widget perhaps, must be let go in this thread."""
+        self._numbers = itertools.count()
+        self._asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._watch, name="link", daemon=True),
-            *(threading.Thread(target=self._make_calls, name="call", daemon=True) for _ in range(CALLERS)),
-        ]
         self._answered.connect(self._deliver)
         self._looked.connect(self._take)
 
@@ -75,14 +83,15 @@ class Link(QObject):
         return self._client
 
     def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        self.run_beside(self._watch, "link")
+        for _ in range(CALLERS):
+            self.run_beside(self._make_calls, "call")
 
     def stop(self) -> None:
         """Nothing is delivered any more; a call under way is left behind."""
         self._stopping.set()
         for _ in range(CALLERS):
-            self._calls.put(None)
+            self._asked.put(None)
         if self._client is not None:
             self._client.close()
 
@@ -96,19 +105,22 @@ class Link(QObject):
 
         A daemon that is gone is started for it: somebody wants something of it.
         """
-        self._calls.put(_Call(ask, done, failed or self.call_failed.emit))
+        number = next(self._numbers)
+        self._calls[number] = _Call(ask, done, failed or self.call_failed.emit)
+        self._asked.put(number)
 
     def _make_calls(self) -> None:
-        while (call := self._calls.get()) is not None:
-            try:
-                answer = call.ask(self._connected(start=True))
-            except MosaicError as error:
-                self._post(self._answered, (call.failed, error))
-            except Exception as error:  # The border of the thread: it belongs to whoever asked.
-                log.exception("link.call_failed")
-                self._post(self._answered, (call.failed, MosaicError(f"an error in the window: {error!r}")))
-            else:
-                self._post(self._answered, (call.done, answer))
+        while (number := self._asked.get()) is not None:
+            self._post(self._answered, self._ask(number))
+
+    def _ask(self, number: int) -> _Answer:
+        try:
+            return _Answer(number, self._calls[number].ask(self._connected(start=True)), is_good=True)
+        except MosaicError as error:
+            return _Answer(number, error, is_good=False)
+        except Exception as error:  # The border of the thread: it belongs to whoever asked.
+            log.exception("link.call_failed")
+            return _Answer(number, MosaicError(f"an error in the window: {error!r}"), is_good=False)
 
     def _connected(self, *, start: bool) -> Client:
         """The client; where the home's daemon is gone, a new one is started if `start`."""
@@ -140,10 +152,10 @@ class Link(QObject):
         if not self._stopping.is_set():
             signal.emit(value)
 
-    def _deliver(self, answer: tuple[Callable[[Any], object], Any]) -> None:
+    def _deliver(self, answer: _Answer) -> None:
+        call = self._calls.pop(answer.number)
         if not self._stopping.is_set():
-            callback, value = answer
-            callback(value)
+            (call.done if answer.is_good else call.failed)(answer.value)
 
     def _take(self, found: Health | MosaicError) -> None:
         before = self.state

@@ -1,13 +1,13 @@
 """Saves what a chart shows, in a thread: the points as CSV, or a picture that the chart has painted."""
 
 import csv
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QObject, Signal
+from PySide6.QtCore import QByteArray, Signal
 from PySide6.QtGui import QImage, QImageWriter
 
+from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.charts import Member
 from mosaic.gui.models.series import Series
 
@@ -17,7 +17,7 @@ CHUNK = 20_000
 """Lines that are made at a time."""
 
 
-class Saving(QObject):
+class Saving(Beside):
     """Writes beside the event loop and tells how it went; a file appears whole or not at all."""
 
     done = Signal(str)
@@ -69,4 +69,4 @@ class Saving(QObject):
             else:
                 self.done.emit(f"{what} saved as {path}")
 
-        threading.Thread(target=run, name="save", daemon=True).start()
+        self.run_beside(run, "save")

@@ -105,7 +105,10 @@ class ArtifactsTab(QWidget):
             self.page.show_kept(self._studio.record(), None)
 
     def _failed(self, run_id: str, error: MosaicError) -> None:
-        if run_id == self._run_id and self.page.kept is None:
+        if run_id != self._run_id:
+            return
+        self._listed = None  # asked again with the run's next change, or when the daemon is back
+        if self.page.kept is None:
             self.page.blank.say(str(error))
 
     def _choose(self, kept: Kept | None) -> None:

@@ -1,7 +1,6 @@
 """The Metrics tab: a chart for each tag, the selected runs in each, redrawn four times a second while they learn."""
 
 import importlib
-import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -49,7 +48,7 @@ class MetricsTab(QWidget):
         self._studio, self._theme = studio, theme
         self.charts = Charts(studio.curves)
         self.saving = Saving()
-        self._loaded = threading.Event()
+        self._has_charts = False
         self._log: dict[str, bool] = {}
         """Of charts that differ from the others."""
         self._waiting: list[ChartCard] = []
@@ -97,8 +96,13 @@ class MetricsTab(QWidget):
         super().showEvent(event)
         if not self._timer.isActive():
             self._timer.start()
-            # Imported beside the event loop: it takes most of a second, and the window is already there.
-            threading.Thread(target=_load_charts, args=[self._loaded], name="charts", daemon=True).start()
+            # Once the window is painted: the import takes a fifth of a second. Not in a thread, which Qt's bindings
+            # do not always survive.
+            QTimer.singleShot(0, self._load_charts)
+
+    def _load_charts(self) -> None:
+        importlib.import_module("mosaic.gui.widgets.scalar_chart")
+        self._has_charts = True
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -224,7 +228,7 @@ class MetricsTab(QWidget):
 
     def _draw(self) -> None:
         """Draw what is in view and out of date, those first that have waited longest."""
-        if not self._loaded.is_set() or self._settle.isActive():
+        if not self._has_charts or self._settle.isActive():
             return
         seen = self.grid.seen()
         waiting = [card for card in self._waiting if card in seen]
@@ -304,9 +308,3 @@ class MetricsTab(QWidget):
                 text = f"{group_name(group)} · n = {len(group)}"
             entries.append((text, self._theme.curve(group[0].colour).name()))
         self.legend.show_entries(entries)
-
-
-def _load_charts(loaded: threading.Event) -> None:
-    # An event and not a signal: the tab may be gone by the time that the import is done.
-    importlib.import_module("mosaic.gui.widgets.scalar_chart")
-    loaded.set()

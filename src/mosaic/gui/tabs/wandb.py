@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QHideEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic.gui.models.studio import Studio
@@ -45,6 +45,7 @@ class WandbTab(QWidget):
         self.state = label("", "chip")
         self.words = label("", "muted")
         self.alarm = label("", "muted", selectable=True)
+        self.alarm.setProperty("alarm", "warn")  # from the beginning: Qt gives no padding to a label styled later
         for text in (self.words, self.alarm):
             text.setWordWrap(True)
         self.facts = Facts(NAMES)
@@ -74,7 +75,6 @@ class WandbTab(QWidget):
         self.model.changed.connect(self.refresh)
         studio.selection_changed.connect(self._watch)
         studio.runs_changed.connect(self._watch)
-        self.destroyed.connect(self.model.stop)
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -84,6 +84,11 @@ class WandbTab(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self.model.watch(None)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """The window closes."""
+        self.model.stop()
+        super().closeEvent(event)
 
     def refresh(self) -> None:
         record, seen = self._studio.record(), self.model.seen
@@ -100,11 +105,11 @@ class WandbTab(QWidget):
         page = QVBoxLayout(inside)
         page.setContentsMargins(16, 14, 16, 12)
         page.setSpacing(12)
-        page.addLayout(row(self._title, self.state, 1, spacing=12))
+        page.addLayout(row(self._title, self.state, 1, self.open, self.sync, spacing=12))
         page.addWidget(self.words)
         page.addWidget(self.alarm)
         page.addWidget(self.facts)
-        page.addLayout(row(self.sync, self.open, self.folder, self.copy, 1))
+        page.addLayout(row(self.folder, self.copy, 1))
         page.addWidget(self.key)
         page.addSpacing(10)
         page.addWidget(label("CONNECTION", "section"))

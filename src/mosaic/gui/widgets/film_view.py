@@ -152,6 +152,9 @@ class _Canvas(QWidget):
         painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
         painter.setClipPath(clip)
         painter.drawImage(place, self.image)
+        painter.setClipping(False)
+        painter.setPen(self._theme.colour("line"))
+        painter.drawRoundedRect(QRectF(place).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
 
 
 def _clock(seconds: float) -> str:

@@ -94,7 +94,7 @@ class Workbench(QMainWindow):
         return self.restoreState(state, self._version)
 
     def _dock(self, page: Page) -> QDockWidget:
-        dock = QDockWidget(page.title, self)
+        dock = QDockWidget(page.title.replace("&", "&&"), self)  # one alone would mark a letter
         dock.setObjectName(page.title)  # by which saveState finds it
         dock.setWidget(page.widget)
         dock.setTitleBarWidget(self._bars[page.title])
@@ -120,7 +120,7 @@ class Workbench(QMainWindow):
             bar.setDrawBase(False)
             bar.setExpanding(False)
             for place in range(bar.count()):
-                if (icon := self._icons.get(bar.tabText(place))) is not None:
+                if (icon := self._icons.get(bar.tabText(place).replace("&&", "&"))) is not None:
                     bar.setTabIcon(place, icon)
 
 

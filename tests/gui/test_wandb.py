@@ -1,0 +1,136 @@
+"""The W&B tab on a really trained run: exported, uploaded to a stand-in of the server, near and far."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+
+from mosaic.gui.models.link import Link
+from mosaic.gui.tabs.wandb import NOT_EXPORTED, WandbTab
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import running_address
+from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.run_record import RunRecord
+from mosaic.track import state
+from mosaic.track.state import Export
+
+from ..track.stand_in import serving  # noqa: TID252
+from .conftest import Show, Shown
+
+KEY = "5ec3e7" * 6 + "beef"
+REFUSED = "http://127.0.0.1:9"
+
+
+class Browser(QObject):
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        self.opened.append(url.toString())
+
+
+@pytest.fixture
+def run(client: Client, trained: RunRecord, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunRecord:
+    """A short run without an export yet; no key of the user's is found."""
+    for name in [name for name in os.environ if name.startswith("WANDB_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("WANDB_BASE_URL", REFUSED)
+    made = client.train("ppo", env_id="CartPole-v1", total_timesteps=1024)[0]
+    return client.wait(made.run_id)[0]
+
+
+def opened(shown: Shown, run: RunRecord) -> WandbTab:
+    tab = shown.window.tabs["W&B"]
+    assert isinstance(tab, WandbTab)
+    shown.until(lambda: shown.studio.runs.get(run.run_id) is not None, "the run")
+    shown.window.runs.select([run.run_id])
+    shown.window.bench.bring_up("W&B")
+    shown.until(lambda: tab.model.seen is not None, "a look at it")
+    return tab
+
+
+def test_an_export_appears_is_uploaded_and_its_page_opened(show: Show, run: RunRecord) -> None:
+    shown = show()
+    tab = opened(shown, run)
+    assert tab.blank.text == NOT_EXPORTED
+    shown.watch_stalls()
+    command = [sys.executable, "-m", "mosaic.track", run.run_dir]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as exporter:
+        shown.until(lambda: tab.state.text() == "Offline", "the offline export", 60)
+        assert exporter.wait() == 0
+    assert "no API key" in tab.alarm.text()
+    assert tab.facts.text("Project") == "mosaic"
+    assert tab.facts.text("Server") == REFUSED
+    assert "/wandb/wandb/offline-run-" in tab.facts.text("Folder")
+    assert tab.open.isHidden()
+
+    tab.probe.click()
+    shown.until(lambda: tab.model.answer is not None, "the probe")
+    assert "refused" in tab.answer.text()
+    assert "no API key is known" in tab.answer.text()
+
+    tab.sync.click()
+    assert tab.state.text() == "Syncing"
+    shown.until(lambda: tab.model.idle, "the end of the upload", 60)
+    assert "no API key" in tab.alarm.text()
+    assert tab.sync.isEnabled()
+
+    browser = Browser()
+    QDesktopServices.setUrlHandler("http", browser, "open")
+    try:
+        with serving() as server, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("WANDB_BASE_URL", server.url)
+            tab.key.setText(KEY)
+            tab.sync.click()
+            assert tab.key.text() == ""
+            shown.until(lambda: tab.state.text() == "Synced", "the upload", 60)
+            assert len(server.rows) == state.parse(RunDir(Path(run.run_dir)).wandb_export.read_bytes()).rows
+        tab.open.click()
+        assert len(browser.opened) == 1
+        assert browser.opened[0].endswith(f"/mosaic/runs/{run.run_id.lower()}")
+    finally:
+        QDesktopServices.unsetUrlHandler("http")
+    assert not tab.sync.isEnabled()
+    assert shown.longest_stall_s < 0.1
+    leaks = [path for path in Path(run.run_dir).rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert leaks == []
+
+
+def test_a_failed_export_says_why_and_one_that_was_cut_off_too(show: Show, run: RunRecord) -> None:
+    run_dir = RunDir(Path(run.run_dir))
+    run_dir.wandb.mkdir()
+    failed = Export(state="failed", why='needs the extra: pip install "mosaic-rl[wandb]"', project="mosaic")
+    state.write(run_dir, failed)
+    shown = show()
+    tab = opened(shown, run)
+    shown.until(lambda: tab.state.text() == "Failed")
+    assert "pip install" in tab.alarm.text()
+    state.write(run_dir, replace(failed, state="exporting", why=""))
+    shown.until(lambda: tab.state.text() == "Exporting", "the change")
+    assert "was ended" in tab.alarm.text()
+    (run_dir.wandb / "wandb" / "offline-run-20260101_000000-x").mkdir(parents=True)
+    shown.until(lambda: "offline-run-20260101_000000-x" in tab.facts.text("Folders"), "the new folder")
+
+
+def test_from_afar_the_state_is_shown_and_the_upload_left_to_the_other_machine(
+    show: Show, run: RunRecord, daemon_home: Home
+) -> None:
+    run_dir = RunDir(Path(run.run_dir))
+    run_dir.wandb.mkdir()
+    state.write(run_dir, Export(state="offline", project="mosaic", folder="wandb/wandb/offline-run-1-x", rows=7))
+    shown = show(link=Link(daemon_home, target=running_address(daemon_home)))
+    tab = opened(shown, run)
+    shown.until(lambda: tab.state.text() == "Offline")
+    assert not tab.sync.isEnabled()
+    assert "daemon's machine" in tab.sync.toolTip()
+    assert not tab.probe.isEnabled()
+    assert tab.folder.isHidden()
+    assert tab.key.isHidden()
