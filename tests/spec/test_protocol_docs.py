@@ -14,8 +14,8 @@ from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
-from mosaic.track.state import Export
 from mosaic.spec.states import LIVE, TERMINAL, RunState, can_move
+from mosaic.track.state import Export
 
 PROTOCOLS = Path(__file__).parents[2] / "docs" / "protocols"
 EXAMPLES = PROTOCOLS / "examples"

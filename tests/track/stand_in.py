@@ -13,9 +13,11 @@ ENTITY = "somebody"
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    port = 0
+    """Any that is free."""
 
     def __init__(self, refuse: int, *, silent: bool) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", self.port), Handler)
         self.refuse = refuse
         """HTTP status of every answer to a query; 0 answers properly."""
         self.silent = silent

@@ -1,5 +1,6 @@
 """The probe decides within its time, through the proxy that was asked for, and says what is wrong."""
 
+import json
 import socket
 import threading
 import time
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mosaic import cli
+from mosaic.cli import completion
 from mosaic.spec.run_config import TrainOptions
 from mosaic.track import network
 from mosaic.track.network import Network, network_of, probe
@@ -136,3 +139,18 @@ def test_the_server_and_the_key_are_found_where_wandb_login_leaves_them(home, tm
     assert network.server_of({}) == "https://w.example"
     assert network.has_key("https://w.example", {})
     assert network.server_of({"WANDB_BASE_URL": "http://127.0.0.1:1/"}) == "http://127.0.0.1:1"
+
+
+def test_the_probe_of_the_command_line_tells_by_its_exit_code(home, monkeypatch, capsys):
+    with serving() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        assert cli.main(["wandb", "probe", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["reachable"], found["server"], found["has_key"]) == (True, server.url, False)
+    assert cli.main(["wandb", "probe"]) == 1
+    assert "refused" in capsys.readouterr().out
+    assert cli.main(["wandb", "probe", "--proxy", "nonsense"]) == 1
+    assert "is no address of a proxy" in capsys.readouterr().out
+    assert cli.main(["wandb", "upload"]) == 2
+    assert "there are status, sync, probe" in capsys.readouterr().err
+    assert completion.candidates(["wandb", "s"]) == ["status", "sync"]

@@ -64,6 +64,8 @@ def _choices(before: Sequence[str], last: str) -> Sequence[str]:
     verb = before[0]
     if verb == "daemon":
         return ("start", "stop", "status", "logs", "run") if len(before) == 1 else ()
+    if verb == "wandb" and len(before) == 1:
+        return ("status", "sync", "probe")
     if verb == "completion":
         return list(SCRIPTS)
     if verb == "train":

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -31,11 +32,17 @@ def main() -> int:
             raise MosaicError(f"{run_dir.root} holds no run")
         if not flags.sync:
             return export(run_dir)
+        # As an error rather than at once: the upload is then ended too, and the export says so.
+        signal.signal(signal.SIGTERM, _leave)
         sync(run_dir)
         return 0
     except MosaicError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+
+
+def _leave(number: int, _: object) -> None:
+    sys.exit(128 + number)
 
 
 def give_way() -> None:

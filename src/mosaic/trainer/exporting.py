@@ -6,10 +6,9 @@ workers do; the next daemon finds it by its lock. Nothing that happens to it rea
 
 import contextlib
 import os
-import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import psutil
@@ -23,11 +22,14 @@ from mosaic.spec.run_list import all_runs
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 from mosaic.track import state
-from mosaic.track.start import start
+from mosaic.track.start import end, start
 from mosaic.track.state import Export
+from mosaic.trainer.uploading import RETRY_S, Uploads
 
 BACKOFF_S = (1.0, 5.0, 25.0)
 """Before each further start of one that crashed; after the last one it is given up."""
+HELPERS_END_S = 15.0
+"""W&B's own processes notice within seconds that their exporter was killed."""
 WAITING = frozenset({RunState.QUEUED, RunState.STARTING})
 
 log = get_logger()
@@ -47,12 +49,15 @@ class _Child:
 class Exporters:
     """Called by the supervisor's loop, under its lock."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, retry_s: float = RETRY_S) -> None:
         self._home = home
+        self._uploads = Uploads(retry_s)
         self._children: dict[str, _Child] = {}
         self._done: dict[str, int] = {}
         """The attempt up to which each live run needs no further look."""
         self._scanned = False
+        self._reap_at = 0.0
+        """When the helpers of a killed exporter have ended; 0 is never."""
 
     def look_after(self, record: RunRecord, secrets: Mapping[str, str]) -> None:
         """A run that was live a moment ago: its exporter is started once its worker has begun."""
@@ -68,9 +73,12 @@ class Exporters:
         """Start what is due, and see to what has ended."""
         if not self._scanned:
             self._scanned = True
-            for run_dir in self._cut_off():
-                self._begin(run_dir, {})
+            self._find_unfinished()
+        self._uploads.tick()
         now = time.monotonic()
+        if 0 < self._reap_at <= now:
+            self._reap_at = 0.0
+            _reap_helpers()
         for run_id, child in list(self._children.items()):
             if child.process is not None:
                 code = child.process.poll()
@@ -82,13 +90,17 @@ class Exporters:
     def forget(self, run_id: str) -> None:
         """The run is deleted: end what still works on its files."""
         self._done.pop(run_id, None)
+        self._uploads.forget(run_id)
         child = self._children.pop(run_id, None)
         if child is not None and child.process is not None:
-            _end(child.process)
+            end(child.process)
 
     def _begin(self, run_dir: RunDir, secrets: Mapping[str, str]) -> None:
-        environment = {**os.environ, "MOSAIC_HOME": str(self._home.root), **secrets}
-        self._children[run_dir.run_id] = _Child(run_dir, environment)
+        self._uploads.forget(run_dir.run_id)
+        self._children[run_dir.run_id] = _Child(run_dir, self._environment(secrets))
+
+    def _environment(self, secrets: Mapping[str, str]) -> Mapping[str, str]:
+        return {**os.environ, "MOSAIC_HOME": str(self._home.root), **secrets}
 
     def _start(self, run_id: str, child: _Child) -> None:
         try:
@@ -101,10 +113,13 @@ class Exporters:
 
     def _ended(self, run_id: str, child: _Child, code: int) -> None:
         child.process = None
-        _reap_cores()
+        if code < 0:
+            self._reap_at = time.monotonic() + HELPERS_END_S
         log.info("export.ended", run_id=run_id, exit_code=code)
         if code == 0 or code == MissingExtra.exit_code:
             del self._children[run_id]
+            with contextlib.suppress(OSError, MosaicError):
+                self._uploads.consider(child.run_dir, child.environment)
         else:
             self._try_later(run_id, child, f"the exporter ended with exit code {code}")
 
@@ -121,13 +136,15 @@ class Exporters:
             why = f"{why} (given up after {child.crashes + 1} starts; logs/wandb.log, 'mosaic wandb sync' tries again)"
             state.write(child.run_dir, replace(last, state="failed", why=why))
 
-    def _cut_off(self) -> Iterator[RunDir]:
-        """Runs whose exporter was killed together with the daemon before us."""
+    def _find_unfinished(self) -> None:
+        """Exports whose process was killed together with the daemon before us, and those that wait for the server."""
         for run_dir in all_runs(self._home):
             with contextlib.suppress(OSError, MosaicError):
                 found = state.read(run_dir)
                 if found is not None and found.state in state.UNDER_WAY and not state.is_busy(run_dir):
-                    yield run_dir
+                    self._begin(run_dir, {})
+                elif found is not None:
+                    self._uploads.consider(run_dir, self._environment({}))
 
 
 def _wants_export(run_dir: RunDir) -> bool:
@@ -139,14 +156,9 @@ def _wants_export(run_dir: RunDir) -> bool:
         return False
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _reap_cores() -> None:
-    """W&B's helper of an exporter that was killed becomes our child (we are its subreaper): none stays a zombie."""
+def _reap_helpers() -> None:
+    """W&B's processes of an exporter that was killed become our children (we are their subreaper): none may stay a
+    zombie."""
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error, ChildProcessError):
             if child.name().startswith("wandb-") and child.status() == psutil.STATUS_ZOMBIE:

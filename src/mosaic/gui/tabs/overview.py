@@ -4,20 +4,18 @@ import json
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QLabel,
+    QPlainTextEdit,
     QScrollArea,
     QSizePolicy,
     QSplitter,
-    QTreeView,
     QVBoxLayout,
     QWidget,
 )
 
-from mosaic.config import JsonObject
 from mosaic.gui.assets import mono_font
 from mosaic.gui.models.advice import advice_on
 from mosaic.gui.models.batch import Detail
@@ -32,7 +30,7 @@ BAD = frozenset({RunState.FAILED, RunState.LOST})
 
 
 class OverviewTab(QWidget):
-    """Facts on the left, the config as a tree on the right."""
+    """Facts on the left, the config on the right."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
@@ -44,7 +42,11 @@ class OverviewTab(QWidget):
         self.alarm.setWordWrap(True)
         self.stderr.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.stderr.setWordWrap(True)
-        self._config = _tree()
+        self._config = QPlainTextEdit()
+        self._config.setReadOnly(True)
+        self._config.setFont(mono_font())
+        self._config.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._config.setAccessibleName("Config")
         split = QSplitter(Qt.Orientation.Horizontal)
         split.addWidget(self._left())
         split.addWidget(self._right())
@@ -69,7 +71,7 @@ class OverviewTab(QWidget):
         self._show_alarm(record)
         if detail is not self._detail:
             self._detail = detail
-            self._show_config(detail.config if detail else {})
+            self._config.setPlainText(self._json())
 
     def _left(self) -> QWidget:
         facts = QGridLayout()
@@ -129,20 +131,12 @@ class OverviewTab(QWidget):
             self.stderr.setText(tail)
         self.stderr.setVisible(bool(tail))
 
-    def _show_config(self, document: JsonObject) -> None:
-        model = self._config.model()
-        assert isinstance(model, QStandardItemModel)
-        model.removeRows(0, model.rowCount())
-        _add_config(model.invisibleRootItem(), document)
-        self._config.expandAll()
-        self._config.resizeColumnToContents(0)
-
     def _folder(self) -> str:
         record = self._studio.record()
         return record.run_dir if record else ""
 
     def _json(self) -> str:
-        return json.dumps(self._detail.config, indent=1) if self._detail else ""
+        return json.dumps(self._detail.config, indent=1, ensure_ascii=False) if self._detail else ""
 
 
 def _facts(record: RunRecord) -> dict[str, str]:
@@ -171,25 +165,3 @@ def _score(value: float | None) -> str:
 
 def _moment(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S") if time else "–"
-
-
-def _tree() -> QTreeView:
-    view = QTreeView()
-    view.setModel(QStandardItemModel(0, 2, view))
-    view.setHeaderHidden(True)
-    view.setAlternatingRowColors(True)
-    view.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
-    view.setIndentation(12)
-    return view
-
-
-def _add_config(parent: QStandardItem, values: JsonObject) -> None:
-    for name, value in values.items():
-        text = "" if isinstance(value, dict) else value if isinstance(value, str) else json.dumps(value)
-        shown = QStandardItem(text)
-        shown.setFont(mono_font())
-        shown.setToolTip(text)
-        head = QStandardItem(name)
-        if isinstance(value, dict):
-            _add_config(head, value)
-        parent.appendRow([head, shown])
