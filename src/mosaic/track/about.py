@@ -34,8 +34,8 @@ class About:
 
 def about(run_dir: RunDir) -> About:
     """Read from the run directory, which holds no secrets."""
-    text, _ = run_config.take_secrets(config.loads(run_dir.config.read_bytes(), what=str(run_dir.config)))
-    document = run_config.parse(text)
+    data, _ = run_config.take_secrets(config.loads(run_dir.config.read_bytes(), what=str(run_dir.config)))
+    document = run_config.parse(data)
     worker = document.metadata.worker.config
     extras = worker.extras
     options = extras if isinstance(extras, TrainOptions) else TrainOptions()
@@ -53,7 +53,7 @@ def about(run_dir: RunDir) -> About:
         group=group,
         notes=extras.notes,
         options=options,
-        settings={**params, **outside, "mosaic": {"run_id": run_dir.run_id, "config": text}},
+        settings={**params, **outside, "mosaic": {"run_id": run_dir.run_id, "config": data}},
     )
 
 

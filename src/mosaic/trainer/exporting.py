@@ -157,8 +157,7 @@ def _wants_export(run_dir: RunDir) -> bool:
 
 
 def _reap_helpers() -> None:
-    """W&B's processes of an exporter that was killed become our children (we are their subreaper): none may stay a
-    zombie."""
+    """W&B's processes of a killed exporter become our children (we are their subreaper): none may stay a zombie."""
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error, ChildProcessError):
             if child.name().startswith("wandb-") and child.status() == psutil.STATUS_ZOMBIE:
