@@ -94,9 +94,10 @@ def test_a_refusal_is_told(show: Show, client: Client, trained: RunRecord) -> No
     assert "12345678" in notices[0].replace(",", "")
 
 
-def test_a_run_is_renamed_and_annotated(show: Show, client: Client, trained: RunRecord) -> None:
+def test_a_run_is_renamed_and_annotated(show: Show, client: Client) -> None:
+    [run] = client.train("ppo", env_id="CartPole-v1", total_timesteps=600)
     shown = show()
-    select(shown, trained.run_id)
+    select(shown, run.run_id)
     for title, text in (("Rename…", "a better name"), ("Edit notes…", "two\nlines")):
         action = next(a for a in shown.window.menus.commands() if a.title == title)
         action.do()
