@@ -56,6 +56,7 @@ from mosaic.fastlane.layout import (
     unpacked_tiles,
     unpadded,
 )
+from mosaic.spec.files import is_locked
 
 SLOTS = 3
 MAX_PIXELS = 1280 * 960
@@ -234,16 +235,9 @@ class RingReader:
 def writer_lives(path: Path) -> bool:
     """Whether the process that made a ring still runs: it holds the file's lock, and the kernel lets go of it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return is_locked(path)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _open(path: Path, how: int) -> tuple[int, Geometry]:

@@ -1,5 +1,6 @@
-"""Writing a file so that a reader or a crash sees the old content or the new, never a part."""
+"""Files that processes share: written whole or not at all, and locked by whoever lives."""
 
+import fcntl
 import os
 import threading
 from pathlib import Path
@@ -33,3 +34,15 @@ def sync_file(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a living process holds the lock (flock) of a file; OSError if there is no such file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from mosaic import config
 from mosaic.errors import MosaicError
-from mosaic.spec.files import write_atomically
+from mosaic.spec.files import is_locked, write_atomically
 from mosaic.spec.run_dir import RunDir
 
 State: TypeAlias = Literal["exporting", "offline", "syncing", "synced", "failed"]
@@ -94,16 +94,9 @@ def exporting_alone(run_dir: RunDir) -> Generator[None]:
 def is_busy(run_dir: RunDir) -> bool:
     """Whether a process exports or uploads this run now."""
     try:
-        descriptor = os.open(run_dir.wandb_lock, os.O_RDWR | os.O_CLOEXEC)
+        return is_locked(run_dir.wandb_lock)
     except FileNotFoundError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _lock(descriptor: int, run_dir: RunDir) -> None:
