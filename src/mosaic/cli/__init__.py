@@ -32,6 +32,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "export": ("export", "copy a run into a zip file or a folder"),
     "evaluate": ("evaluate", "play episodes with a trained policy and print what it scored"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
+    "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "algos": ("algos", "list algorithms, or read the page of one"),
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),
