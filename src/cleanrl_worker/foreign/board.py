@@ -1,4 +1,4 @@
-"""SummaryWriter, of torch and of tensorboardX: it writes its files into the run, and every scalar reaches the record."""
+"""SummaryWriter, of torch and of tensorboardX: its files lie in the run, and every scalar reaches the record."""
 
 import os
 import weakref

@@ -37,6 +37,7 @@ class _Made(importlib.abc.Loader):
         self._fill = fill
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        del spec
         return None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -75,6 +76,7 @@ class Hooks(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
+        del path, target
         fill = self._instead.get(fullname)
         if fill is not None:
             return importlib.machinery.ModuleSpec(fullname, _Made(fill), is_package=True)

@@ -7,7 +7,7 @@ A script knows nothing of step boundaries, so the interrupt comes where it is; `
 import signal
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,11 @@ class Stopping:
         self.ended = False
         """The script is over: there is nothing left to interrupt."""
         self._held = False
+        self._tell: list[Callable[[], None]] = []
+
+    def when_asked(self, tell: Callable[[], None]) -> None:
+        """Called in the signal handler, before the script is interrupted."""
+        self._tell.append(tell)
 
     def ask(self) -> None:
         """From another thread: as if somebody had sent SIGTERM."""
@@ -49,6 +54,8 @@ class Stopping:
     def _stop(self, number: int, _: Any) -> None:
         signal.signal(number, signal.SIG_DFL)
         self.asked, self._held = True, False
+        for tell in self._tell:
+            tell()
         if not self.ended:
             raise KeyboardInterrupt
 
