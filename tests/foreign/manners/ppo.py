@@ -195,7 +195,9 @@ if __name__ == "__main__":
                 ratio = (newlogprob - b_logprobs[mb_inds]).exp()
                 mb = b_advantages[mb_inds]
                 mb = (mb - mb.mean()) / (mb.std() + 1e-8)
-                pg_loss = torch.max(-mb * ratio, -mb * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)).mean()
+                pg_loss = torch.max(
+                    -mb * ratio, -mb * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
+                ).mean()
                 v_loss = 0.5 * ((newvalue.view(-1) - b_returns[mb_inds]) ** 2).mean()
                 loss = pg_loss - args.ent_coef * entropy.mean() + v_loss * args.vf_coef
                 optimizer.zero_grad()
