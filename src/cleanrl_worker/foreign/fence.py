@@ -50,7 +50,7 @@ def explained(error: PermissionError, run_dir: Path) -> str | None:
     """What to tell of an error that the fence caused; None for another one."""
     if error.filename is None:
         return None
-    path = Path(os.fsdecode(error.filename)).absolute()
+    path = Path(os.fsdecode(error.filename)).resolve()
     if any(path.is_relative_to(folder) for folder in allowed_folders(run_dir / "work", ())):
         return None
     return (

@@ -77,6 +77,7 @@ class Record:
         return os.getpid() == self._pid
 
     def begin(self) -> None:
+        self._keep_source()
         settings = self.plan.settings
         self.emit(
             RunStarted(
@@ -91,6 +92,13 @@ class Record:
                 host=socket.gethostname(),
             )
         )
+
+    def _keep_source(self) -> None:
+        """A copy of what is run: the file itself may be another one tomorrow."""
+        kept = self.run_dir.root / "script" / self.plan.script.name
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        kept.write_bytes(self.plan.script.path.read_bytes())
+        self._list(Artifact(kind="script", path=self.run_dir.relative(kept)))
 
     def emit(self, body: EventBody) -> None:
         if self.is_mine:
