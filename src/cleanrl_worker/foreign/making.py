@@ -171,7 +171,9 @@ def _find_plugin(env_id: Any) -> None:
 def _can_render(env_id: Any) -> bool:
     try:
         spec = gym.spec(env_id) if isinstance(env_id, str) else env_id
-        metadata: Any = getattr(load_env_creator(spec.entry_point), "metadata", {})
+        point: Any = spec.entry_point
+        creator = load_env_creator(point) if isinstance(point, str) else point
+        metadata: Any = getattr(creator, "metadata", {})
         return "rgb_array" in metadata.get("render_modes", ()) and "render_mode" not in spec.kwargs
     except Exception:  # A border: gym.make itself is about to say what is wrong with this environment.
         return False

@@ -118,8 +118,9 @@ def _default(field: ast.AnnAssign, stem: str) -> Any:
             return value_of(value, stem=stem)
 
 
-def _checked(core: dict[str, Any], default: Any) -> Any:
+def _checked(core: dict[str, Any], given: Any) -> Any:
     """A default as its type has it; CleanRL writes `start_e: float = 1`."""
+    default: Any = given
     if default is None:
         return None
     kind = core.get("type")
