@@ -43,7 +43,7 @@ def main() -> None:
     actions, logprobs, rewards, values = (torch.zeros((STEPS, ENVS)) for _ in range(4))
     next_obs = torch.Tensor(envs.reset(seed=1)[0])
     envs.step(np.zeros(ENVS, int))
-    print(json.dumps({"first_step_at": time.time()}), flush=True)
+    print(json.dumps({"first_step_at": time.time(), "cpu_seconds": time.process_time()}), flush=True)
     began, cpu, step = time.perf_counter(), time.process_time(), 0
     for _ in range(ITERATIONS):
         for t in range(STEPS):

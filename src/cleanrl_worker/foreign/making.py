@@ -73,8 +73,10 @@ class ProcessSlot:
 
 
 class Making:
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, *, old: bool) -> None:
         self._stage = stage
+        self._old = old
+        """For a script that was written for Gymnasium 0.29."""
         self._counted: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def change(self) -> None:
@@ -89,12 +91,13 @@ class Making:
         @functools.wraps(original)
         def make(id: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
             _find_plugin(id)
+            autoreset = making._old and _take_old_arguments(kwargs)
             arguments = dict(kwargs)
             if making._stage.wanted and "render_mode" not in kwargs and _can_render(id):
                 kwargs["render_mode"] = "rgb_array"
             env: Any = original(id, *args, **kwargs)
             making._enter(env, id if isinstance(id, str) else id.id, arguments)
-            return env
+            return known.wrappers.AutoResetWrapper(env) if autoreset else env
 
         known: Any = gym
         known.make = known.envs.registration.make = make
@@ -155,6 +158,12 @@ class Making:
             return original(this, **kwargs)
 
         cls.reset = reset
+
+
+def _take_old_arguments(kwargs: dict[str, Any]) -> bool:
+    """Arguments of `gym.make` that 1.x does not know; whether the environment is to be reset by itself."""
+    kwargs.pop("apply_api_compatibility", None)
+    return bool(kwargs.pop("autoreset", False))
 
 
 def _find_plugin(env_id: Any) -> None:

@@ -126,7 +126,7 @@ def _checked(core: dict[str, Any], given: Any) -> Any:
     kind = core.get("type")
     if kind == "number" and type(default) in (int, float) and is_finite(default):
         return float(default)
-    fits = {"integer": type(default) is int, "boolean": type(default) is bool, "string": isinstance(default, str)}
-    if fits.get(str(kind), False) or (kind == "array" and isinstance(default, list)) or default in core.get("enum", ()):
+    kinds: dict[str, type[Any]] = {"integer": int, "boolean": bool, "string": str, "array": list}
+    if type(default) is kinds.get(str(kind)) or default in core.get("enum", ()):
         return default
     raise Unknown(repr(default))

@@ -37,7 +37,8 @@ def words_for(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[st
     free = shlex.split(str(settings.get("script_flags", "")))
     named: dict[str, str] = schema[NAMED]
     words: list[str] = []
-    for name, spec in schema["properties"].items():
+    properties: dict[str, dict[str, Any]] = schema["properties"]
+    for name, spec in properties.items():
         flag = named.get(name, name)
         value, default = settings.get(name, spec.get("default")), spec.get("default")
         if _is_flag(named, name) and value != default and _given(flag, free) is None:

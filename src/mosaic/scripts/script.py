@@ -36,7 +36,7 @@ _ALIASES = {
 }
 _OLD = re.compile(
     r"final_observation|\bAutoResetWrapper\b|\bGrayScaleObservation\b|\bFrameStack\(|\bcleanrl_utils\b"
-    r"|infos?\[.final_info.\]|\bVectorListInfo\b|\bVectorEnvWrapper\b|\bapply_api_compatibility\b"
+    r"|\bfinal_info\b|\bVectorListInfo\b|\bVectorEnvWrapper\b|\bapply_api_compatibility\b"
 )
 _NEW = re.compile(r"\bAutoresetMode\b|\bautoreset_mode\b|[\"']final_obs[\"']|[\"']_final_info[\"']")
 _RL = ("gymnasium", "gym", "stable_baselines3", "sb3_contrib", "envpool", "tianshou", "torchrl")
