@@ -86,6 +86,25 @@ CASES = (
         floor=1.4,
     ),
     Case(
+        name="td3",
+        algo="td3_continuous_action",
+        settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000},
+        steps=3_100,
+        quick_steps=1_800,
+        warmup_steps=1_100,
+        floor=1.4,
+    ),
+    Case(
+        name="ddpg",
+        algo="ddpg_continuous_action",
+        # SB3's DDPG has no delayed policy.
+        settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000, "policy_frequency": 1},
+        steps=3_100,
+        quick_steps=1_800,
+        warmup_steps=1_100,
+        floor=1.4,
+    ),
+    Case(
         name="command",
         algo="ppo",
         settings=CARTPOLE,

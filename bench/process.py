@@ -54,11 +54,12 @@ class Workshop(ExitStack):
     def measured(self) -> dict[str, Any]:
         return json.loads(self.result.read_text())
 
-    def returns(self) -> list[float]:
-        """Of the episodes of the one run in this home, in order."""
+    def episodes(self) -> dict[str, list[float] | list[int]]:
+        """Of the one run in this home, in order: their returns, and the steps at which they ended."""
         (run_dir,) = self.home.runs.iterdir()
-        bodies = (decode(line).body for line in LineReader(RunDir(run_dir).events).new_lines())
-        return [float(body.episodic_return) for body in bodies if isinstance(body, Episode)]
+        bodies = [decode(line).body for line in LineReader(RunDir(run_dir).events).new_lines()]
+        found = [body for body in bodies if isinstance(body, Episode)]
+        return {"returns": [float(body.episodic_return) for body in found], "ends": [b.global_step for b in found]}
 
 
 def end_cleanly() -> None:
@@ -78,7 +79,7 @@ def our_words(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]
 def our_loop(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
     with Workshop() as shop:
         shop.run(["bench.ours", str(shop.result), str(warmup_steps), *our_words(algo, settings, options)])
-        return shop.measured() | {"returns": shop.returns()}
+        return shop.measured() | shop.episodes()
 
 
 def our_command(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
 
 CHARTS = frozenset({"charts/episodic_return", "charts/episodic_length", "charts/SPS"})
 PPO_TAGS = frozenset(
@@ -88,6 +89,12 @@ def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module.SquashedGaussian, "backward", wrong)
 
 
+def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
+    """TD3 or DDPG whose actor descends what it should climb."""
+    right = TanhActor.backward
+    patch.setattr(TanhActor, "backward", lambda self, grad_actions: right(self, -grad_actions))
+
+
 CASES = {
     case.algo: case
     for case in (
@@ -163,6 +170,37 @@ CASES = {
                 settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
                 above=40,
                 sign_error=flee_the_critics_advice,
+            ),
+        ),
+        Case(
+            algo="td3_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=800,
+            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            tags=frozenset(
+                f"losses/{name}"
+                for name in ("qf1_values", "qf2_values", "qf1_loss", "qf2_loss", "qf_loss", "actor_loss")
+            ),
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=2000,
+                settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
+                above=40,
+                sign_error=flee_the_critic,
+            ),
+        ),
+        Case(
+            algo="ddpg_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=800,
+            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            tags=frozenset(f"losses/{name}" for name in ("qf1_values", "qf1_loss", "actor_loss")),
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=2000,
+                settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
+                above=40,
+                sign_error=flee_the_critic,
             ),
         ),
     )
