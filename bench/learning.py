@@ -86,6 +86,10 @@ THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
 # SB3's PPO always does so.
 BOOTSTRAP = {"bootstrap_truncated": True}
 PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
+TD3, DDPG = "td3_continuous_action", "ddpg_continuous_action"
+FIRST = {"learning_starts": 1_000}
+# SB3's DDPG has no delayed policy.
+UNDELAYED = {"policy_frequency": 1}
 
 
 def _classic(algo: str, env_id: str, upstream: tuple[float, float], seeds: tuple[int, ...] = FIVE) -> Task:
@@ -107,10 +111,20 @@ TASKS = (
     _classic("dqn", "CartPole-v1", (488.7, 16.1)),
     _classic("ppo", "Acrobot-v1", (-86.4, 1.3)),
     _classic("dqn", "Acrobot-v1", (-91.5, 7.2), THREE),
+    _classic("c51", "CartPole-v1", (481.2, 20.5)),
+    _classic("pqn", "CartPole-v1", (495.1, 6.9)),
+    _classic("c51", "Acrobot-v1", (-87.7, 5.5), THREE),
+    _classic("pqn", "Acrobot-v1", (-95.6, 5.7), THREE),
     Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=FIVE, settings=BOOTSTRAP, last_episodes=20),
     Task(algo=PPO, env_id="HalfCheetah-v5", steps=204_800, seeds=FIVE, settings=BOOTSTRAP, last_episodes=10),
     Task(algo=SACS, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=EARLY, last_episodes=10),
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
+    Task(algo=TD3, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=FIRST, last_episodes=10),
+    Task(algo=DDPG, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10),
+    Task(algo=TD3, env_id="InvertedPendulum-v5", steps=8_000, seeds=THREE, settings=FIRST, last_episodes=10),
+    Task(
+        algo=DDPG, env_id="InvertedPendulum-v5", steps=8_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10
+    ),
 )
 
 

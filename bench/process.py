@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench import ours
-from bench.settings import spec_of
+from bench.settings import args_of, spec_of
 from mosaic.spec.events import Episode, decode
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.spool_reader import LineReader
@@ -91,6 +92,13 @@ def sb3_loop(algo: str, settings: Mapping[str, Any], warmup_steps: int) -> dict[
     with Workshop() as shop:
         words = [str(shop.result), str(warmup_steps), json.dumps(spec_of(algo, dict(settings)))]
         shop.run(["bench.sb3", *words])
+        return shop.measured()
+
+
+def plain_loop(algo: str, settings: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
+    with Workshop() as shop:
+        spec = json.dumps(asdict(args_of(algo, dict(settings))))
+        shop.run([f"bench.plain_{algo}", str(shop.result), str(warmup_steps), spec])
         return shop.measured()
 
 

@@ -11,8 +11,12 @@ Spec: TypeAlias = dict[str, Any]
 """What `bench.sb3` builds a model from; plain JSON, so that its process imports nothing of ours."""
 
 
+def args_of(algo: str, overrides: dict[str, Any]) -> Any:
+    return importlib.import_module(f"cleanrl_worker.algorithms.{algo}").Args(**overrides)
+
+
 def spec_of(algo: str, overrides: dict[str, Any]) -> Spec:
-    args = importlib.import_module(f"cleanrl_worker.algorithms.{algo}").Args(**overrides)
+    args = args_of(algo, overrides)
     name, settings = _TABLES[algo]
     return {
         "model": name,

@@ -68,14 +68,15 @@ def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
 
 
 def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
-    """DQN that is afraid of what follows."""
-    module: Any = catalog.load("dqn")
-    right = module.NumpyLearner.gradient
+    """DQN or C51 that is afraid of what follows."""
+    for algo in ("dqn", "c51"):
+        module: Any = catalog.load(algo)
+        right = module.NumpyLearner.gradient
 
-    def wrong(self: Any, batch: Any) -> Any:
-        return right(self, batch._replace(rewards=-batch.rewards))
+        def wrong(self: Any, batch: Any, right: Any = right) -> Any:
+            return right(self, batch._replace(rewards=-batch.rewards))
 
-    patch.setattr(module.NumpyLearner, "gradient", wrong)
+        patch.setattr(module.NumpyLearner, "gradient", wrong)
 
 
 def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
@@ -201,6 +202,27 @@ CASES = {
                 settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
                 above=40,
                 sign_error=flee_the_critic,
+            ),
+        ),
+        Case(
+            algo="c51",
+            env_id="CartPole-v1",
+            total_timesteps=4000,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 500,
+                "learning_starts": 300,
+                "batch_size": 16,
+                "train_frequency": 4,
+                "target_network_frequency": 130,
+            },
+            tags=frozenset({"losses/loss", "losses/q_values"}),
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=20_000,
+                settings={"learning_starts": 1000, "train_frequency": 5},
+                above=60,
+                sign_error=subtract_the_future,
             ),
         ),
     )
