@@ -61,7 +61,7 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action"):
+    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action"):
         module: Any = catalog.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
@@ -77,6 +77,13 @@ def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
             return right(self, batch._replace(rewards=-batch.rewards))
 
         patch.setattr(module.NumpyLearner, "gradient", wrong)
+
+
+def hate_rewards(patch: pytest.MonkeyPatch) -> None:
+    """PQN that is afraid of what follows."""
+    module: Any = catalog.load("pqn")
+    right = module.lambda_returns
+    patch.setattr(module, "lambda_returns", lambda rewards, *rest, **more: right(-rewards, *rest, **more))
 
 
 def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
@@ -223,6 +230,34 @@ CASES = {
                 settings={"learning_starts": 1000, "train_frequency": 5},
                 above=60,
                 sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="pqn",
+            env_id="CartPole-v1",
+            total_timesteps=6144,
+            settings={"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2},
+            tags=frozenset({"losses/td_loss", "losses/q_values"}),
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=30_720,
+                settings={"learning_rate": 2e-3, "num_steps": 32},
+                above=150,
+                sign_error=hate_rewards,
+            ),
+        ),
+        Case(
+            algo="rpo_continuous_action",
+            env_id="InvertedPendulum-v5",
+            total_timesteps=3072,
+            settings={"num_envs": 2, "num_steps": 64, "num_minibatches": 4, "update_epochs": 2},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=20_480,
+                settings={"num_steps": 512, "num_minibatches": 16, "learning_rate": 1e-3},
+                above=500,
+                sign_error=ascend_the_policy_gradient,
             ),
         ),
     )
