@@ -18,7 +18,7 @@ from cleanrl_worker.sdk.eval_plan import Plan, check_fit, resolve
 from cleanrl_worker.sdk.eval_view import seen
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
-from cleanrl_worker.sdk.policy import Policy
+from cleanrl_worker.sdk.policy import Policy, RecurrentPolicy
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.stop import on_stop_signal
@@ -224,8 +224,12 @@ def play(
     lanes.report_to(take)
     generator = np.random.default_rng(seed)
     obs = lanes.reset(seed)
+    starts = np.ones(vector.num_envs, np.bool_)
     while any(left) and not stop():
-        obs, *_ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
+        if isinstance(actor, RecurrentPolicy):
+            actor.forget(starts)
+        obs, _, terminations, truncations, _ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
+        starts = terminations | truncations
     return played
 
 
