@@ -1,28 +1,30 @@
 """The environments of the memory family; importing this registers them."""
 
-from typing import Any, ClassVar
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
+_CartPole: Any = CartPoleEnv
+"""Without its partial types."""
 
-class CartPoleNoVelocity(CartPoleEnv):
+
+class CartPoleNoVelocity(_CartPole):
     """CartPole that shows where cart and pole are, not how fast they move: speeds must be remembered from the past."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        shown = self.observation_space
-        assert isinstance(shown, gymnasium.spaces.Box)
+        shown: Any = self.observation_space
         self.observation_space = gymnasium.spaces.Box(shown.low[::2], shown.high[::2], dtype=np.float32)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        obs, info = super().reset(seed=seed, options=options)
-        return obs[::2], info
+        whole = cast("tuple[Any, ...]", super().reset(seed=seed, options=options))
+        return whole[0][::2], whole[1]
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        obs, reward, terminated, truncated, info = super().step(action)
-        return obs[::2], reward, terminated, truncated, info
+        whole = cast("Any", super().step(action))
+        return (whole[0][::2], *whole[1:])
 
 
 class Recall(gymnasium.Env[Any, Any]):
@@ -32,7 +34,7 @@ class Recall(gymnasium.Env[Any, Any]):
     memory one answer in four is right.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
     lights = 4
     darkness = 4
     """Steps between the light and the question."""
