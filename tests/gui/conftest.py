@@ -8,6 +8,7 @@ import os
 
 os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96"}
 
+import gc
 import shutil
 import sys
 import threading
@@ -207,3 +208,4 @@ def show(application: QApplication, daemon_home: Home, start_daemon: Callable[..
         each.close()
     shown.clear()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()  # here, not in a thread of the next test

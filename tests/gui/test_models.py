@@ -11,6 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.batch import Batch, Notice, Points
+from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.gathered import Gathered
 from mosaic.gui.models.hearing import Hearing
@@ -154,7 +155,7 @@ def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(
         raise OSError("the disk is gone")
 
     hearing = Hearing("failing", Connected(Home(tmp_path)), fail, told.append)
-    hearing.start()
+    hearing.start(Beside())
     while len(calls) < 2:
         hearing.turn()
         time.sleep(0.01)

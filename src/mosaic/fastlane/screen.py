@@ -23,10 +23,19 @@ class Screen:
     """Draws into the ring what its readers ask for."""
 
     def __init__(
-        self, ring: RingWriter, *, environments: int, grid_limit: int, mode: Mode, slot: int, evaluation: bool
+        self,
+        ring: RingWriter,
+        *,
+        environments: int,
+        grid_limit: int,
+        mode: Mode,
+        slot: int,
+        fps: float,
+        budget: float,
+        evaluation: bool,
     ) -> None:
         self._ring = ring
-        self._lookout = Lookout(ring.path)
+        self._lookout = Lookout(ring.path, fps=fps, budget=budget)
         self._bell = Bell()
         self._environments = environments
         self._limit = min(grid_limit, environments)
@@ -44,7 +53,7 @@ class Screen:
             mode = wishes.mode or self._mode
             slot = min(self._slot if wishes.slot is None else wishes.slot, self._environments - 1)
             demand = None if mode == "off" else replace(demand, wishes=replace(wishes, mode=mode, slot=slot))
-        self._ring.say_fps(demand.wishes.fps if demand else 0.0)
+        self._ring.say_fps(demand.fps if demand else 0.0)
         return demand
 
     def shown(self, wishes: Wishes) -> range:

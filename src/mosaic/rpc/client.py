@@ -330,20 +330,22 @@ class Client:
         *,
         mode: "Mode | None" = None,
         slot: int | None = None,
-        fps: float = 15.0,
+        fps: float | None = None,
         quality: int = 80,
         tile_width: int = 320,
         image_format: Literal["jpeg", "webp"] = "jpeg",
+        budget: float | None = None,
     ) -> Newest[LiveFrame]:
         """Live frames until the run ends; those that come too fast for this reader are left out. Close it."""
         request = pb.StreamFramesRequest(
             run_id=run_id,
             mode=mode or "",
             slot=slot,
-            fps=fps,
+            fps=fps or 0,
             quality=quality,
             tile_width=tile_width,
             format=image_format,
+            budget=budget or 0,
         )
         stream = self._stub.StreamFrames(request)
         return Newest(Stream(stream, to_live_frame), stream.cancel)

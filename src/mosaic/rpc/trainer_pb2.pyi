@@ -276,7 +276,7 @@ class LogChunk(_message.Message):
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
 
 class StreamFramesRequest(_message.Message):
-    __slots__ = ("run_id", "mode", "slot", "fps", "quality", "tile_width", "format")
+    __slots__ = ("run_id", "mode", "slot", "fps", "quality", "tile_width", "format", "budget")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
@@ -284,6 +284,7 @@ class StreamFramesRequest(_message.Message):
     QUALITY_FIELD_NUMBER: _ClassVar[int]
     TILE_WIDTH_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     mode: str
     slot: int
@@ -291,7 +292,8 @@ class StreamFramesRequest(_message.Message):
     quality: int
     tile_width: int
     format: str
-    def __init__(self, run_id: _Optional[str] = ..., mode: _Optional[str] = ..., slot: _Optional[int] = ..., fps: _Optional[float] = ..., quality: _Optional[int] = ..., tile_width: _Optional[int] = ..., format: _Optional[str] = ...) -> None: ...
+    budget: float
+    def __init__(self, run_id: _Optional[str] = ..., mode: _Optional[str] = ..., slot: _Optional[int] = ..., fps: _Optional[float] = ..., quality: _Optional[int] = ..., tile_width: _Optional[int] = ..., format: _Optional[str] = ..., budget: _Optional[float] = ...) -> None: ...
 
 class LiveFrame(_message.Message):
     __slots__ = ("number", "image", "age_s", "global_step", "steps_per_s", "columns", "rows", "tiles", "grid", "evaluation", "line", "note")

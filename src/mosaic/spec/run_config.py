@@ -33,6 +33,10 @@ class LiveView:
     """Live frames but no metrics files: for a look, not for a record."""
     fastlane_slot: Annotated[int, Ge(0)] = 0
     """Environment shown in single mode."""
+    fastlane_fps: Annotated[float, Ge(0.1), Le(120)] = 30.0
+    """At most this many live pictures of an environment a second, where the viewer asks for no other rate."""
+    fastlane_budget: Annotated[float, Ge(0.001), Le(1)] = 0.05
+    """Share of the learner's time that live pictures may take, where the viewer asks for no other."""
     video_mode: VideoMode = "grid"
     """Live view of one environment, of a grid of them, or none."""
     grid_limit: Annotated[int, Ge(1), Le(MAX_GRID)] = 8

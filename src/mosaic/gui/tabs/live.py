@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
+from mosaic.fastlane.lease import USUAL_FPS
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.clip import Clip, Snapshots, kept_path
 from mosaic.gui.models.live import Live, ViewState
@@ -21,8 +22,9 @@ from mosaic.gui.widgets.seen import Seen
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.spec.states import LIVE
 
-FPS = (5, 15, 30, 60)
-BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.25)
+FPS = (None, 5, 15, 30, 60)
+BUDGETS = (None, 0.01, 0.02, 0.05, 0.1, 0.25)
+AS_CONFIGURED = "As the run was configured"
 TONES: dict[ViewState, Tone] = {"live": "ok", "paused": "warn"}
 
 
@@ -132,7 +134,7 @@ class LiveTab(QWidget):
             self.clip.stop()
             return
         path = kept_path(self._studio.home, "clips", self._name(), ".mp4")
-        self.clip = Clip(path, fps=round(self.live.wishes.fps))
+        self.clip = Clip(path, fps=round(self.live.wishes.fps or USUAL_FPS))
         self._filmed = self._studio.current
         self.clip.ended.connect(self._clip_ended)
         self.live.pause(False)
@@ -210,13 +212,17 @@ class LiveTab(QWidget):
 
     def _make_menu(self) -> QMenu:
         menu, wishes = QMenu(self), self.live.wishes
-        rates = [(f"{fps} a second", partial(self.live.ask_fps, fps), fps == wishes.fps) for fps in FPS]
+        rates = [
+            (f"{fps} a second" if fps else AS_CONFIGURED, partial(self.live.ask_fps, fps), fps == wishes.fps)
+            for fps in FPS
+        ]
         self._choices(menu, "Pictures, at most", rates)
         menu.addSeparator()
-        shares = [(f"{share:.0%}", partial(self.live.ask_budget, share), share == wishes.budget) for share in BUDGETS]
-        for action in self._choices(menu, "Of the learner's time, at most", shares):
-            # The daemon's stream knows no such wish.
-            action.setEnabled(not self.live.is_remote)
+        shares = [
+            (f"{share:.0%}" if share else AS_CONFIGURED, partial(self.live.ask_budget, share), share == wishes.budget)
+            for share in BUDGETS
+        ]
+        self._choices(menu, "Of the learner's time, at most", shares)
         return menu
 
     def _choices(self, menu: QMenu, title: str, choices: "list[tuple[str, partial[None], bool]]") -> list[QAction]:
