@@ -42,6 +42,16 @@ def application() -> QApplication:
     return app.make_application()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_garbage_for_threads() -> Iterator[None]:
+    """What one test leaves to be collected may be widgets; threads of the next must not be the ones to do it."""
+    gc.disable()
+    yield
+    gc.unfreeze()
+    gc.collect()
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def no_leaked_threads() -> Iterator[None]:
     before = set(threading.enumerate())
@@ -208,4 +218,3 @@ def show(application: QApplication, daemon_home: Home, start_daemon: Callable[..
         each.close()
     shown.clear()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    gc.collect()  # here, not in a thread of the next test

@@ -136,9 +136,9 @@ def test_a_run_that_is_gone_is_unselected_and_told(studio: Studio) -> None:
 def test_a_huge_selection_is_drawn_in_part_and_says_so(studio: Studio) -> None:
     told: list[Notice] = []
     studio.noticed.connect(told.append)
-    studio.select([new_run_id() for _ in range(100)])
+    studio.select([new_run_id() for _ in range(MOST_DRAWN + 50)])
     assert len(studio.selected) == MOST_DRAWN
-    assert "24 of the 100" in told[0].message
+    assert f"{MOST_DRAWN} of the {MOST_DRAWN + 50}" in told[0].message
 
 
 def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(

@@ -12,7 +12,7 @@ INTERVAL_MS = 500
 
 
 class Garbage(QObject):
-    """Takes the collection over between `start` and `stop`."""
+    """Takes the collection over from `start` on, for the rest of the process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,11 +25,8 @@ class Garbage(QObject):
         self._timer.start()
 
     def stop(self) -> None:
-        """Leaves nothing to collect to threads that outlive the window."""
+        """Nothing is collected any more: threads may outlive the window."""
         self._timer.stop()
-        gc.unfreeze()
-        gc.collect()
-        gc.enable()
 
     def _collect(self) -> None:
         """The oldest generation that is due, as Python itself would."""
