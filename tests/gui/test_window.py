@@ -56,6 +56,7 @@ def test_a_real_run_is_listed_drawn_logged_and_explained(show: Show, trained: Ru
     assert {name_of(trained), trained.run_id, "19,968 of 20,000"} <= texts
 
 
+@pytest.mark.quiet
 def test_a_run_that_is_submitted_elsewhere_appears_learns_and_ends(show: Show, client: Client) -> None:
     shown = show()
     shown.until(lambda: shown.studio.link.state == "connected")
@@ -120,6 +121,7 @@ def test_a_malformed_event_is_shown_as_a_notice(show: Show, home: Home, make_run
     assert any("not JSON" in line for line in logged(shown))
 
 
+@pytest.mark.quiet
 def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     show: Show, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
@@ -149,6 +151,7 @@ def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     assert shown.longest_stall_s < LONGEST_STALL_S
 
 
+@pytest.mark.quiet
 def test_ten_thousand_events_a_second_stall_nothing(
     show: Show, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
