@@ -3,8 +3,8 @@
 import os
 import pty
 import re
-import shutil
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
