@@ -90,7 +90,7 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     spool = Spool(run_dir.events)
     ledger = Ledger(run_dir, _new_manifest(plan))
     mirrors: list[Sink] = [Console(quiet=flags.quiet)]
-    if flags.tensorboard:
+    if flags.tensorboard and not flags.fastlane_only:
         folder = board_folder(run_dir, flags.tensorboard_dir)
         mirrors.append(TensorBoard(folder, hyperparameters=markdown_table(plan.file.args)))
         ledger.add_board(folder)

@@ -163,7 +163,7 @@ class EvalBatch:
     """Lower end of its 95 % interval."""
     iqm_high: Number | None = None
     """Upper end of its 95 % interval."""
-    mean_length: float | None = None
+    mean_length: Number | None = None
     """Mean steps of an episode."""
     seed: Step | None = None
     """Seed of the batch's first episode; each further one has the next seed."""

@@ -27,7 +27,7 @@ Kind: TypeAlias = Literal["mosaic", "cleanrl", "sb3"]
 
 _LABEL = re.compile(r"(?P<env_id>.+?)__(?P<algo>[A-Za-z0-9_.-]+?)__(?P<seed>\d+)__\d+")
 _REPOSITORY = re.compile(r"(?P<env_id>.+-v\d+)-(?P<algo>[A-Za-z0-9_]+)-seed(?P<seed>\d+)")
-_CARD_ENV = re.compile(r"^\s+dataset:\s*\n\s+name:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
+_CARD_ENV = re.compile(r"^[\s-]+dataset:\s*\n\s+name:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
