@@ -15,17 +15,21 @@ import grpc
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import MosaicError, Problem, RunNotFound
+from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_live_frame, to_record
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
+from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.spec.evaluation import Subject, document_of
 from mosaic.spec.events import Event, decode
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
     Metadata,
+    PolicyEvalExtras,
     TrainExtras,
     TrainRunConfig,
     Worker,
@@ -371,6 +375,30 @@ class Client:
     @_translated
     def environments(self) -> Sequence[pb.EnvironmentFamily]:
         return self._stub.ListEnvironments(pb.Empty(), timeout=VALIDATE_TIMEOUT_S).families
+
+    @_translated
+    def policies(self) -> Sequence[PolicyInfo]:
+        """Every policy that a run of this home has saved, newest first."""
+        reply = self._stub.ListPolicies(pb.Empty(), timeout=CALL_TIMEOUT_S)
+        return [policy_info.from_message(one) for one in reply.policies]
+
+    @_translated
+    def describe_policy(self, path: str) -> PolicyInfo:
+        """What a policy file (or a folder with one) on the daemon's machine says of itself."""
+        return policy_info.from_message(
+            self._stub.DescribePolicy(pb.DescribePolicyRequest(path=path), timeout=CALL_TIMEOUT_S)
+        )
+
+    def evaluate(
+        self, policy: PolicyInfo, *, episodes: int = 50, seed: int = 1, deterministic: bool = False, label: str = ""
+    ) -> RunRecord:
+        """Play a batch of episodes with a policy, as a run; the same seed gives every policy the same episodes."""
+        subject = Subject(policy=policy.path, env_id=policy.env_id)
+        extras = PolicyEvalExtras(
+            mode="policy_eval", policy_path=policy.path, eval_episodes=episodes, eval_deterministic=deterministic
+        )
+        [run] = self.submit(document_of(subject, extras, seed=seed, label=label))
+        return run
 
     @_translated
     def health(self, *, timeout_s: float = CALL_TIMEOUT_S) -> pb.Health:

@@ -429,6 +429,46 @@ class EnvironmentInfo(_message.Message):
     actions: str
     def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ...) -> None: ...
 
+class ListPoliciesReply(_message.Message):
+    __slots__ = ("policies",)
+    POLICIES_FIELD_NUMBER: _ClassVar[int]
+    policies: _containers.RepeatedCompositeFieldContainer[PolicyInfo]
+    def __init__(self, policies: _Optional[_Iterable[_Union[PolicyInfo, _Mapping]]] = ...) -> None: ...
+
+class DescribePolicyRequest(_message.Message):
+    __slots__ = ("path",)
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    def __init__(self, path: _Optional[str] = ...) -> None: ...
+
+class PolicyInfo(_message.Message):
+    __slots__ = ("path", "run_id", "label", "algo", "env_id", "seed", "global_step", "last_return", "saved_at", "kind", "source", "state")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    ALGO_FIELD_NUMBER: _ClassVar[int]
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    GLOBAL_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_RETURN_FIELD_NUMBER: _ClassVar[int]
+    SAVED_AT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    run_id: str
+    label: str
+    algo: str
+    env_id: str
+    seed: int
+    global_step: int
+    last_return: float
+    saved_at: float
+    kind: str
+    source: str
+    state: str
+    def __init__(self, path: _Optional[str] = ..., run_id: _Optional[str] = ..., label: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., global_step: _Optional[int] = ..., last_return: _Optional[float] = ..., saved_at: _Optional[float] = ..., kind: _Optional[str] = ..., source: _Optional[str] = ..., state: _Optional[str] = ...) -> None: ...
+
 class RegisterWorkerRequest(_message.Message):
     __slots__ = ("run_id", "identity_json")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]

@@ -139,6 +139,16 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
                 _registered_method=True)
+        self.ListPolicies = channel.unary_unary(
+                '/mosaic.v1.Trainer/ListPolicies',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.FromString,
+                _registered_method=True)
+        self.DescribePolicy = channel.unary_unary(
+                '/mosaic.v1.Trainer/DescribePolicy',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString,
+                _registered_method=True)
         self.RegisterWorker = channel.unary_unary(
                 '/mosaic.v1.Trainer/RegisterWorker',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerRequest.SerializeToString,
@@ -311,6 +321,20 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListPolicies(self, request, context):
+        """Every policy that a run of this home has saved, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribePolicy(self, request, context):
+        """What a policy file, or a folder with one, says of itself; nothing in it is run.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RegisterWorker(self, request, context):
         """A worker says which process it is and learns up to which event the daemon has its run.
         """
@@ -446,6 +470,16 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.ListEnvironments,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.SerializeToString,
+            ),
+            'ListPolicies': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPolicies,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.SerializeToString,
+            ),
+            'DescribePolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribePolicy,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.SerializeToString,
             ),
             'RegisterWorker': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterWorker,
@@ -1035,6 +1069,60 @@ class Trainer:
             '/mosaic.v1.Trainer/ListEnvironments',
             mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPolicies(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/ListPolicies',
+            mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribePolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/DescribePolicy',
+            mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString,
             options,
             channel_credentials,
             insecure,

@@ -100,7 +100,7 @@ class PolicyEvalExtras(LiveView):
     policy_path: Annotated[str, MinLen(1)]
     """The policy file."""
     algo_params: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Overrides of what the policy file says; empty for our own files."""
+    """Settings that an upstream CleanRL file does not say; empty for our own files, which say all."""
     tensorboard_dir: str = "tensorboard_eval"
     """Folder of the TensorBoard files, relative to the run directory."""
     eval_episodes: Annotated[int, Ge(1)] = 50
@@ -113,6 +113,10 @@ class PolicyEvalExtras(LiveView):
     """Take the likeliest action instead of sampling as in training."""
     eval_capture_video: bool = False
     """Record videos of the evaluation."""
+    eval_normaliser: Literal["saved", "running"] = "saved"
+    """Moments of the observations: those in the policy file, or learnt anew while it plays."""
+    eval_trust: bool = False
+    """Open a Stable-Baselines3 zip, which runs the pickled code in it."""
     seed_override: Annotated[int, Ge(0), Le(2**32 - 1)] | None = None
     """Seed of the first episode; null is the seed of the config."""
 

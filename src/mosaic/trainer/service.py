@@ -13,12 +13,14 @@ from mosaic.errors import (
     ConfigError,
     InvalidTransition,
     MosaicError,
+    PolicyError,
     Problem,
     RunNotFound,
     UnknownName,
     UnsafePath,
 )
 from mosaic.fastlane.layout import RingRefused
+from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
@@ -30,6 +32,7 @@ from mosaic.spec.states import RunState
 from mosaic.trainer import frames, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.health import Health
+from mosaic.trainer.policies import Policies
 from mosaic.trainer.store import CACHED
 from mosaic.trainer.supervisor import Supervisor
 
@@ -48,6 +51,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     UnknownName: grpc.StatusCode.INVALID_ARGUMENT,
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
+    PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
     streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
@@ -63,6 +67,7 @@ class TrainerService(TrainerServicer):
         self._health = health
         self._store = supervisor.store
         self._home = supervisor.home
+        self._policies = Policies(self._home, self._store)
         self._messages: dict[str, pb.Run] = {}
 
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
@@ -218,6 +223,13 @@ class TrainerService(TrainerServicer):
             for family in self._catalog.content()["families"]
         ]
         return pb.ListEnvironmentsReply(families=families)
+
+    def ListPolicies(self, request: pb.Empty, context: Any) -> pb.ListPoliciesReply:
+        return pb.ListPoliciesReply(policies=map(policy_info.to_message, self._policies.saved()))
+
+    def DescribePolicy(self, request: pb.DescribePolicyRequest, context: Any) -> pb.PolicyInfo:
+        _check_length("path", request.path, MAX_TEXT)
+        return policy_info.to_message(self._policies.describe(request.path))
 
     def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: Any) -> pb.RegisterWorkerReply:
         who = config.from_json_text(ProcessIdentity, request.identity_json, what="identity_json")
