@@ -33,6 +33,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "policies": ("policies", "list the policies that runs have saved"),
     "evaluate": ("evaluate", "play episodes with trained policies and print what they score"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
+    "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "algos": ("algos", "list algorithms, or read the page of one"),
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),

@@ -204,7 +204,7 @@ class TrainerService(TrainerServicer):
         return _chunks(path)
 
     def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:
-        described: list[dict[str, Any]] = self._catalog.content()["algorithms"]
+        described = self._catalog.algorithms()
         algorithms = [
             pb.Algorithm(
                 name=item["name"],
