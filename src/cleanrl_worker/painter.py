@@ -47,6 +47,7 @@ class Painter:
             fps=job.fps,
             budget=job.budget,
             evaluation=job.evaluation,
+            smooth=True,
         )
         family = envs.family_of(job.env_id)
         assert family.twin is not None
