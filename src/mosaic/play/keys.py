@@ -129,9 +129,9 @@ def action_names(env: Any) -> tuple[str, ...]:
 
 def _continuous(name: str, space: Any) -> KeyMap:
     idle = to_json(np.clip(np.zeros(space.shape), space.low, space.high).astype(space.dtype))
-    for prefix, keys in _CONTINUOUS.items():
-        if name.startswith(prefix) and space.shape == (len(next(iter(keys.values()))),):
-            return KeyMap({key: list(move) for key, move in keys.items()}, idle)
+    for prefix, moves in _CONTINUOUS.items():
+        if name.startswith(prefix) and space.shape == (len(next(iter(moves.values()))),):
+            return KeyMap({key: list(move) for key, move in moves.items()}, idle)
     if len(space.shape) != 1:
         return KeyMap({}, idle)
     keys: dict[str, JsonValue] = {}
@@ -144,8 +144,8 @@ def _continuous(name: str, space: Any) -> KeyMap:
 
 
 def _atari_meanings(env: Any) -> list[str]:
-    asked = getattr(env.unwrapped, "get_action_meanings", None)
-    return list(asked()) if callable(asked) else []
+    asked: Any = getattr(env.unwrapped, "get_action_meanings", None)
+    return [str(meaning) for meaning in asked()] if asked is not None else []
 
 
 def _chord(meaning: str) -> str:

@@ -27,14 +27,15 @@ class Player:
 
     def give_to(self, control: str) -> None:
         """Take over, hand back, or share."""
-        wanted = next((mode for mode in MODES if mode == control), None)
+        wanted: Control | None = next((mode for mode in MODES if mode == control), None)
         if wanted is None:
             raise ActorFailed(f"'{control}' is none of {', '.join(MODES)}")
         if wanted != "human" and self.agent is None:
             raise ActorFailed(f"{self.seat} has no agent to hand over to; choose one first")
         if wanted != "agent" and self.person is None:
             raise ActorFailed("a person cannot act in this space: no keys fill it")
-        self._control, self._override = wanted, None
+        self._control = wanted
+        self._override = None
 
     def replace(self, agent: Hand | None) -> None:
         """Another agent; the one before is closed, in its own time."""

@@ -1,4 +1,4 @@
-"""Writing episodes as they are played: each line is with the kernel before the next step, so a kill loses one at most."""
+"""Writing episodes as they are played: each line is the kernel's before the next step, so a kill loses one at most."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from mosaic.fastlane.film import Film
 from mosaic.play.arena import Arena, Picture
 from mosaic.play.values import digest, to_json
 from mosaic.spec.episodes import EpisodeEnd, EpisodeHead, EpisodeStep, Line, Outcome, encode
-from mosaic.spec.events import number
+from mosaic.spec.events import Number, number
 from mosaic.spec.run_dir import RunDir
 
 
@@ -77,7 +77,7 @@ class Recording:
         """The file is on disk when this returns."""
         if self._file is None:
             return
-        totals = {seat: number(value) for seat, value in returns.items()}
+        totals: dict[str, Number] = {seat: number(value) for seat, value in returns.items()}
         self._write(EpisodeEnd(outcome=outcome, length=length, returns=totals, ended_at=round(time.time(), 3)))
         with self._file:
             os.fsync(self._file.fileno())

@@ -50,7 +50,9 @@ class Comparison:
             for name, before in self.recording.head.versions.items()
             if name != "mosaic" and self.versions.get(name) != before
         ]
-        why = f"recorded with {', '.join(changed)} now" if changed else "with the same versions: it is not deterministic"
+        why = (
+            f"recorded with {', '.join(changed)} now" if changed else "with the same versions: it is not deterministic"
+        )
         self.difference = f"step {t}: {what} differs; {why.replace(' was ', ', which is ')}"
 
     def as_json(self) -> dict[str, JsonValue]:

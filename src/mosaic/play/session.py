@@ -9,7 +9,7 @@ import queue
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from mosaic.errors import ActorFailed, EnvironmentFailed, MosaicError
 from mosaic.play.actor import Choice, Outcome, View
@@ -51,14 +51,14 @@ class Last:
 class Hooks:
     """What the session tells others."""
 
-    shown: Callable[[bool], None] = lambda _: None
+    shown: Callable[[bool], None]
     """Something changed; True where somebody waits to see it."""
-    idle: Callable[[], None] = lambda: None
+    idle: Callable[[], None]
     """Nothing happens just now."""
-    ended: Callable[[str, int, float], None] = lambda *_: None
+    ended: Callable[[str, int, float], None]
     """An episode is over: outcome, length, return of the first seat."""
-    complain: Callable[[str], None] = lambda _: None
-    make_hand: Callable[[str, str], Hand | None] = lambda *_: None
+    complain: Callable[[str], None]
+    make_hand: Callable[[str, str], Hand | None]
     """A new agent for a seat, from its word."""
 
 
@@ -72,7 +72,7 @@ class Progress:
     global_step: int = 0
     observation: Any = None
     returns: dict[str, float] = field(default_factory=dict[str, float])
-    over: str = ""
+    over: Ended | Literal[""] = ""
     last: Last = field(default_factory=Last)
 
 
@@ -150,7 +150,7 @@ class Session:
             self._show(at_once=True)
             while not self._interrupted and not self._is_over():
                 self._turn()
-            outcome = "terminated" if now.over == "terminated" else "truncated" if now.over else "stopped"
+            outcome = self.now.over or "stopped"
         finally:
             if self._recording is not None:
                 self._recording.end(outcome, now.t, now.returns)
@@ -199,7 +199,9 @@ class Session:
                     self._take(POLL_S)
                     if self._too_late(hand, asked_at):
                         asked_at = time.monotonic()
-                        self._trouble(ActorFailed(f"'{hand.word}' has not answered for {self._options.actor_timeout_s:g} s"))
+                        self._trouble(
+                            ActorFailed(f"'{hand.word}' has not answered for {self._options.actor_timeout_s:g} s")
+                        )
         finally:
             if asked is not None:
                 asked.give_up()

@@ -82,9 +82,7 @@ class Stage:
     def _recording(self) -> Recording:
         options, run_dir = self._plan.options, self._plan.run_dir
         self._ledger.add(Artifact(kind="episodes", path=run_dir.episodes.name))
-        return Recording(
-            run_dir, self._arena, observations=options.record_observations, film=options.record_frames
-        )
+        return Recording(run_dir, self._arena, observations=options.record_observations, film=options.record_frames)
 
     def _watch(self, stack: ExitStack) -> Watch:
         watch = Watch(self._plan.options.stall_s, stalled=self._stalled, give_up=self._give_up)

@@ -1,4 +1,4 @@
-"""The watch over the environment: a call that does not come back is reported, and does not keep a session from ending."""
+"""The watch over the environment: a call that does not come back is reported, and keeps no session from ending."""
 
 import threading
 import time

@@ -56,7 +56,9 @@ class EpisodeIndex:
             connection.close()
 
     def _bring_up_to_date(self, connection: sqlite3.Connection, runs: list[RunDir]) -> None:
-        known = {(run, path): size for run, path, size in connection.execute("SELECT run_id, path, bytes FROM episodes")}
+        known = {
+            (run, path): size for run, path, size in connection.execute("SELECT run_id, path, bytes FROM episodes")
+        }
         there = {run_dir.run_id for run_dir in runs}
         for run_dir in runs:
             for path, size in _files(run_dir):

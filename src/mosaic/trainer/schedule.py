@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from mosaic.spec.run_record import RunRecord
 
-
 PLAY = "play"
 
 
