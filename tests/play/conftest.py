@@ -22,6 +22,7 @@ from mosaic.spec.episodes import EpisodeFile
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 T = TypeVar("T")
+HERE = str(Path(__file__).parent)
 
 
 def document(env_id: str, actors: dict[str, str] | str, *, seed: int = 1, **extras: Any) -> dict[str, Any]:
@@ -89,7 +90,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     with log.open("ab") as out:
         daemon = subprocess.Popen(
             [sys.executable, "-m", "mosaic.trainer", "--cpus", "2"],
-            env={**os.environ, "MOSAIC_HOME": str(home.root)},
+            # Where the misbehaving environments are.
+            env={**os.environ, "MOSAIC_HOME": str(home.root), "PYTHONPATH": os.pathsep.join([HERE, *sys.path])},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,

@@ -273,7 +273,8 @@ class Session:
 
     def _linger(self) -> None:
         until = time.monotonic() + (LINGER_S if self._options.interactive and self.speed else 0.0)
-        while time.monotonic() < until and not self._interrupted:
+        # A person who goes step by step looks at the last one as long as they like.
+        while not self._interrupted and (time.monotonic() < until or (self.paused and not self._granted)):
             self._take(POLL_S)
 
     def _is_over(self) -> bool:
