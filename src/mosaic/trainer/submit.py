@@ -19,7 +19,7 @@ from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
 from mosaic.spec import run_config, run_record
 from mosaic.spec.files import sync_folder, write_atomically
-from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig
+from mosaic.spec.run_config import TrainExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.schedule import Slots
@@ -28,6 +28,7 @@ from mosaic.trainer.workers import WORKERS
 MAX_SEEDS = 1000
 MAX_KEY = 200
 MAX_CPUS = 4096
+PLAY_PRIORITY = 1000
 
 
 @dataclass(frozen=True)
@@ -177,10 +178,11 @@ def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_
         env_id=worker.env_id,
         seed=worker.seed,
         group=group,
-        priority=priority,
+        # Somebody waits in front of it: it stands before all that are queued.
+        priority=max(priority, PLAY_PRIORITY) if kind == "play" else priority,
         cpus=parsed.resources.cpus,
         gpus=parsed.resources.gpus,
-        total_timesteps=0 if isinstance(worker.extras, PolicyEvalExtras) else worker.total_timesteps,
+        total_timesteps=worker.total_timesteps if isinstance(worker.extras, TrainExtras) else 0,
         config_digest=hashlib.sha256(canonical.encode()).hexdigest(),
         client_key=client_key,
         submitted_at=time.time(),
