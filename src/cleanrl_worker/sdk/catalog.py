@@ -26,6 +26,14 @@ class Algorithm(Protocol):
     def load(self, file: PolicyFile, /) -> Policy: ...
 
 
+def upstream_parts(algorithm: Algorithm) -> tuple[str, ...]:
+    """`UPSTREAM`, which a file may define: names of the state dicts in the tuple that upstream saves, the actor first.
+
+    Without it, upstream's file of this algorithm is one state dict (alone, or under `model_weights`).
+    """
+    return getattr(algorithm, "UPSTREAM", ())
+
+
 def names() -> list[str]:
     return sorted(path.stem for path in _folder().glob("*.py") if not path.stem.startswith("_"))
 

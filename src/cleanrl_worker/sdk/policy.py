@@ -25,6 +25,10 @@ FORMAT = "mosaic-policy-1"
 Array = np.ndarray[Any, Any]
 
 
+class MissingNormaliser(PolicyError):
+    """The weights fit, but the moments that the policy's observations were normalised with are not in the file."""
+
+
 class Policy(Protocol):
     """Something that acts: what every algorithm's `load` returns."""
 
@@ -53,6 +57,8 @@ class PolicyFile:
     action_space: gym.Space[Any]
     global_step: int
     arrays: Mapping[str, Array]
+    running_normaliser: bool = False
+    """Learn the moments of the observations anew while it plays; never written."""
 
     def group(self, prefix: str) -> dict[str, Array]:
         """The arrays below a prefix, without it."""
