@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker import evaluate
 from cleanrl_worker.algorithms import ppo_lstm
 from cleanrl_worker.algorithms.ppo_lstm import UNITS, Agent, Args, Batch, NumpyLearner, TorchLearner
-from cleanrl_worker.sdk import checkpoint
+from cleanrl_worker.sdk import checkpoint, eval_batches
 from cleanrl_worker.sdk.fast.lstm import State
 from cleanrl_worker.sdk.policy import RecurrentPolicy
 from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic import config, envs
 from mosaic.envs.bare import BareVec
+from mosaic.envs.batch import Batch as Batches
+from mosaic.play.actor import View
+from mosaic.play.actors.policy import PolicyActor
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -130,13 +132,29 @@ def test_an_evaluation_tells_the_policy_where_episodes_begin() -> None:
             return np.zeros(len(observations), np.int64)
 
     policy, vector = Listening(), envs.make_vec(MASKED, 2, render_mode=None)
-    played = evaluate.play(policy, vector, 4, seed=1, deterministic=True)
+    played = eval_batches.play(policy, vector, eval_batches.Quotas([5, 6, 7, 8]), deterministic=True)
     vector.close()
     # Always to the left: some ten steps an episode.
+    assert played is not None
     first = [episode.episodic_length for episode in played if episode.slot == 0]
     assert [step for step, slots in enumerate(policy.told) if slots[0]][:2] == [0, first[0]]
     assert policy.told[0] == [True, True]
     assert sum(slots[1] for slots in policy.told) == 2
+
+
+def test_a_player_begins_each_episode_with_an_empty_memory(rng: np.random.Generator) -> None:
+    policy = ppo_lstm.RememberingPolicy(agent(), Args())
+    player = PolicyActor(policy, Batches(OBS, ACTIONS, None), deterministic=True)
+    views = [View(observation=rng.standard_normal(5, dtype=np.float32), step=step, seat="one") for step in range(3)]
+    memories: list[Any] = []
+    for _ in range(2):
+        player.reset(seed=1)
+        for view in views:
+            player.select_action(view)
+        memories.append(policy.memory.hidden.copy())
+    np.testing.assert_array_equal(*memories)
+    player.select_action(views[0])
+    assert not np.array_equal(policy.memory.hidden, memories[0])
 
 
 def open_run(folder: Path, resume_from: Path | None = None) -> Run:

@@ -19,6 +19,7 @@ from cleanrl_worker.sdk.fast.lstm import Lstm, State
 from mosaic import config
 
 ACTIONS = "discrete"
+UPSTREAM = None
 UNITS = 128
 """Of the layer before the memory, and of the memory."""
 Array = np.ndarray[Any, Any]

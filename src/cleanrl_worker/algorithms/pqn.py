@@ -17,6 +17,7 @@ from cleanrl_worker.sdk.fast.radam import RAdam
 from mosaic import config
 
 ACTIONS = "discrete"
+UPSTREAM = None
 Array = np.ndarray[Any, Any]
 
 
