@@ -21,6 +21,8 @@ class Case:
     """Left out of the loop's time, on both sides."""
     whole_command: bool = False
     """Time the command from start to exit, imports and saving included."""
+    episodes: int = 0
+    """Time an evaluation of so many episodes instead of a training; figures are then episodes."""
     floor: float
 
     def settings_for(self, *, quick: bool) -> dict[str, Any]:
@@ -94,4 +96,5 @@ CASES = (
         whole_command=True,
         floor=5.0,
     ),
+    Case(name="evaluate", algo="ppo", settings={}, steps=0, quick_steps=0, episodes=200, floor=3.0),
 )
