@@ -32,6 +32,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "export": ("export", "copy a run into a zip file or a folder"),
     "policies": ("policies", "list the policies that runs have saved"),
     "evaluate": ("evaluate", "play episodes with trained policies and print what they score"),
+    "publish": ("publish", "publish a run's policy on the Hugging Face Hub"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
     "algos": ("algos", "list algorithms, or read the page of one"),
     "envs": ("envs", "list environments"),
