@@ -36,6 +36,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "replay": ("replay", "make a recorded episode again and say whether it is the same"),
     "episodes": ("episodes", "list recorded episodes"),
     "actors": ("actors", "list the actors that can play"),
+    "publish": ("publish", "publish a run's policy on the Hugging Face Hub"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
     "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),

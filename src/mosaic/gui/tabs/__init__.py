@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.log import LogTab
 from mosaic.gui.tabs.metrics import MetricsTab
@@ -31,6 +32,7 @@ class Tab:
 TABS: Sequence[Tab] = (
     Tab("Live view", "monitor-play", "centre", LiveTab),
     Tab("Metrics", "chart-line", "middle", MetricsTab),
+    Tab("Evaluate", "brain-circuit", "centre", EvaluateTab),
     Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab),
     Tab("W&B", "cloud-upload", "centre", WandbTab),
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),
