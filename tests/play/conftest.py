@@ -27,7 +27,11 @@ HERE = str(Path(__file__).parent)
 
 def document(env_id: str, actors: dict[str, str] | str, *, seed: int = 1, **extras: Any) -> dict[str, Any]:
     seats = {"agent_0": actors} if isinstance(actors, str) else actors
-    config = {"env_id": env_id, "seed": seed, "extras": {"mode": "play", "actors": seats, "video_mode": "off", **extras}}
+    config = {
+        "env_id": env_id,
+        "seed": seed,
+        "extras": {"mode": "play", "actors": seats, "video_mode": "off", **extras},
+    }
     return {
         "environment": {"env_id": env_id},
         "artifacts": {},

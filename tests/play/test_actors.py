@@ -138,6 +138,8 @@ def test_a_plugin_adds_an_actor(
     assert {step.action for step in play("CartPole-v1", "constant", episodes=1).episodes[0].steps} == {0}
     with pytest.raises(IncompatibleSpaces, match="not continuous"):
         actors.make("constant", context("Pendulum-v1"))
-    monkeypatch.setattr(Plugin, "DESCRIPTOR", ActorDescriptor(id="constant", label="", description="", extra="bdi", installed=False))
+    monkeypatch.setattr(
+        Plugin, "DESCRIPTOR", ActorDescriptor(id="constant", label="", description="", extra="bdi", installed=False)
+    )
     with pytest.raises(MissingExtra, match="bdi"):
         actors.make("constant", context())

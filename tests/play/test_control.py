@@ -156,9 +156,7 @@ def test_an_actor_that_stalls_pauses_the_session_which_still_obeys(sit: Callable
         assert table.until(lambda state: state["t"] == 1)["last"]["actor"] == "human"
 
 
-def test_an_environment_that_raises_is_made_anew_when_a_person_says_so(
-    sit: Callable[..., Any], client: Client
-) -> None:
+def test_an_environment_that_raises_is_made_anew_when_a_person_says_so(sit: Callable[..., Any], client: Client) -> None:
     with sit("strange_envs:Raises-v0", "random") as table:
         stopped = table.until(lambda state: state["status"] == "paused")
         assert "the gears jammed" in stopped["reason"]

@@ -16,7 +16,14 @@ from mosaic.play.values import action_from_json, digest, to_json
 from mosaic.rpc.client import Client
 from mosaic.spec import episodes
 
-ENVIRONMENTS = ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1", "MiniGrid-Empty-5x5-v0", "Walker2d-v5", "BipedalWalker-v3"]
+ENVIRONMENTS = [
+    "CartPole-v1",
+    "Pendulum-v1",
+    "FrozenLake-v1",
+    "MiniGrid-Empty-5x5-v0",
+    "Walker2d-v5",
+    "BipedalWalker-v3",
+]
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -81,7 +88,7 @@ def test_kill_9_loses_at_most_the_running_step(client: Client, kit: Any) -> None
         file.write(b'{"kind":"step","t":')  # What a kill in the middle of a write would leave.
     found = episodes.read(path)
     assert len(found.steps) >= steps_done
-    assert [listed for listed in client.episodes(run.run_id) if listed.episode == 1][0].length == len(found.steps)
+    assert next(listed for listed in client.episodes(run.run_id) if listed.episode == 1).length == len(found.steps)
     [again] = client.submit(kit.document("CartPole-v1", f"replay:{run.run_id}/1"))
     [ended] = client.wait(again.run_id)
     assert ended.state == "finished", ended
@@ -94,7 +101,10 @@ def test_the_index_follows_the_files(client: Client, kit: Any) -> None:
     [run] = client.submit(kit.document("Pendulum-v1", "random", episodes=2))
     client.wait(run.run_id)
     found = client.episodes(run.run_id)
-    assert [(each.episode, each.length, each.outcome) for each in found] == [(2, 200, "truncated"), (1, 200, "truncated")]
+    assert [(each.episode, each.length, each.outcome) for each in found] == [
+        (2, 200, "truncated"),
+        (1, 200, "truncated"),
+    ]
     assert {each.run_id for each in client.episodes(env_id="Pendulum-v1")} == {run.run_id}
     client.home.run(run.run_id).episode(2).unlink()
     assert [each.episode for each in client.episodes(run.run_id)] == [1]
@@ -104,7 +114,12 @@ def test_the_index_follows_the_files(client: Client, kit: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("", "no head"), ("nonsense\n", "not JSON"), ('{"kind":"step","t":0}\n', "is missing"), ('{"kind":"end"}\n', "miss")],
+    [
+        ("", "no head"),
+        ("nonsense\n", "not JSON"),
+        ('{"kind":"step","t":0}\n', "is missing"),
+        ('{"kind":"end"}\n', "miss"),
+    ],
 )
 def test_a_file_that_is_no_recording_is_refused_with_its_reason(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "episode.jsonl"
