@@ -57,6 +57,8 @@ def _status(session: Session) -> str:
         return "ended"
     if session.paused:
         return "paused"
+    if session.now.over:
+        return "over"
     hand = session.players[session.arena.turn].hand(session.now.t + 1)
     return "waiting" if hand.is_person and getattr(hand.actor, "waits", False) else "running"
 

@@ -56,7 +56,7 @@ class PlaySession(Beside):
 
     @property
     def status(self) -> str:
-        """starting, running, waiting, paused, stalled or ended."""
+        """starting, running, waiting, over (between two episodes), paused, stalled or ended."""
         return "ended" if self.over else str(self.state.get("status", "starting"))
 
     def send(self, do: str, **values: JsonValue) -> None:

@@ -26,7 +26,7 @@ from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
 
 VIEWS = ("Video", "Grid", "Raw", "Replay")
-TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "stalled": "bad"}
+TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
 CONTROLS = {
     "agent": ("agent", "The agent acts"),
     "human": ("person", "A person acts"),
