@@ -28,6 +28,7 @@ from mosaic.trainer.workers import WORKERS
 MAX_SEEDS = 1000
 MAX_KEY = 200
 MAX_CPUS = 4096
+PLAY_PRIORITY = 1000
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def check(
     _check_settings(parsed, settings_of)
     group = new_run_id() if len(seeds) > 1 else ""
     accepted: list[Accepted] = []
-    for seed in seeds or [parsed.metadata.worker.config.seed]:
+    for seed in seeds or [_own_seed(parsed)]:
         own = _with_seed(clean, seed, name=parsed.run_name, many=len(seeds) > 1)
         record = _record(run_config.parse(own), own, group=group, client_key=client_key, priority=priority)
         _check_sendable(record)
@@ -153,6 +154,13 @@ def _check_sendable(record: RunRecord) -> None:
         raise ConfigError([Problem("", f"cannot be represented: {error}")], what="run config") from error
 
 
+def _own_seed(parsed: TrainRunConfig) -> int:
+    """What the run begins with, so that lists show it."""
+    worker = parsed.metadata.worker.config
+    override = worker.extras.seed_override if isinstance(worker.extras, PolicyEvalExtras) else None
+    return worker.seed if override is None else override
+
+
 def _with_seed(document: JsonObject, seed: int, *, name: str, many: bool) -> JsonObject:
     own: Any = deepcopy(document)
     own["metadata"]["worker"]["config"]["seed"] = seed
@@ -177,10 +185,11 @@ def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_
         env_id=worker.env_id,
         seed=worker.seed,
         group=group,
-        priority=priority,
+        # Somebody waits in front of it: it stands before all that are queued.
+        priority=max(priority, PLAY_PRIORITY) if kind == "play" else priority,
         cpus=parsed.resources.cpus,
         gpus=parsed.resources.gpus,
-        total_timesteps=0 if isinstance(worker.extras, PolicyEvalExtras) else worker.total_timesteps,
+        total_timesteps=worker.total_timesteps if isinstance(worker.extras, TrainExtras) else 0,
         config_digest=hashlib.sha256(canonical.encode()).hexdigest(),
         client_key=client_key,
         submitted_at=time.time(),
