@@ -60,7 +60,7 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action"):
+    for algo in ("ppo", "ppo_continuous_action", "ppo_atari"):
         module: Any = catalog.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
@@ -88,9 +88,25 @@ def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module.SquashedGaussian, "backward", wrong)
 
 
+LIGHTS = "worker_pictures:Lights-v0"
+
 CASES = {
     case.algo: case
     for case in (
+        Case(
+            algo="ppo_atari",
+            env_id=LIGHTS,
+            total_timesteps=384,
+            settings={"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=1024,
+                settings={"num_steps": 16, "learning_rate": 1e-3},
+                above=8,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
         Case(
             algo="ppo",
             env_id="CartPole-v1",
