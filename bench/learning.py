@@ -1,4 +1,5 @@
-"""Returns after equal steps: CartPole-v1 on 5 seeds, continuous control side by side with Stable-Baselines3.
+"""Returns after equal steps: CartPole-v1 on 5 seeds, continuous control side by side with Stable-Baselines3, and whether
+the curve rises on Breakout, where the budgets are too small for more.
 
 One process at a time. Each finished training is a file in var/bench and is not repeated, so this can be stopped and
 started again; delete a file to train it anew. Exit code 1 if a goal is missed or not all is there.
@@ -35,6 +36,8 @@ class Task:
     settings: dict[str, Any]
     last_episodes: int
     """The result is the mean return of so many episodes at the end of training, exploration included."""
+    rises: bool = False
+    """The goal is a result of at least twice the mean return of as many episodes at the beginning."""
 
     @property
     def name(self) -> str:
@@ -67,15 +70,39 @@ class Task:
         ours, sb3 = self.results("ours"), self.results("sb3")
         if any(len(self.results(side)) < len(self.seeds) for side in self.sides):
             return "incomplete"
+        if self.rises:
+            firsts = [statistics.mean((self.returns(seed, "ours") or [])[: self.last_episodes]) for seed in self.seeds]
+            risen = sum(last >= 2 * first for first, last in zip(firsts, ours, strict=True))
+            began = ", ".join(f"{first:.1f}" for first in firsts)
+            return f"{'ok' if risen == len(ours) else 'short'}: {risen} of {len(ours)} at least doubled, from {began}"
         if "sb3" in self.sides:
             return "ok" if statistics.mean(ours) >= statistics.mean(sb3) else "below SB3"
         solved = sum(result >= SOLVED for result in ours)
         return f"{'ok' if solved == len(ours) else 'short'}: {solved} of {len(ours)} at {SOLVED:g} or more"
 
 
-THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
+ONE, THREE, FIVE = (1,), (1, 2, 3), (1, 2, 3, 4, 5)
+BREAKOUT = "BreakoutNoFrameskip-v4"
+# Upstream's buffer, warm-up and exploration are made for a hundred times the steps.
+SMALL = {"buffer_size": 100_000, "learning_starts": 5_000, "exploration_fraction": 0.3}
 # SB3's PPO always does so.
 BOOTSTRAP = {"bootstrap_truncated": True}
+
+
+def _pixels(algo: str, steps: int, settings: dict[str, Any]) -> Task:
+    """Hours on a CPU for each seed; one of ours only."""
+    return Task(
+        algo=algo,
+        env_id=BREAKOUT,
+        steps=steps,
+        seeds=ONE,
+        sides=("ours",),
+        settings=settings,
+        last_episodes=100,
+        rises=True,
+    )
+
+
 PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
 TASKS = (
     Task(algo="ppo", env_id="CartPole-v1", steps=500_000, seeds=FIVE, sides=("ours",), settings={}, last_episodes=100),
@@ -84,6 +111,8 @@ TASKS = (
     Task(algo=PPO, env_id="HalfCheetah-v5", steps=204_800, seeds=FIVE, settings=BOOTSTRAP, last_episodes=10),
     Task(algo=SACS, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=EARLY, last_episodes=10),
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
+    _pixels("ppo_atari", 200_000, {}),
+    _pixels("dqn_atari", 100_000, SMALL),
 )
 
 

@@ -132,6 +132,7 @@ class Run:
         if self._resumed is not None:
             state = self._resumed[1]
             self._resumed = None
+            self._writer.go_on_from(state)
             self._exact = self.envs.restore(state["envs"])
             seeding.restore(state["rng"], self.generator)
             self._recent_returns.extend(state["recent_returns"])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.frame_replay import FrameReplay
 
 CHARTS = frozenset({"charts/episodic_return", "charts/episodic_length", "charts/SPS"})
 PPO_TAGS = frozenset(
@@ -77,6 +78,17 @@ def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module.NumpyLearner, "gradient", wrong)
 
 
+def fear_the_reward(patch: pytest.MonkeyPatch) -> None:
+    """Value learning on pictures that takes rewards for punishments."""
+    right = FrameReplay.transitions
+
+    def wrong(self: Any, places: Any) -> Any:
+        batch = right(self, places)
+        return batch._replace(rewards=-batch.rewards)
+
+    patch.setattr(FrameReplay, "transitions", wrong)
+
+
 def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
     """SAC whose actor descends what it should climb."""
     module: Any = catalog.load("sac_continuous_action")
@@ -96,7 +108,7 @@ CASES = {
         Case(
             algo="ppo_atari",
             env_id=LIGHTS,
-            total_timesteps=384,
+            total_timesteps=640,
             settings={"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1},
             tags=PPO_TAGS,
             learning=Learning(
@@ -153,6 +165,33 @@ CASES = {
                 settings={"learning_starts": 1000},
                 above=60,
                 sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="dqn_atari",
+            env_id=LIGHTS,
+            total_timesteps=600,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 120,
+                "learning_starts": 60,
+                "batch_size": 8,
+                "target_network_frequency": 50,
+            },
+            tags=frozenset({"losses/td_loss", "losses/q_values"}),
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=600,
+                settings={
+                    "buffer_size": 600,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "target_network_frequency": 100,
+                    "exploration_fraction": 0.5,
+                    "learning_rate": 5e-4,
+                },
+                above=8,
+                sign_error=fear_the_reward,
             ),
         ),
         Case(
