@@ -1,5 +1,5 @@
-"""Returns after equal steps: CartPole-v1 on 5 seeds, continuous control side by side with Stable-Baselines3, and whether
-the curve rises on Breakout, where the budgets are too small for more.
+"""Returns after equal steps: CartPole-v1 on 5 seeds, continuous control side by side with Stable-Baselines3; whether the
+curve rises on Breakout, where the budgets are small.
 
 One process at a time. Each finished training is a file in var/bench and is not repeated, so this can be stopped and
 started again; delete a file to train it anew. Exit code 1 if a goal is missed or not all is there.

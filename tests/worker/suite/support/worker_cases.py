@@ -195,6 +195,33 @@ CASES = {
             ),
         ),
         Case(
+            algo="c51_atari",
+            env_id=LIGHTS,
+            total_timesteps=600,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 120,
+                "learning_starts": 60,
+                "batch_size": 8,
+                "target_network_frequency": 50,
+            },
+            tags=frozenset({"losses/loss", "losses/q_values"}),
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=600,
+                settings={
+                    "buffer_size": 600,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "target_network_frequency": 100,
+                    "exploration_fraction": 0.5,
+                    "learning_rate": 5e-4,
+                },
+                above=8,
+                sign_error=fear_the_reward,
+            ),
+        ),
+        Case(
             algo="sac_continuous_action",
             env_id="Pendulum-v1",
             total_timesteps=800,
