@@ -158,16 +158,17 @@ def test_wrapped_slots_show_what_bare_ones_show(backend: str) -> None:
 def test_goes_on_exactly_after_a_restore_in_the_middle_of_a_game(env_id: str) -> None:
     envs = make_vec(env_id, 2, observations="pixels")
     envs.reset(seed=7)
-    moves = moves_for(envs, 260)
-    for actions in moves[:100]:
+    moves = moves_for(envs, 460)
+    for actions in moves[:300]:
         envs.step(actions)
     saved = envs.snapshot()
     assert any(slot["soft_resets"] for slot in saved["slots"]), "a life was lost before"
+    assert all(slot["seed"] is None for slot in saved["slots"]), "and a game"
     again = make_vec(env_id, 2, observations="pixels")
     assert again.restore(saved)
     assert np.array_equal(again.current_obs, envs.current_obs)
     games = 0
-    for actions in moves[100:]:
+    for actions in moves[300:]:
         *wanted, infos = envs.step(actions)
         *got, other_infos = again.step(actions)
         assert all(map(np.array_equal, got, wanted))
