@@ -59,6 +59,8 @@ class FrameReplay:
         self._position = [-1] * num_envs
         self._filled = 0
         self._count = 0
+        self.lost: list[int] = []
+        """Places whose steps the last `add` has overwritten."""
         self._pending = np.zeros((num_envs, *self._shape), np.uint8)
         self._buffers: dict[tuple[int, int], Array] = {}
 
@@ -71,6 +73,7 @@ class FrameReplay:
 
         Returns where the steps were put.
         """
+        self.lost = []
         added = np.zeros(self.num_envs, np.int64)
         for env in range(self.num_envs):
             if self._position[env] < 0 or not np.array_equal(obs[env], self._pending[env]):
@@ -106,6 +109,7 @@ class FrameReplay:
             later = (row + distance) % self.rows
             if self.live[env, later] and self.depth[env, later] >= distance:
                 self.live[env, later] = False
+                self.lost.append(env * self.rows + later)
                 self._count -= 1
         self.frames.write(env * self.rows + row, frame.reshape(-1))
         self.depth[env, row] = depth
@@ -145,6 +149,34 @@ class FrameReplay:
             rewards=self.rewards.reshape(-1)[places],
             dones=self.dones.reshape(-1)[places].astype(np.float32),
         )
+
+    def n_step(self, places: Array, n_step: int, gamma: float) -> Transitions:
+        """Up to `n_step` steps from these places on as one: their discounted rewards, and where they led to.
+
+        It stops at an episode's end and at the newest step. `dones` are 1 less the discount of what follows: 1 where
+        the episode was terminated, else 1 - gamma to the number of steps.
+        """
+        live, dones, rewards = (part.reshape(-1) for part in (self.live, self.dones, self.rewards))
+        last = places.copy()
+        total = rewards[places].copy()
+        discount = np.full(len(places), gamma, np.float32)
+        for _ in range(n_step - 1):
+            ahead = self._after(last)
+            goes_on = live[ahead] & ~dones[last]
+            total += np.where(goes_on, discount * rewards[ahead], 0)
+            discount *= np.where(goes_on, np.float32(gamma), 1)
+            last = np.where(goes_on, ahead, last)
+        return Transitions(
+            obs=self.stacks(places).copy(),
+            actions=self.actions.reshape(-1)[places],
+            next_obs=self.stacks(self._after(last)),
+            rewards=total,
+            dones=1 - discount * ~dones[last],
+        )
+
+    def _after(self, places: Array) -> Array:
+        rows = places % self.rows
+        return places - rows + (rows + 1) % self.rows
 
     def stacks(self, places: Array) -> Array:
         """The stacks that end at these places, which need not be live."""

@@ -87,6 +87,13 @@ def fear_the_reward(patch: pytest.MonkeyPatch) -> None:
         return batch._replace(rewards=-batch.rewards)
 
     patch.setattr(FrameReplay, "transitions", wrong)
+    several = FrameReplay.n_step
+
+    def wrong_too(self: Any, *parts: Any) -> Any:
+        batch = several(self, *parts)
+        return batch._replace(rewards=-batch.rewards)
+
+    patch.setattr(FrameReplay, "n_step", wrong_too)
 
 
 def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
@@ -170,13 +177,14 @@ CASES = {
         Case(
             algo="dqn_atari",
             env_id=LIGHTS,
-            total_timesteps=600,
+            total_timesteps=500,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
                 "buffer_size": 120,
                 "learning_starts": 60,
                 "batch_size": 8,
                 "target_network_frequency": 50,
+                "train_frequency": 10,
             },
             tags=frozenset({"losses/td_loss", "losses/q_values"}),
             learning=Learning(
@@ -197,13 +205,14 @@ CASES = {
         Case(
             algo="c51_atari",
             env_id=LIGHTS,
-            total_timesteps=600,
+            total_timesteps=500,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
                 "buffer_size": 120,
                 "learning_starts": 60,
                 "batch_size": 8,
                 "target_network_frequency": 50,
+                "train_frequency": 10,
             },
             tags=frozenset({"losses/loss", "losses/q_values"}),
             learning=Learning(
@@ -215,6 +224,33 @@ CASES = {
                     "batch_size": 16,
                     "target_network_frequency": 100,
                     "exploration_fraction": 0.5,
+                    "learning_rate": 5e-4,
+                },
+                above=8,
+                sign_error=fear_the_reward,
+            ),
+        ),
+        Case(
+            algo="rainbow_atari",
+            env_id=LIGHTS,
+            total_timesteps=500,
+            # The buffer wraps around.
+            settings={
+                "buffer_size": 120,
+                "learning_starts": 60,
+                "batch_size": 8,
+                "target_network_frequency": 50,
+                "train_frequency": 20,
+            },
+            tags=frozenset({"losses/td_loss", "losses/q_values", "charts/beta"}),
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=600,
+                settings={
+                    "buffer_size": 600,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "target_network_frequency": 100,
                     "learning_rate": 5e-4,
                 },
                 above=8,
