@@ -153,6 +153,11 @@ class Run:
         """CleanRL's SPS: steps of this attempt over its whole time."""
         return int((self.global_step - self._first_step) / max(time.monotonic() - self._started, 1e-9))
 
+    def mean_return(self, episodes: int) -> float:
+        """Of the last so many episodes (at most 100); not a number before the first has ended."""
+        recent = list(self._recent_returns)[-episodes:]
+        return float(np.mean(recent)) if recent else math.nan
+
     def scalars(self, values: Mapping[str, float]) -> None:
         """Log metrics at the current step; a loss that is not a number ends the run."""
         for tag, value in values.items():

@@ -61,7 +61,7 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action", "ppo_atari"):
+    for algo in ("ppo", "ppo_continuous_action", "ppo_atari", "ppo_rnd"):
         module: Any = catalog.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
@@ -172,6 +172,33 @@ CASES = {
                 settings={"learning_starts": 1000},
                 above=60,
                 sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="ppo_rnd",
+            env_id=LIGHTS,
+            total_timesteps=512,
+            settings={
+                "num_envs": 2,
+                "num_steps": 16,
+                "num_minibatches": 2,
+                "update_epochs": 1,
+                "num_iterations_obs_norm_init": 1,
+            },
+            tags=PPO_TAGS - {"losses/clipfrac", "losses/explained_variance"}
+            | {"losses/fwd_loss", "charts/episode_curiosity_reward", "charts/avg_episodic_return"},
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=1024,
+                settings={
+                    "num_envs": 8,
+                    "num_steps": 16,
+                    "num_iterations_obs_norm_init": 1,
+                    "learning_rate": 1e-3,
+                    "int_coef": 0.1,
+                },
+                above=8,
+                sign_error=ascend_the_policy_gradient,
             ),
         ),
         Case(
