@@ -272,13 +272,18 @@ CASES = {
             tags=frozenset({"losses/td_loss", "losses/q_values", "charts/beta"}),
             learning=Learning(
                 env_id=LIGHTS,
-                total_timesteps=600,
+                total_timesteps=500,
+                # What follows does not matter here, and the range of returns fits.
                 settings={
-                    "buffer_size": 600,
+                    "buffer_size": 500,
                     "learning_starts": 100,
                     "batch_size": 16,
                     "target_network_frequency": 100,
-                    "learning_rate": 5e-4,
+                    "learning_rate": 1e-3,
+                    "gamma": 0.0,
+                    "v_min": -1,
+                    "v_max": 1,
+                    "n_atoms": 11,
                 },
                 above=8,
                 sign_error=fear_the_reward,
