@@ -28,6 +28,7 @@ from mosaic import config
 
 ACTIONS = "discrete"
 OBSERVATIONS = "pixels"
+UPSTREAM = None
 CHUNK = 1024
 """Frames that are looked at in one go."""
 LIMIT = 5.0

@@ -19,6 +19,7 @@ from mosaic import config
 
 ACTIONS = "discrete"
 OBSERVATIONS = "pixels"
+UPSTREAM = None
 BLOCK = 100
 """Steps of each environment between two looks at the checkpoint clock; the exploration of a block is drawn at once."""
 LOG_INTERVAL = 100

@@ -77,12 +77,27 @@ class Home:
         return self.trainer / "metrics"
 
     @property
+    def episodes(self) -> Path:
+        """The list of recorded episodes: a cache, rebuilt from the recordings."""
+        return self.trainer / "episodes.sqlite"
+
+    @property
     def configs(self) -> Path:
         return self.trainer / "configs"
 
     @property
     def runs(self) -> Path:
         return self.trainer / "runs"
+
+    @property
+    def imports(self) -> Path:
+        """Runs of other tools while they are being written."""
+        return self.trainer / "imports"
+
+    @property
+    def imports_lock(self) -> Path:
+        """Locked (flock) by an import as long as it works."""
+        return self.trainer / "imports.lock"
 
     def config(self, run_id: str, *, policy: bool = False) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}{'-policy' if policy else ''}.json"
@@ -197,6 +212,29 @@ class RunDir:
     @property
     def eval_videos(self) -> Path:
         return self.root / "videos" / f"{self.run_id}-eval"
+
+    @property
+    def episodes(self) -> Path:
+        """Recordings of a play session."""
+        return self.root / "episodes"
+
+    def episode(self, number: int) -> Path:
+        return self.episodes / f"episode-{number:06d}.jsonl"
+
+    @property
+    def play_socket(self) -> Path:
+        """Where a living play session takes commands."""
+        return self.root / "play.sock"
+
+    @property
+    def play_summary(self) -> Path:
+        """Results of a play session."""
+        return self.root / "play_summary.json"
+
+    @property
+    def imported(self) -> Path:
+        """Files of the tool that an imported run comes from."""
+        return self.root / "imported"
 
     @property
     def checkpoints(self) -> Path:
