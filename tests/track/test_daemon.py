@@ -72,7 +72,7 @@ def document(steps: int, **extras: Any) -> dict[str, Any]:
     worker["extras"] = {"algo_params": params, "track_wandb": True, **extras}
     return {
         "environment": {"env_id": "CartPole-v1"},
-        "artifacts": {"tensorboard": {"enabled": False}, "wandb": {"enabled": True}},
+        "artifacts": {"tensorboard": {"enabled": False}, "wandb": {"enabled": worker["extras"]["track_wandb"]}},
         "metadata": {"worker": {"config": worker}},
     }
 
@@ -121,18 +121,32 @@ def test_a_run_is_whole_in_its_export_whoever_is_killed_meanwhile(home, daemon, 
     assert leaks == []
 
 
-def test_without_the_package_a_run_trains_and_its_export_says_what_to_install(home, daemon, tmp_path):
+def test_one_export_that_cannot_work_holds_up_neither_the_run_nor_the_other_exports(home, daemon, tmp_path, capsys):
     shadow = tmp_path / "shadow"
     shadow.mkdir()
     (shadow / "wandb.py").write_text("raise ImportError('No module named wandb')\n")
-    daemon(WANDB_MODE="offline", PYTHONPATH=str(shadow))
+    path = os.pathsep.join(filter(None, [str(shadow), os.environ.get("PYTHONPATH")]))
+    daemon(WANDB_MODE="offline", PYTHONPATH=path, TRACKIO_DIR=str(tmp_path / "trackio"))
     with Client(home=home, start=False) as client:
-        run = client.submit(document(512))[0]
+        run = client.submit(document(512, track_trackio=True, track_mlflow=True))[0]
         ended = client.wait(run.run_id)[0]
         assert (ended.state, ended.exit_code) == ("finished", 0)
     run_dir = home.run(run.run_id)
     export = eventually(lambda: (found := state.read(run_dir)) and found.state == "failed" and found)
     assert 'pip install "mosaic-rl[wandb]"' in export.why
+    rows = set()
+    for tracker in ("trackio", "mlflow"):
+        eventually(lambda name=tracker: (found := state.read(run_dir, name)) and found.state == "synced")
+        done = state.read(run_dir, tracker)
+        assert done is not None
+        assert done.events == follow.last_seq(run_dir)
+        rows.add(done.rows)
+    assert len(rows) == 1
+    capsys.readouterr()
+    assert cli.main(["track", run.run_id, "--to", "trackio"]) == 1
+    said = capsys.readouterr().out
+    assert "W&B  failed" in said
+    assert f"MLflow  synced: {rows.pop()} rows" in said
 
 
 def test_a_stand_alone_run_starts_its_own_exporter(home, tmp_path):

@@ -32,6 +32,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "export": ("export", "copy a run into a zip file or a folder"),
     "evaluate": ("evaluate", "play episodes with a trained policy and print what it scored"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
+    "track": ("track", "exports to all trackers: their state, or a further one to Trackio or MLflow"),
     "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
     "import": ("bring", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
     "algos": ("algos", "list algorithms, or read the page of one"),

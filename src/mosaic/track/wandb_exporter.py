@@ -119,6 +119,9 @@ class WandbExporter:
         if isinstance(event.body, (VideoSaved, PolicySaved)):
             self._add_file(event, event.body)
 
+    def flush(self) -> None:
+        """W&B's own process sees to that."""
+
     def close(self, *, failed: bool) -> None:
         self._log(self._rows.rest())
         self._run.finish(exit_code=1 if failed else 0)
