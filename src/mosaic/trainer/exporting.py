@@ -22,7 +22,8 @@ from mosaic.spec.states import RunState
 from mosaic.track import state, trackers
 from mosaic.track.start import end, start
 from mosaic.track.state import WANDB, Export
-from mosaic.trainer.uploading import RETRY_S, Uploads
+from mosaic.trainer import uploading
+from mosaic.trainer.uploading import Uploads
 
 BACKOFF_S = (1.0, 5.0, 25.0)
 """Before each further start of one that crashed; after the last one it is given up."""
@@ -52,9 +53,9 @@ class _Child:
 class Exporters:
     """Called by the supervisor's loop, under its lock."""
 
-    def __init__(self, home: Home, *, retry_s: float = RETRY_S) -> None:
+    def __init__(self, home: Home, *, retry_s: float | None = None) -> None:
         self._home = home
-        self._uploads = Uploads(retry_s)
+        self._uploads = Uploads(retry_s or uploading.retry_s())
         self._children: dict[tuple[str, str], _Child] = {}
         """By run and tracker."""
         self._done: dict[str, int] = {}
