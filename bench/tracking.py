@@ -6,6 +6,7 @@ meets both. An exporter that was held has twice as much to do when it is let go,
 """
 
 import argparse
+import contextlib
 import os
 import signal
 import statistics
@@ -24,19 +25,20 @@ from mosaic.track import state
 from mosaic.track.start import end, start
 
 TARGET = 0.98
-SETTLE_S = 0.5
+SETTLE_S = 0.3
 
 
 def main() -> int:
     words = argparse.ArgumentParser(prog="python -m bench.tracking", description=__doc__.partition("\n")[0])
     words.add_argument("--pairs", type=int, default=20, help="stretches with and without the exporter (default 20)")
     words.add_argument("--seconds", type=float, default=4.0, help="of each stretch (default 4)")
-    words.add_argument("--nice", default="19", help="priority of the exporter (default 19, as in a run)")
+    words.add_argument("--nice", type=int, default=19, help="priority of the exporter (default 19, as in a run)")
     flags = words.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
         variables = {**os.environ, "MOSAIC_HOME": folder, "HOME": folder, "WANDB_MODE": "offline"}
-        variables["MOSAIC_EXPORT_NICE"] = flags.nice
+        # It starts at once, and gives way from then on: on a busy machine the lowest priority takes minutes to start.
+        variables["MOSAIC_EXPORT_NICE"] = "0"
         command = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", "ppo", "--total-timesteps", "1000000000"]
         with subprocess.Popen([*command, "--quiet"], env=variables, stdout=subprocess.DEVNULL) as worker:
             exporter = None
@@ -45,7 +47,10 @@ def main() -> int:
                 wait_for(lambda: run_dir.events.exists() and position(run_dir)[1] > 0)
                 exporter = start(run_dir, variables)
                 wait_for(lambda: (found := state.read(run_dir)) and found.rows > 0)
+                give_way(exporter.pid, flags.nice)
+                began, used = time.monotonic(), cpu_s(exporter.pid)
                 ratios = measure(run_dir, exporter.pid, flags.pairs, flags.seconds)
+                share = (cpu_s(exporter.pid) - used) / (time.monotonic() - began)
             finally:
                 if exporter is not None:
                     tell(exporter.pid, signal.SIGCONT)
@@ -53,7 +58,7 @@ def main() -> int:
                 worker.kill()
     low, middle, high = statistics.quantiles(ratios, n=4)
     print(f"steps/s with the exporter / without: {middle:.4f} (quartiles {low:.3f} to {high:.3f}, n={len(ratios)})")
-    print(f"target: at least {TARGET}")
+    print(f"target: at least {TARGET}; the exporter used {share:.1%} of a core")
     return 0 if middle >= TARGET else 1
 
 
@@ -91,10 +96,26 @@ def position(run_dir: RunDir) -> tuple[float, int]:
     return 0.0, 0
 
 
-def tell(pid: int, number: signal.Signals) -> None:
+def family(pid: int) -> list[psutil.Process]:
     """The exporter and W&B's own processes."""
     process = psutil.Process(pid)
-    for each in [process, *process.children(recursive=True)]:
+    return [process, *process.children(recursive=True)]
+
+
+def give_way(pid: int, nice: int) -> None:
+    for each in family(pid):
+        each.nice(nice)
+    # sched(7), autogrouping: a nice value counts only within its session.
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
+
+
+def cpu_s(pid: int) -> float:
+    return sum(sum(each.cpu_times()[:2]) for each in family(pid))
+
+
+def tell(pid: int, number: signal.Signals) -> None:
+    for each in family(pid):
         each.send_signal(number)
 
 
