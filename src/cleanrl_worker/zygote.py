@@ -26,7 +26,7 @@ from mosaic.spec.manifest import Manifest
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 STDOUT, STDERR = 1, 2
-MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.describe")
+MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.describe", "mosaic.play.worker")
 """Programs that may be run here."""
 
 
@@ -47,8 +47,9 @@ def main() -> int:
 def _import_everything() -> None:
     for module in MODULES:
         importlib.import_module(module)
-    # Imported by a run only where it has somebody to publish to.
-    importlib.import_module("cleanrl_worker.sdk.publisher")
+    # Imported by a run only where it has somebody to publish to, or is a script's.
+    for module in ("cleanrl_worker.sdk.publisher", "cleanrl_worker.foreign.launch", "torch.utils.tensorboard"):
+        importlib.import_module(module)
     from cleanrl_worker.sdk import catalog
 
     for name in catalog.names():

@@ -32,7 +32,7 @@ REFUSED = {
     "csv and json": (("metrics", "short one", "--csv", "--json"), 2, "exclude"),
     "paused after its end": (("pause", "short one"), 2, "finished"),
     "continued after its end": (("continue", "short one"), 2, "finished"),
-    "no policy file": (("evaluate", __file__), 2, "no MOSAIC policy"),
+    "no policy file": (("evaluate", __file__), 2, "neither a policy of MOSAIC"),
     "no episodes": (("evaluate", "short one", "--episodes", "0"), 2, "at least 1"),
     "export over something": (("export", "short one", "/tmp"), 2, "exists already"),
     "export into nowhere": (("export", "short one", "/nonexistent/x.zip"), 2, "not a folder"),

@@ -169,7 +169,35 @@ def test_evaluate_a_run_and_a_policy_file(mosaic, finished):
     said = mosaic("evaluate", f"{shown['run_dir']}/{policy}", "--episodes", "2")
     assert said.code == 0
     assert said.out.startswith("2 episodes: return ")
-    assert mosaic("evaluate", "@last", "--episodes", "1").code == 0
+    assert mosaic("evaluate", "@last", "--episodes", "1", "--stochastic").code == 0
+
+
+def test_policies_lists_what_runs_have_saved(mosaic, finished):
+    [policy] = [one for one in mosaic("policies", "--json").objects if one["run_id"] == finished]
+    assert (policy["algo"], policy["env_id"], policy["seed"], policy["kind"]) == ("ppo", "CartPole-v1", 1, "mosaic")
+    assert policy["global_step"] > 2000
+    assert policy["last_return"] > 0
+    assert policy["path"] in mosaic("policies", "short one", "--paths").out.splitlines()
+    assert "short one" in mosaic("policies", "cartpole").out
+    assert mosaic("policies", "no such thing").out.startswith("no policy yet")
+
+
+def test_policies_are_compared_on_the_same_episodes(mosaic, finished):
+    [policy] = mosaic("policies", finished, "--paths").out.split()
+    twice = mosaic("evaluate", finished, policy, "--episodes", "5", "--json").objects
+    assert [one["mean"] for one in twice] == [twice[0]["mean"]] * 2
+    pair = twice[1]["paired"]
+    assert (pair["episodes"], pair["difference"], pair["equal"]) == (5, 0.0, 1.0)
+    said = mosaic("evaluate", finished, policy, "--episodes", "4")
+    assert "+0.0 [+0.0, +0.0]" in said.out
+    assert "--detach" in mosaic("evaluate", finished, policy, "--repeat").err
+
+
+def test_an_evaluation_films_where_asked(mosaic, finished):
+    [summary] = mosaic("evaluate", finished, "--episodes", "2", "--video", "--json").objects
+    shown = mosaic("show", summary["run_id"], "--json").objects[0]
+    videos = [one["path"] for one in shown["artifacts"] if one["kind"] == "video"]
+    assert videos == [f"videos/{summary['run_id']}-eval/rl-video-episode-0.mp4"]
 
 
 def test_envs_and_algos(mosaic):

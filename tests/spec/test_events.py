@@ -29,6 +29,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.floats(allow_nan=False, allow_infinity=False)
     if hint == events.Number:
         return NUMBERS
+    if hint == events.Number | None:
+        return st.none() | NUMBERS
     if hint == dict[str, events.Number]:
         return st.dictionaries(st.text(), NUMBERS, max_size=4)
     return st.from_type(hint)

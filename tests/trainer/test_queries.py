@@ -233,3 +233,18 @@ def test_a_policy_is_evaluated_and_a_repeating_evaluation_ends_finished(shared, 
     kit.eventually(lambda: client.get(again.run_id).last_return is not None, what="a batch")
     client.cancel(again.run_id)
     assert shared.until(again.run_id, "finished").reason == "ended by the user; what was evaluated is kept"
+
+
+def test_the_policy_of_a_finished_run_is_listed_and_described(shared, run):
+    client = shared.client
+    [policy] = [one for one in client.policies() if one.run_id == run.run_id]
+    assert (policy.algo, policy.env_id, policy.seed) == (run.algo, run.env_id, run.seed)
+    assert policy.global_step == client.get(run.run_id).global_step
+    assert client.describe_policy(policy.path) == policy
+    assert client.describe_policy(run.run_dir) == policy
+    with pytest.raises(Refused, match="not an absolute path"):
+        client.describe_policy("ppo.cleanrl_model")
+    with pytest.raises(Refused, match="No such file"):
+        client.describe_policy("/nowhere/ppo.cleanrl_model")
+    again = client.evaluate(policy, episodes=2, deterministic=True)
+    assert shared.until(again.run_id, "finished").last_return is not None

@@ -14,7 +14,7 @@ from torch.distributions.normal import Normal
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, clip_gradient_norm, ppo_gradient
-from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser
+from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from mosaic import config
 
 ACTIONS = "continuous"
@@ -452,6 +452,7 @@ class GaussianPolicy:
     def __init__(self, agent: Agent, normaliser: ObservationNormaliser, action_space: gym.spaces.Box) -> None:
         parameters = FlatParameters(agent)
         self.actor = Mlp(parameters, agent.actor_mean, "actor_mean")
+        self.critic = Mlp(parameters, agent.critic, "critic")
         self.std = np.exp(parameters.value_of["actor_logstd"])
         self.normaliser = normaliser
         self.action_space = action_space
@@ -464,15 +465,18 @@ class GaussianPolicy:
         space = self.action_space
         return actions.reshape(-1, *space.shape).clip(space.low, space.high)
 
+    def explain(self, observations: Array) -> dict[str, Any]:
+        """The value of the first of these observations, in the units of the normalised return."""
+        inputs = self.normaliser.apply(observations).reshape(len(observations), -1)
+        return {"value": float(self.critic.infer(inputs)[0, 0])}
+
 
 def load(file: PolicyFile) -> Policy:
     config.from_json(Args, file.args, what="policy file")
     agent = Agent(file.observation_space, file.action_space)
     agent.load_state_dict(file.weights())
-    normaliser = ObservationNormaliser(file.observation_space.shape or ())
-    normaliser.load(file.group("observation_normaliser"))
     assert isinstance(file.action_space, gym.spaces.Box)
-    return GaussianPolicy(agent, normaliser, file.action_space)
+    return GaussianPolicy(agent, normaliser_of(file), file.action_space)
 
 
 if __name__ == "__main__":

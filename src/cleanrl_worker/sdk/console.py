@@ -57,7 +57,9 @@ def _line(event: Event) -> str | None:
         case RunStarted(resumed_from_step=int(step)):
             return f"resumed from global_step={step}"
         case EvalBatch() as batch:
-            return f"eval batch {batch.batch} | episodes={batch.episodes} avg={float(batch.mean):.1f}"
+            low, high = float(batch.minimum), float(batch.maximum)
+            means = f"avg={float(batch.mean):.1f} min={low:.1f} max={high:.1f}"
+            return f"eval batch {batch.batch} | episodes={batch.episodes} {means}"
         case Warned(message=message):
             return f"warning: {message}"
         case _:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from cleanrl_worker.sdk import catalog, command, policy
+from cleanrl_worker.sdk import command
 from cleanrl_worker.sdk.command import CommonFlags
 from cleanrl_worker.sdk.document import around, read_document
+from cleanrl_worker.sdk.opening import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from mosaic import config, envs
 from mosaic.errors import ConfigError, PolicyError, Problem
@@ -28,7 +29,7 @@ class EvalFlags(CommonFlags, LiveView):
     episodes: Annotated[int, Ge(1)] = 50
     """Episodes a batch."""
     seed: Annotated[int, Ge(0), Le(2**32 - 1)] = 1
-    """Seed of the first environment."""
+    """Seed of the first episode; each further one has the next seed."""
     deterministic: bool = False
     """Take the likeliest action instead of sampling as in training."""
     repeat: bool = False
@@ -39,6 +40,12 @@ class EvalFlags(CommonFlags, LiveView):
     """Folder of the TensorBoard files, relative to the run directory."""
     capture_video: bool = False
     """Record videos of environment 0."""
+    algo: str = ""
+    """Algorithm of an upstream CleanRL file that fits several; our own files say it."""
+    normaliser: Literal["saved", "running"] = "saved"
+    """Moments of the observations: those in the policy file, or learnt anew while it plays."""
+    trust: bool = False
+    """Open a Stable-Baselines3 zip, which runs the pickled code in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +72,9 @@ class Plan:
             eval_batch_size=None,
             eval_repeat=flags.repeat,
             eval_capture_video=flags.capture_video,
+            eval_deterministic=flags.deterministic,
+            eval_normaliser=flags.normaliser,
+            eval_trust=flags.trust,
             seed_override=None,
             **live_options(flags),
         )
@@ -87,12 +97,17 @@ def resolve(argv: Sequence[str]) -> Plan:
     flags = config.from_flags(EvalFlags, argv, prog=PROG, default=defaults)
     if flags.policy_path is None:
         raise ConfigError([Problem("--policy-path", "is missing")], what=PROG)
-    file = policy.read(flags.policy_path)
-    wanted = "" if document is None else document.metadata.worker.config.algo
-    if wanted not in ("", file.algo):
-        raise PolicyError(f"{flags.policy_path} was trained by '{file.algo}', the config says '{wanted}'")
+    extras = None if document is None else document.metadata.worker.config.extras
+    file, actor = open_policy(
+        flags.policy_path,
+        algo=flags.algo,
+        env_id=flags.env_id,
+        args=extras.algo_params if isinstance(extras, PolicyEvalExtras) else {},
+        running_normaliser=flags.normaliser == "running",
+        trust=flags.trust,
+    )
     run_dir = RunDir(flags.run_dir.absolute()) if flags.run_dir else Home.resolve().run(new_run_id())
-    actor, env_id = load_actor(file, flags.policy_path), flags.env_id or file.env_id
+    env_id = flags.env_id or file.env_id
     return Plan(flags=flags, file=file, actor=actor, env_id=env_id, run_dir=run_dir, document=document)
 
 
@@ -102,11 +117,6 @@ def flags_of(document: TrainRunConfig) -> EvalFlags:
     extras = worker.extras
     if not isinstance(extras, PolicyEvalExtras):
         raise ConfigError([Problem("extras.mode", f"'{extras.mode}' is not an evaluation")], what=PROG)
-    unsupported = [name for name in ("algo_params",) if getattr(extras, name)]
-    if unsupported:
-        raise ConfigError(
-            [Problem(f"extras.{name}", "is not available in this version") for name in unsupported], what=PROG
-        )
     return EvalFlags(
         policy_path=Path(extras.policy_path),
         episodes=extras.eval_episodes,
@@ -117,6 +127,9 @@ def flags_of(document: TrainRunConfig) -> EvalFlags:
         tensorboard=document.artifacts.tensorboard.enabled,
         tensorboard_dir=extras.tensorboard_dir,
         capture_video=extras.eval_capture_video,
+        algo=worker.algo,
+        normaliser=extras.eval_normaliser,
+        trust=extras.eval_trust,
         **live_options(extras),
     )
 
@@ -124,14 +137,6 @@ def flags_of(document: TrainRunConfig) -> EvalFlags:
 def live_options(given: LiveView) -> dict[str, Any]:
     """What flags and document both say of the live view."""
     return {field.name: getattr(given, field.name) for field in fields(LiveView)}
-
-
-def load_actor(file: PolicyFile, path: Path) -> Policy:
-    algorithm = catalog.load(file.algo)
-    try:
-        return algorithm.load(file)
-    except (ConfigError, KeyError, RuntimeError, ValueError) as error:  # torch raises RuntimeError for other shapes.
-        raise PolicyError(f"{path} does not fit '{file.algo}' of this version: {error}") from error
 
 
 def check_fit(file: PolicyFile, vector: envs.VecEnv) -> None:

@@ -4,21 +4,20 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from cleanrl_worker.sdk import live
+from cleanrl_worker.sdk.eval_batches import Batches
+from cleanrl_worker.sdk.eval_plan import EvalFlags
 from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
-from cleanrl_worker.sdk.vector import Envs
-from cleanrl_worker.sdk.video import Video, Videos
+from cleanrl_worker.sdk.video import FILMED_SLOT, Video, Videos, cubic
 from mosaic.spec.events import LiveViewOpened, Warned
 from mosaic.spec.manifest import Artifact
-from mosaic.spec.run_config import LiveView
 from mosaic.spec.run_dir import RunDir
 
 
 @contextmanager
-def seen(
-    lanes: Envs, options: LiveView, run_dir: RunDir, recorder: Recorder, ledger: Ledger, *, capture_video: bool
-) -> Generator[None]:
-    """While the evaluation plays in these environments."""
+def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder, ledger: Ledger) -> Generator[None]:
+    """While the evaluation plays."""
+    lanes = batches.lanes
 
     def warn(message: str) -> None:
         recorder.emit(Warned(message=message))
@@ -28,10 +27,14 @@ def seen(
         ledger.add(Artifact(kind="video", path=event.path))
         recorder.emit(event)
 
-    if capture_video:
-        lanes.videos = Videos(lanes.backend, run_dir.eval_videos, saved=saved, complain=warn)
+    def filmed(episode: int) -> bool:
+        """Only what counts: environment 0 goes on playing while others have episodes left."""
+        return cubic(episode) and batches.progress.left[FILMED_SLOT] > 0
+
+    if flags.capture_video:
+        lanes.videos = Videos(lanes.backend, run_dir.eval_videos, schedule=filmed, saved=saved, complain=warn)
     lanes.live = view = live.open_view(
-        lanes.backend, options, global_step=lambda: lanes.global_step, complain=warn, evaluation=True
+        lanes.backend, flags, global_step=lambda: lanes.global_step, complain=warn, evaluation=True
     )
     if view is not None:
         ledger.add(Artifact(kind="fastlane", path=view.path))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from cleanrl_worker.sdk.policy import MissingNormaliser, PolicyFile
+
 Array = np.ndarray[Any, Any]
 
 EPSILON = 1e-8
@@ -72,6 +74,31 @@ class ObservationNormaliser(Moments):
         centred = obs - self.mean
         centred /= np.sqrt(self.var + EPSILON)
         return centred.clip(-LIMIT, LIMIT, centred)
+
+
+class RunningNormaliser(ObservationNormaliser):
+    """Learns from every observation that it normalises: for a policy whose own moments nobody saved."""
+
+    def apply(self, obs: Array) -> Array:
+        self.update(obs.astype(np.float64))
+        return super().apply(obs)
+
+
+def normaliser_of(file: PolicyFile) -> ObservationNormaliser:
+    """The one that a policy was trained with. It is never made up: without it, the policy sees another world."""
+    shape = file.observation_space.shape or ()
+    if file.running_normaliser:
+        return RunningNormaliser(shape)
+    state = file.group("observation_normaliser")
+    if not state:
+        raise MissingNormaliser(
+            f"'{file.algo}' normalises its observations, and the file does not hold the moments that it was trained"
+            " with (upstream CleanRL keeps them in a wrapper and loses them); --normaliser running learns them anew"
+            " while it plays, as upstream's own evaluation does, and its first returns are lower for that"
+        )
+    normaliser = ObservationNormaliser(shape)
+    normaliser.load(state)
+    return normaliser
 
 
 class RewardNormaliser(Moments):

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -25,11 +25,24 @@ FORMAT = "mosaic-policy-1"
 Array = np.ndarray[Any, Any]
 
 
+class MissingNormaliser(PolicyError):
+    """The weights fit, but the moments that the policy's observations were normalised with are not in the file."""
+
+
 class Policy(Protocol):
     """Something that acts: what every algorithm's `load` returns."""
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
         """Actions for a batch of observations, one row each, as the environments take them."""
+        ...
+
+
+@runtime_checkable
+class RecurrentPolicy(Policy, Protocol):
+    """A policy that remembers: row i of each batch must go on from row i of the one before."""
+
+    def forget(self, slots: Array) -> None:
+        """The next observation of these slots, (rows,) bool, is the first one of an episode."""
         ...
 
 
@@ -44,6 +57,8 @@ class PolicyFile:
     action_space: gym.Space[Any]
     global_step: int
     arrays: Mapping[str, Array]
+    running_normaliser: bool = False
+    """Learn the moments of the observations anew while it plays; never written."""
 
     def group(self, prefix: str) -> dict[str, Array]:
         """The arrays below a prefix, without it."""

@@ -38,7 +38,7 @@ class Envs:
         """Who is told of ended episodes from now on."""
         self._report = report
 
-    def reset(self, seed: int) -> Array:
+    def reset(self, seed: int | None) -> Array:
         observations, _ = self.backend.reset(seed=seed)
         if self.videos is not None:
             self.videos.begin()

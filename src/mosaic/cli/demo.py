@@ -12,7 +12,6 @@ from mosaic.cli.following import RunFailed, detached, follow
 from mosaic.cli.pick import short
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.train import document_of, parse
-from mosaic.errors import PolicyError
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -70,12 +69,10 @@ def _solved(run: RunRecord) -> bool:
 
 
 def _evaluate(client: Client, run: RunRecord, episodes: int) -> RunRecord:
-    policy = evaluate.policy_of(client, run)
-    if policy is None:
-        raise PolicyError(f"run {run.run_id} saved no policy; 'mosaic logs {short(run.run_id)}' may say why")
-    document = evaluate.document_of(policy, ENV_ID, episodes=episodes, deterministic=True, label="demo, evaluated")
-    [evaluation] = client.submit(document)
-    print(f"  {evaluate.line_of(evaluate.result_of(client, evaluation))}\n")
+    policy = evaluate.find_policy(client, run.run_id)
+    evaluation = client.evaluate(policy, episodes=episodes, deterministic=True, label="demo, evaluated")
+    [summary] = evaluate.results_of(client, [evaluation])
+    print(f"  {evaluate.line_of(summary)}\n")
     return evaluation
 
 

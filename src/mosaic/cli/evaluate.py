@@ -1,7 +1,8 @@
-"""`mosaic evaluate RUN|POLICY [flags]`: play episodes with a trained policy, as a run of the daemon."""
+"""`mosaic evaluate POLICY|RUN… [flags]`: play episodes with trained policies, as runs of the daemon."""
 
 import argparse
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,140 +14,157 @@ from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import note, print_json
 from mosaic.errors import PolicyError, RunNotFound
 from mosaic.rpc.client import Client
-from mosaic.spec.run_config import (
-    Artifacts,
-    Environment,
-    Metadata,
-    PolicyEvalExtras,
-    Toggle,
-    TrainRunConfig,
-    Worker,
-    WorkerConfig,
-)
+from mosaic.rpc.policy_info import PolicyInfo
+from mosaic.spec.evaluation import Subject, document_of
+from mosaic.spec.policy_facts import SUFFIX
+from mosaic.spec.run_config import MAX_GRID, PolicyEvalExtras, TrainRunConfig
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
 SUMMARY = "eval_summary.json"
-MAX_HEADER_BYTES = 16 * 2**20
 
 
 def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
     with connect() as client:
-        policy, env_id = find_policy(client, flags.what)
-        document = document_of(
-            policy,
-            flags.env_id or env_id,
-            episodes=flags.episodes,
-            seed=flags.seed,
-            repeat=flags.repeat,
-            deterministic=flags.deterministic,
-            tensorboard=not flags.no_tensorboard,
-            label=flags.label,
-        )
-        [run] = client.submit(document)
+        policies = [find_policy(client, word) for word in flags.what]
+        runs = [client.submit(_document(policy, flags))[0] for policy in policies]
         if flags.detach:
-            print(run.run_id)
+            print("\n".join(run.run_id for run in runs))
             return 0
         try:
-            summary = result_of(client, run)
+            summaries = results_of(client, runs)
         except KeyboardInterrupt:
-            detached([run])
+            detached(runs)
             return INTERRUPTED
-    if flags.json:
-        print_json(summary | {"run_id": run.run_id})
-    else:
-        print(line_of(summary))
-        note(f"run directory: {run.run_dir}")
+        if len(runs) == 1:
+            _show(runs[0], summaries[0], json=flags.json)
+        else:
+            from mosaic.cli import comparing
+
+            comparing.show(client, policies, runs, summaries, json=flags.json)
     return 0
 
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
-    words = parser("evaluate", "Play episodes with a trained policy and print what it scored.", json=True)
-    words.add_argument("what", metavar="RUN|POLICY", help="a run that saved a policy, or a *.cleanrl_model file")
+    words = parser("evaluate", "Play episodes with trained policies and print what they score.", json=True)
+    words.add_argument(
+        "what",
+        nargs="+",
+        metavar="RUN|POLICY",
+        help="a run that saved a policy, a *.cleanrl_model file, or a folder with one; several are compared, each"
+        " on the same episodes",
+    )
     words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes a batch (default 50)")
-    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first environment (default 1)")
+    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
     words.add_argument("--repeat", action="store_true", help="further batches until the run is cancelled")
-    words.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
+    how = words.add_mutually_exclusive_group()
+    how.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
+    how.add_argument(
+        "--stochastic", action="store_false", dest="deterministic", help="sample as in training (the default)"
+    )
+    words.add_argument("--video", action="store_true", help="record videos, into videos/RUN-eval of the run")
     words.add_argument("--env-id", metavar="ID", help="another environment than the one it was trained in")
+    words.add_argument("--algo", default="", metavar="NAME", help="algorithm, where the file does not say it")
+    words.add_argument(
+        "--normaliser",
+        choices=("saved", "running"),
+        default="saved",
+        help="moments of the observations: as saved with the policy, or learnt anew while it plays",
+    )
+    words.add_argument("--trust", action="store_true", help="open a Stable-Baselines3 zip, which runs code in it")
+    words.add_argument(
+        "--video-mode", choices=("single", "grid", "off"), default="grid", help="what the live view shows"
+    )
+    words.add_argument("--grid-limit", type=int, default=8, metavar="N", help="environments in its grid (default 8)")
     words.add_argument("--label", default="", help="name for people")
     words.add_argument("--no-tensorboard", action="store_true", help="write no TensorBoard files")
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
-    if flags.episodes < 1 or not 0 <= flags.seed < 2**32:
-        words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
+    if flags.episodes < 1:
+        words.error("--episodes must be at least 1")
+    if not 0 <= flags.seed < 2**32:
+        words.error("--seed must be from 0 to 4294967295")
+    if not 1 <= flags.grid_limit <= MAX_GRID:
+        words.error(f"--grid-limit must be from 1 to {MAX_GRID}")
+    if flags.repeat and len(flags.what) > 1 and not flags.detach:
+        words.error("several policies with --repeat never come to an end that could be compared; add --detach")
     return flags
 
 
-def find_policy(client: Client, word: str) -> tuple[str, str]:
-    """Path of a policy on the daemon's machine, and the environment that it was trained in."""
-    path = Path(word).expanduser()
-    if path.is_file():
-        return str(path.absolute()), read_env_id(path)
-    # @last is here the last run that saved a policy: an evaluation is a run too, and saves none.
-    runs = (run for run in client.list() if run.kind == "train") if word == "@last" else [pick(client, word)]
-    for run in runs:
-        if policy := policy_of(client, run):
-            return policy, run.env_id
-        if word != "@last":
-            raise PolicyError(f"run {run.run_id} has saved no policy (yet); 'mosaic show {word}' shows how far it is")
-    raise RunNotFound(word, hint="no run saved a policy yet; 'mosaic train ppo' makes one")
-
-
-def policy_of(client: Client, run: RunRecord) -> str | None:
-    """The newest policy file of a run."""
-    found = [artifact.path for artifact in client.artifacts(run.run_id) if artifact.kind == "policy"]
-    return f"{run.run_dir}/{found[-1]}" if found else None
-
-
-def read_env_id(path: Path) -> str:
-    """From the header of a policy file: a length (uint64, little endian), then so many bytes of JSON."""
-    try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            header: Any = json.loads(file.read(length)) if length <= MAX_HEADER_BYTES else {}
-        return str(header["__metadata__"]["env_id"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PolicyError(f"{path} is no MOSAIC policy; train one, or give the id of a run") from error
-
-
-def document_of(
-    policy: str,
-    env_id: str,
-    *,
-    episodes: int,
-    seed: int = 1,
-    repeat: bool = False,
-    deterministic: bool = False,
-    tensorboard: bool = True,
-    label: str = "",
-) -> TrainRunConfig:
+def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
+    env_id = flags.env_id or policy.env_id
+    if not env_id:
+        raise PolicyError(f"nothing beside {policy.path} says which environment it was trained in; give --env-id")
     extras = PolicyEvalExtras(
         mode="policy_eval",
-        policy_path=policy,
-        eval_episodes=episodes,
-        eval_repeat=repeat,
-        eval_deterministic=deterministic,
+        policy_path=policy.path,
+        eval_episodes=flags.episodes,
+        eval_batch_size=flags.episodes,
+        eval_repeat=flags.repeat,
+        eval_deterministic=flags.deterministic,
+        eval_capture_video=flags.video,
+        eval_normaliser=flags.normaliser,
+        eval_trust=flags.trust,
+        video_mode=flags.video_mode,
+        grid_limit=flags.grid_limit,
     )
-    return TrainRunConfig(
-        run_name=label,
-        environment=Environment(env_id=env_id),
-        artifacts=Artifacts(tensorboard=Toggle(enabled=tensorboard)),
-        metadata=Metadata(worker=Worker(config=WorkerConfig(env_id=env_id, seed=seed, extras=extras))),
+    subject = Subject(policy=policy.path, env_id=env_id, algo=flags.algo)
+    return document_of(
+        subject, extras, seed=flags.seed, tensorboard=not flags.no_tensorboard, label=flags.label or _label(policy)
     )
 
 
-def result_of(client: Client, run: RunRecord) -> dict[str, Any]:
-    """Follow an evaluation to its end; the summary of its last batch."""
-    # What is printed of it is the result alone.
-    [ended] = follow(client, [run], tell=note)
-    if ended.state is not RunState.FINISHED:
-        raise RunFailed(ended)
-    return json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))[-1]
+def _label(policy: PolicyInfo) -> str:
+    return f"{policy.label}, evaluated" if policy.label else f"{Path(policy.path).name}, evaluated"
+
+
+def find_policy(client: Client, word: str) -> PolicyInfo:
+    """A file or folder on the daemon's machine, or the newest policy of a run."""
+    path = Path(word).expanduser()
+    if path.exists() or word.endswith((SUFFIX, ".zip")) or os.sep in word:
+        return client.describe_policy(str(path.absolute()))
+    # @last is here the last run that saved a policy: an evaluation is a run too, and saves none.
+    saved = client.policies()
+    if word == "@last":
+        if not saved:
+            raise RunNotFound(word, hint="no run saved a policy yet; 'mosaic train ppo' makes one")
+        newest = max(policy.run_id for policy in saved)
+        return next(policy for policy in saved if policy.run_id == newest)
+    run = pick(client, word)
+    for policy in saved:
+        if policy.run_id == run.run_id:
+            return policy
+    raise PolicyError(f"run {run.run_id} has saved no policy (yet); 'mosaic show {word}' shows how far it is")
+
+
+def results_of(client: Client, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """Follow evaluations to their end; the summary of the last batch of each."""
+    # What is printed of them is the result alone.
+    ended = follow(client, runs, tell=note)
+    summaries: list[dict[str, Any]] = []
+    for run in ended:
+        if run.state is not RunState.FINISHED:
+            raise RunFailed(run)
+        if SUMMARY not in client.files(run.run_id):
+            raise PolicyError(f"run {run.run_id} was ended before its first batch was complete: there is no result")
+        summaries.append(json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))[-1])
+    return summaries
+
+
+def _show(run: RunRecord, summary: Mapping[str, Any], *, json: bool) -> None:
+    if json:
+        print_json({**summary, "run_id": run.run_id})
+    else:
+        print(line_of(summary))
+        note(f"run directory: {run.run_dir}")
 
 
 def line_of(summary: Mapping[str, Any]) -> str:
+    mean, std, low, high, middle, below, above = (
+        float(summary[key]) for key in ("mean", "std", "min", "max", "iqm", "iqm_low", "iqm_high")
+    )
     return (
-        f"{summary['episodes']} episodes: return {summary['mean']:.1f} ± {summary['std']:.1f}"
-        f" (min {summary['min']:.0f}, max {summary['max']:.0f}) in {summary['duration_s']:.1f} s"
+        f"{summary['episodes']} episodes: return {mean:.1f} ± {std:.1f} (min {low:.0f}, max {high:.0f}),"
+        f" IQM {middle:.1f} [{below:.1f}, {above:.1f}], in {summary['duration_s']:.1f} s"
     )

@@ -65,6 +65,12 @@ class BareVec:
         self._set_deadlines([self._time_limit] * self.num_envs)
         return self.current_obs, {}
 
+    def seed_episodes(self, seeds: Sequence[Sequence[int]]) -> bool:
+        """The seeds of each slot's coming episodes, from the next reset on."""
+        for begin, of_slot in zip(self._begins, seeds, strict=True):
+            begin.plan(of_slot)
+        return True
+
     @property
     def current_obs(self) -> Any:
         """The observations that the next actions answer to."""

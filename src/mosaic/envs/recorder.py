@@ -42,6 +42,10 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._row = self._batch.keep(self._batch.row(obs))
         return self._row
 
+    def seed_episodes_of(self, seeds: Sequence[Sequence[int]]) -> None:
+        """The seeds of all slots' coming episodes."""
+        self._begin.plan(seeds[self._slot])
+
     def last_row(self) -> Any:
         """The observation that the next action answers to."""
         return self._row

@@ -12,7 +12,8 @@ A slot of a snapshot is a dict of JSON values and numpy arrays:
 Wrappers that keep something over episodes (running normalisers) are not part of it: keep those in the algorithm.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import gymnasium
@@ -57,7 +58,7 @@ class Beginning:
     `start` on; `start` is None once the record was given up.
     """
 
-    __slots__ = ("env", "family", "prefix", "random", "seed", "soft_resets", "start", "touch")
+    __slots__ = ("coming", "env", "family", "prefix", "random", "seed", "soft_resets", "start", "touch")
 
     def __init__(self, env: AnyEnv, family: Family) -> None:
         self.env = env
@@ -68,17 +69,28 @@ class Beginning:
         self.start: int | None = None
         self.prefix: NDArray[Any] | None = None
         self.soft_resets: list[int] = []
+        self.coming: deque[int] = deque()
+        """Seeds of the next episodes; once they are used up, the environment goes on with its own generator."""
+
+    def plan(self, seeds: Iterable[int]) -> None:
+        """Seed each of the next episodes that begin without a seed of their own."""
+        self.coming = deque(seeds)
 
     def reset(
         self, recorded: int, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset the environment and remember from what; `recorded` is how many actions the record holds."""
+        planned = seed is None and bool(self.coming)
+        if planned:
+            seed = self.coming[0]
         random = None if seed is not None else self.family.random_state(self.env)
         if self.touch is not None:
             self.touch.first = None
         obs, info = self.env.reset(seed=seed, options=options)
         if self.touch is None or self.touch.first == "reset":
             self.seed, self.random, self.start, self.prefix, self.soft_resets = seed, random, recorded, None, []
+            if planned:
+                self.coming.popleft()
         elif self.start is not None:
             before = 0 if self.prefix is None else len(self.prefix)
             self.soft_resets.append(before + recorded - self.start)

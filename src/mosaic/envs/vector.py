@@ -38,6 +38,10 @@ class VecEnv(Protocol):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]: ...
+    def seed_episodes(self, seeds: Sequence[Sequence[int]]) -> bool:
+        """Seed each slot's coming episodes, from the next reset on; False where slots cannot be seeded one by one."""
+        ...
+
     def step(
         self, actions: "NDArray[Any]"
     ) -> "tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]": ...

@@ -3,7 +3,7 @@
 They cannot replay single slots: `restore` begins fresh episodes, from a seed in the snapshot, and returns False.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,6 +53,11 @@ class WholeVec:
         if self._batch.encode is None and self._batch.plain:
             return np.array(raw, dtype=self._batch.dtype)
         return self._batch.gather([self._batch.row(each) for each in self._whole.rows(raw)])
+
+    def seed_episodes(self, seeds: Sequence[Sequence[int]]) -> bool:
+        """One generator serves all slots: no episode can have a seed of its own."""
+        del seeds
+        return False
 
     @property
     def current_obs(self) -> Any:

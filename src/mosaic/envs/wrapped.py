@@ -1,6 +1,6 @@
 """Gymnasium's own vector environments, sync and async, over fully wrapped environments, with our infos."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -33,6 +33,11 @@ class WrappedVec:
         obs, _ = self.vector.reset(seed=seed, options=options)
         self._tally.clear()
         return obs, {}
+
+    def seed_episodes(self, seeds: Sequence[Sequence[int]]) -> bool:
+        """The seeds of each slot's coming episodes, from the next reset on."""
+        self.vector.call("seed_episodes_of", seeds)
+        return True
 
     @property
     def current_obs(self) -> Any:

@@ -155,6 +155,18 @@ class EvalBatch:
     """Lowest return."""
     maximum: Number
     """Highest return."""
+    median: Number | None = None
+    """Median return."""
+    iqm: Number | None = None
+    """Interquartile mean of the return."""
+    iqm_low: Number | None = None
+    """Lower end of its 95 % interval."""
+    iqm_high: Number | None = None
+    """Upper end of its 95 % interval."""
+    mean_length: Number | None = None
+    """Mean steps of an episode."""
+    seed: Step | None = None
+    """Seed of the batch's first episode; each further one has the next seed."""
     duration_s: float
     """Wall time."""
 

@@ -5,9 +5,11 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -24,10 +26,10 @@ from worker_runs import (
 )
 
 from cleanrl_worker import cli, evaluate
-from cleanrl_worker.sdk import policy
-from mosaic import config
+from cleanrl_worker.sdk import eval_batches, policy
+from mosaic import config, envs
 from mosaic.spec import identity, manifest, run_config
-from mosaic.spec.events import Episode, EvalBatch, RunCompleted, RunStarted
+from mosaic.spec.events import EvalBatch, RunCompleted, RunStarted
 from mosaic.spec.run_dir import RunDir
 
 FEW = "--episodes=12"  # More than the parallel environments, so that some play twice.
@@ -78,6 +80,10 @@ def test_an_evaluation_leaves_a_run_directory(ppo_policy: Path, run_dir: RunDir)
     assert events[-1].body == RunCompleted(global_step=12)
     [summary] = json.loads(run_dir.eval_summary.read_text())
     assert summary["mean"] == pytest.approx(np.mean(returns))
+    assert summary["median"] == np.median(returns)
+    assert summary["iqm"] == pytest.approx(np.mean(sorted(returns)[3:9]))
+    assert summary["iqm_low"] < summary["iqm"] < summary["iqm_high"]
+    assert (summary["min_length"], summary["max_length"]) == (min(returns), max(returns))  # CartPole: 1 a step.
     assert (summary["min"], summary["max"], summary["episodes"]) == (min(returns), max(returns), 12)
     board = board_of(run_dir.tensorboard_eval)
     assert [point.value for point in board.Scalars("eval/episodic_return")] == returns
@@ -143,18 +149,69 @@ def test_asked_to_stop_a_repeating_evaluation_is_finished_with_what_it_has(
     assert events_of(run_dir)[-1].body == RunCompleted(global_step=12 * len(batches), stopped=False)
 
 
-def test_no_two_batches_begin_alike(ppo_policy: Path, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds: list[int] = []
+def test_no_two_episodes_of_an_evaluation_have_the_same_seed() -> None:
+    seeds = [seed for batch in range(3) for seed in eval_batches.batch_seeds(2**32 - 7, batch, 12)]
+    assert len(set(seeds)) == len(seeds) == 36
+    assert (seeds[0], max(seeds)) == (2**32 - 7, 2**32 - 1)
 
-    def play(_: object, vector: Any, episodes: int, *, seed: int, **__: object) -> list[Episode]:
-        seeds.extend(range(seed, seed + vector.num_envs))
-        if len(seeds) == 3 * vector.num_envs:
+
+def test_the_history_of_a_repeating_evaluation_is_kept(
+    ppo_policy: Path, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of batches that follow each other faster than the file is written."""
+    right, batches = eval_batches.play, iter(range(4))
+
+    def play(*args: Any, **kwargs: Any) -> Any:
+        if next(batches) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
-        return [Episode(global_step=1, slot=0, episodic_return=1.0, episodic_length=1)] * episodes
+            kwargs["stop"] = lambda: False
+        return right(*args, **kwargs)
 
-    monkeypatch.setattr(evaluate, "play", play)
-    assert len(evaluated_returns(run_dir, ppo_policy, FEW, "--repeat")) == 36
-    assert len(set(seeds)) == len(seeds) == 30
+    monkeypatch.setattr(eval_batches, "play", play)
+    returns = evaluated_returns(run_dir, ppo_policy, "--episodes=3", "--repeat")
+    summaries = json.loads(run_dir.eval_summary.read_text())
+    assert [summary["batch"] for summary in summaries] == [1, 2, 3]
+    assert [summary["seed"] for summary in summaries] == [1, 4, 7]
+    assert [summary["mean"] for summary in summaries] == pytest.approx(np.mean(np.reshape(returns, (3, 3)), axis=1))
+    [entry] = [each for each in manifest.read(run_dir).artifacts if each.kind == "eval_summary"]
+    assert entry.label == "3 batches, 9 episodes"
+    told = [event.body for event in events_of(run_dir) if isinstance(event.body, EvalBatch)]
+    assert [(body.iqm, body.iqm_low, body.seed) for body in told] == [
+        (summary["iqm"], summary["iqm_low"], summary["seed"]) for summary in summaries
+    ]
+
+
+class Constant:
+    """A policy that always does the same."""
+
+    def __init__(self, action: int) -> None:
+        self.action = action
+        self.begun: list[list[float]] = []
+
+    def act(self, observations: Any, generator: Any, *, deterministic: bool) -> Any:
+        # CartPole begins within ±0.05, all four of them.
+        self.begun += [row.tolist() for row in observations if np.abs(row).max() <= 0.05]
+        return np.full(len(observations), self.action)
+
+
+@pytest.mark.parametrize("backend", ["bare", "sync"])
+def test_two_policies_meet_the_same_episodes(backend: Any) -> None:
+    wanted = [gymnasium.make("CartPole-v1").reset(seed=seed)[0].tolist() for seed in range(5, 12)]
+    lengths: list[list[int]] = []
+    for action in (0, 1):
+        with closing(envs.make_vec("CartPole-v1", 3, backend=backend)) as vector:
+            actor = Constant(action)
+            played = eval_batches.play(actor, vector, eval_batches.Quotas(range(5, 12)), deterministic=True)
+            assert played is not None
+            assert [row for row in wanted if row not in actor.begun] == []
+            lengths.append([episode.episodic_length for episode in played])
+    alone: list[int] = []
+    for seed in range(5, 12):
+        with closing(envs.make_vec("CartPole-v1", 1)) as vector:
+            [episode] = eval_batches.play(Constant(0), vector, eval_batches.Quotas([seed]), deterministic=True) or ()
+            alone.append(episode.episodic_length)
+    assert lengths[0] == alone, "an episode depends on its seed alone, not on its neighbours"
+    assert lengths[1] != alone
 
 
 def test_short_episodes_are_not_over_represented() -> None:
@@ -167,6 +224,9 @@ def test_short_episodes_are_not_over_represented() -> None:
         def __init__(self) -> None:
             self.tick = 0
 
+        def seed_episodes(self, seeds: Any) -> bool:
+            return False
+
         def reset(self, *, seed: int) -> Any:
             return np.zeros((2, 1)), {}
 
@@ -177,12 +237,22 @@ def test_short_episodes_are_not_over_represented() -> None:
             infos = {"_final_obs": ended, "episode_return": totals, "episode_length": totals.astype(int)}
             return np.zeros((2, 1)), totals, ended, ended, infos
 
-    class Idle:
-        def act(self, observations: Any, generator: Any, *, deterministic: bool) -> Any:
-            return np.zeros(2)
+    quotas = eval_batches.Quotas(range(5))
+    played = eval_batches.play(Constant(0), Uneven(), quotas, deterministic=True)  # type: ignore[arg-type]
+    assert played is not None
+    assert [episode.episodic_return for episode in played] == [1, 10, 1, 10, 1]
 
-    played = evaluate.play(Idle(), Uneven(), 5, seed=1, deterministic=True)  # type: ignore[arg-type]
-    assert sorted(episode.episodic_return for episode in played) == [1, 1, 1, 10, 10]
+
+def test_videos_are_recorded_when_asked_for_and_only_of_episodes_that_count(
+    ppo_policy: Path, run_dir: RunDir, tmp_path: Path
+) -> None:
+    # One episode in each of ten environments: environment 0 goes on while the others play theirs to the end.
+    evaluated_returns(run_dir, ppo_policy, "--episodes=10", "--capture-video")
+    assert [path.name for path in sorted(run_dir.eval_videos.glob("*.mp4"))] == ["rl-video-episode-0.mp4"]
+    assert run_dir.eval_videos.name == f"{run_dir.run_id}-eval"
+    without = new_run(tmp_path)
+    evaluated_returns(without, ppo_policy, "--episodes=2")
+    assert not (without.root / "videos").exists()
 
 
 @pytest.mark.parametrize(
@@ -241,7 +311,7 @@ def test_a_foreign_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"algo_params": {"seed": 1}}, "extras.algo_params: is not available in this version"),
+        ({"algo_params": {"seed": 1}}, "says itself what 'ppo' was trained with"),
         ({"eval_episodes": 0}, "eval_episodes: must be greater than or equal to 1"),
         ({"policy_path": ""}, "policy_path"),
         ({"seed_override": -3}, "must be greater than or equal to 0 (got -3)"),

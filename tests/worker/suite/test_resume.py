@@ -15,6 +15,7 @@ from worker_cases import CASES, Case
 from worker_runs import (
     board_of,
     curve_of,
+    evaluated_returns,
     events_of,
     final_files,
     new_run,
@@ -111,11 +112,17 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
         resume(run_dir, *OFTEN)
     stopped_after = newest_step(run_dir)
     assert_stopped_in_good_order(run_dir)
+    half_way = evaluated_returns(new_run(tmp_path), policy_of(run_dir), "--episodes=3")
 
     resume(run_dir)
     assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, killed_after, stopped_after]
     assert_same_run(run_dir, straight)
     assert_no_point_is_doubled(run_dir, straight)
+    alone = tmp_path / "alone" / "some_name"
+    alone.parent.mkdir()
+    shutil.copy(policy_of(run_dir), alone)
+    returns = evaluated_returns(new_run(tmp_path), alone, "--episodes=3")
+    assert returns == evaluated_returns(new_run(tmp_path), policy_of(straight), "--episodes=3") != half_way
     assert all((run_dir.root / artifact.path).exists() for artifact in manifest.read(run_dir).artifacts)
 
 

@@ -1,0 +1,194 @@
+"""What a policy file says of itself, found without running anything in it: kind, algorithm, environment, seed, steps.
+
+Ours is a safetensors file whose header says everything. A file of upstream CleanRL (`torch.save`) and a zip of
+Stable-Baselines3 say little or nothing: what is missing is looked for beside the file, in this order: a `config.json`
+in its folder or up to three folders above (a run config, or an object with `algo` or `exp_name`, `env_id` and `seed`),
+the name of its folder (`CartPole-v1__ppo__1__1700000000`, `CartPole-v1-ppo-seed1`), the front matter of a model card
+(`README.md`), and the file's own name (`ppo.cleanrl_model`). Weights are not looked at here: a worker does that.
+"""
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from mosaic.errors import PolicyError
+
+SUFFIX = ".cleanrl_model"
+OUR_FORMAT = "mosaic-policy-1"
+MAX_HEADER_BYTES = 16 * 2**20
+MAX_SIBLING_BYTES = 2**20
+FOLDERS_ABOVE = 3
+
+Kind: TypeAlias = Literal["mosaic", "cleanrl", "sb3"]
+
+_LABEL = re.compile(r"(?P<env_id>.+?)__(?P<algo>[A-Za-z0-9_.-]+?)__(?P<seed>\d+)__\d+")
+_REPOSITORY = re.compile(r"(?P<env_id>.+-v\d+)-(?P<algo>[A-Za-z0-9_]+)-seed(?P<seed>\d+)")
+_CARD_ENV = re.compile(r"^[\s-]+dataset:\s*\n\s+name:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyFacts:
+    """A policy file; what nobody says is empty."""
+
+    path: Path
+    """The file itself, absolute."""
+    kind: Kind
+    """Who wrote it: MOSAIC, CleanRL or Stable-Baselines3."""
+    algo: str = ""
+    """Algorithm, by its file name."""
+    env_id: str = ""
+    """Environment that it was trained in."""
+    seed: int | None = None
+    """Seed that it was trained with."""
+    global_step: int | None = None
+    """Environment steps that it was trained for."""
+    source: str = ""
+    """Where the environment was found."""
+
+
+def find(word: Path) -> Path:
+    """The policy file that a path means: itself, or the only one in a downloaded repository or a run directory."""
+    path = word.expanduser().absolute()
+    if not path.is_dir():
+        return path
+    found = sorted(path.glob(f"*{SUFFIX}")) or sorted(path.glob(f"runs/*/*{SUFFIX}"))
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(each.name for each in found)
+    what = f"several policies: {names}; name one of them" if found else f"no policy (*{SUFFIX})"
+    raise PolicyError(f"the folder {path} holds {what}")
+
+
+def read(word: Path) -> PolicyFacts:
+    """What there is to know of a policy file, or PolicyError that says why it is none."""
+    path = find(word)
+    try:
+        kind = _kind_of(path)
+        facts = PolicyFacts(path=path, kind=kind)
+        return _from_header(facts) if kind == "mosaic" else _from_surroundings(facts)
+    except OSError as error:
+        raise PolicyError(f"{path} cannot be read as a policy: {error.strerror or error}") from error
+
+
+def _kind_of(path: Path) -> Kind:
+    with path.open("rb") as file:
+        start = file.read(9)
+    if start.startswith(b"PK"):
+        return _kind_of_zip(path)
+    if start.startswith(b"\x80"):  # A pickle, as torch wrote them before it wrote zips.
+        return "cleanrl"
+    if len(start) == 9 and start[8:] == b"{":
+        return "mosaic"
+    raise PolicyError(
+        f"{path} cannot be read as a policy: it is neither a policy of MOSAIC (safetensors), nor one of CleanRL"
+        " (torch.save), nor a Stable-Baselines3 zip; it may be cut off"
+    )
+
+
+def _kind_of_zip(path: Path) -> Kind:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise PolicyError(f"{path} cannot be read as a policy: {error}; it may be cut off") from error
+    if "data" in names and ("policy.pth" in names or "_stable_baselines3_version" in names):
+        return "sb3"
+    if any(name.endswith("/data.pkl") for name in names):
+        return "cleanrl"
+    raise PolicyError(f"{path} cannot be read as a policy: it is a zip, but none of torch or Stable-Baselines3")
+
+
+def _from_header(facts: PolicyFacts) -> PolicyFacts:
+    """A length (uint64, little endian), then so many bytes of JSON."""
+    with facts.path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > MAX_HEADER_BYTES:
+            raise PolicyError(f"{facts.path} cannot be read as a policy: its header would have {length:,} bytes")
+        text = file.read(length)
+    try:
+        metadata: Any = json.loads(text).get("__metadata__") or {}
+        if metadata.get("format") != OUR_FORMAT:
+            raise PolicyError(f"{facts.path} is a safetensors file, but not a MOSAIC policy ({OUR_FORMAT})")
+        return replace(
+            facts,
+            algo=str(metadata["algo"]),
+            env_id=str(metadata["env_id"]),
+            seed=_whole(json.loads(metadata["args"]).get("seed")),
+            global_step=int(metadata["global_step"]),
+            source="the file",
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        cut = "; it is cut off" if len(text) < length else ""
+        raise PolicyError(f"{facts.path} cannot be read as a policy: its header is damaged ({error!r}){cut}") from error
+
+
+def _from_surroundings(facts: PolicyFacts) -> PolicyFacts:
+    for found in _hints(facts.path):
+        facts = replace(
+            facts,
+            algo=facts.algo or found.algo,
+            env_id=facts.env_id or found.env_id,
+            seed=found.seed if facts.seed is None else facts.seed,
+            source=facts.source or (found.source if found.env_id else ""),
+        )
+    return facts
+
+
+def _hints(path: Path) -> Iterator[PolicyFacts]:
+    empty = PolicyFacts(path=path, kind="cleanrl")
+    folders = [path.parent, *path.parents[1 : FOLDERS_ABOVE + 1]]
+    for folder in folders:
+        config = _json_object(folder / "config.json")
+        if config is not None:
+            yield _from_config(replace(empty, source=str(folder / "config.json")), config)
+    for pattern in (_LABEL, _REPOSITORY):
+        if match := pattern.fullmatch(path.parent.name):
+            env_id = match["env_id"]
+            # Upstream's label of ALE/Breakout-v5 is a folder in a folder; ours has a dash there.
+            if path.parent.parent.name == "ALE" or env_id.startswith("ALE-"):
+                env_id = f"ALE/{env_id.removeprefix('ALE-')}"
+            yield replace(
+                empty, algo=match["algo"], env_id=env_id, seed=int(match["seed"]), source="the name of its folder"
+            )
+    card = _small_text(path.parent / "README.md")
+    if card and (match := _CARD_ENV.search(card)):
+        yield replace(empty, env_id=match[1], source="the model card beside it")
+    if path.suffix == SUFFIX:
+        yield replace(empty, algo=path.stem)
+
+
+def _from_config(facts: PolicyFacts, config: Mapping[str, Any]) -> PolicyFacts:
+    for key in ("metadata", "worker", "config"):  # A run config keeps them inside.
+        inner = config.get(key)
+        config = cast("dict[str, Any]", inner) if isinstance(inner, dict) else config
+    algo, env_id = config.get("algo") or config.get("exp_name"), config.get("env_id")
+    return replace(
+        facts,
+        algo=algo if isinstance(algo, str) else "",
+        env_id=env_id if isinstance(env_id, str) else "",
+        seed=_whole(config.get("seed")),
+    )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32 else None
+
+
+def _json_object(path: Path) -> dict[str, Any] | None:
+    """None for a file that is not there, or is somebody else's."""
+    try:
+        content: Any = json.loads(_small_text(path) or "null")
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else None
+
+
+def _small_text(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace") if path.stat().st_size <= MAX_SIBLING_BYTES else None
+    except OSError:
+        return None
