@@ -1,4 +1,4 @@
-"""BDI agents: the shipped plans solve their tasks, learning finds the better plans, and a plan that fails says where."""
+"""BDI agents: the shipped plans solve their tasks, learning finds the better plans, a plan that fails says where."""
 
 import json
 from collections.abc import Callable
