@@ -23,6 +23,8 @@ class Case:
     """SB3 has no such algorithm: the other side is our own plain torch version, `bench.plain_<algo>`."""
     whole_command: bool = False
     """Time the command from start to exit, imports and saving included."""
+    episodes: int = 0
+    """Time an evaluation of so many episodes instead of a training; figures are then episodes."""
     floor: float
 
     @property
@@ -131,4 +133,5 @@ CASES = (
         whole_command=True,
         floor=5.0,
     ),
+    Case(name="evaluate", algo="ppo", settings={}, steps=0, quick_steps=0, episodes=200, floor=3.0),
 )

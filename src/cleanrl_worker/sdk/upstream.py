@@ -87,6 +87,8 @@ def recognise(saved: Saved, wanted: Wanted) -> tuple[PolicyFile, Policy]:
     fits: dict[str, tuple[PolicyFile, Policy]] = {}
     refusals: dict[str, MosaicError] = {}
     for name in [wanted.algo] if wanted.algo else catalog.names():
+        if name not in (wanted.algo, wanted.name) and not catalog.saved_by_upstream(catalog.load(name)):
+            continue
         try:
             fits[name] = _tried(name, catalog.load(name), saved, wanted)
         except (PolicyError, MissingNormaliser) as refusal:

@@ -100,6 +100,7 @@ def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
         mode="policy_eval",
         policy_path=policy.path,
         eval_episodes=flags.episodes,
+        eval_batch_size=flags.episodes,
         eval_repeat=flags.repeat,
         eval_deterministic=flags.deterministic,
         eval_capture_video=flags.video,

@@ -89,6 +89,16 @@ class Home:
     def runs(self) -> Path:
         return self.trainer / "runs"
 
+    @property
+    def imports(self) -> Path:
+        """Runs of other tools while they are being written."""
+        return self.trainer / "imports"
+
+    @property
+    def imports_lock(self) -> Path:
+        """Locked (flock) by an import as long as it works."""
+        return self.trainer / "imports.lock"
+
     def config(self, run_id: str, *, policy: bool = False) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}{'-policy' if policy else ''}.json"
 
@@ -228,6 +238,11 @@ class RunDir:
 
     def actor_file(self, name: str) -> Path:
         return self.inside(Path("actors") / _LABEL_UNSAFE.sub("-", name))
+
+    @property
+    def imported(self) -> Path:
+        """Files of the tool that an imported run comes from."""
+        return self.root / "imported"
 
     @property
     def checkpoints(self) -> Path:
