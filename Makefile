@@ -18,7 +18,8 @@ run: setup ## train PPO on CartPole until solved, then evaluate the policy
 	@$(BIN)/mosaic demo
 
 test: setup ## the whole test suite
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not quiet"
+	@$(BIN)/pytest -m quiet
 
 soak: setup ## kill the daemon fifty times under training runs
 	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/test_survival.py

@@ -1,5 +1,7 @@
 """Env steps per second of ours and of Stable-Baselines3, equal settings, one thread, in alternation.
 
+Where SB3 has no such algorithm, the other side is our own plain torch version.
+
 Exit code 1 if a ratio is below the floor.
 """
 
@@ -40,14 +42,15 @@ def measure(case: Case, *, quick: bool, repetitions: int) -> Row:
             sb3 = {"steps": steps} | process.sb3_command(case.algo, settings)
         else:
             ours = process.our_loop(case.algo, settings, case.options, case.warmup_steps)
-            sb3 = process.sb3_loop(case.algo, settings, case.warmup_steps)
+            other_loop = process.plain_loop if case.plain else process.sb3_loop
+            sb3 = other_loop(case.algo, settings, case.warmup_steps)
         if ours["steps"] != sb3["steps"]:
             raise SystemExit(f"{case.name}: ours made {ours['steps']} steps, SB3 {sb3['steps']}: not comparable")
         row.ours.add(ours["steps"], ours["wall_s"], ours["cpu_s"])
         row.sb3.add(sb3["steps"], sb3["wall_s"], sb3["cpu_s"])
         ours_rate, sb3_rate = row.ours.steps_per_s[-1], row.sb3.steps_per_s[-1]
         print(
-            f"{case.name} {repetition + 1}/{repetitions}: ours {ours_rate:,.0f}  SB3 {sb3_rate:,.0f}"
+            f"{case.name} {repetition + 1}/{repetitions}: ours {ours_rate:,.0f}  {case.other} {sb3_rate:,.0f}"
             f"  ratio {ours_rate / sb3_rate:.2f}  load {os.getloadavg()[0]:.1f}",
             flush=True,
         )

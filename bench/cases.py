@@ -19,11 +19,18 @@ class Case:
     quick_steps: int
     warmup_steps: int = 0
     """Left out of the loop's time, on both sides."""
+    plain: bool = False
+    """SB3 has no such algorithm: the other side is our own plain torch version, `bench.plain_<algo>`."""
     whole_command: bool = False
     """Time the command from start to exit, imports and saving included."""
     episodes: int = 0
     """Time an evaluation of so many episodes instead of a training; figures are then episodes."""
     floor: float
+
+    @property
+    def other(self) -> str:
+        """What the other side is called."""
+        return "plain torch" if self.plain else "SB3"
 
     def settings_for(self, *, quick: bool) -> dict[str, Any]:
         return {**self.settings, "total_timesteps": self.quick_steps if quick else self.steps}
@@ -86,6 +93,36 @@ CASES = (
         quick_steps=1_800,
         warmup_steps=1_100,
         floor=1.4,
+    ),
+    Case(
+        name="td3",
+        algo="td3_continuous_action",
+        settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000},
+        steps=3_100,
+        quick_steps=1_800,
+        warmup_steps=1_100,
+        floor=1.4,
+    ),
+    Case(
+        name="ddpg",
+        algo="ddpg_continuous_action",
+        # SB3's DDPG has no delayed policy.
+        settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000, "policy_frequency": 1},
+        steps=3_100,
+        quick_steps=1_800,
+        warmup_steps=1_100,
+        floor=1.4,
+    ),
+    Case(
+        name="c51",
+        algo="c51",
+        settings={"env_id": "CartPole-v1"},
+        plain=True,
+        steps=40_000,
+        quick_steps=20_000,
+        # Until then nothing is learned.
+        warmup_steps=10_000,
+        floor=2.0,
     ),
     Case(
         name="command",

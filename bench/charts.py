@@ -44,6 +44,7 @@ class Case:
     runs: int
     tags: int
     seeds: str = "each"
+    points: int = POINTS
 
 
 CASES = (
@@ -51,6 +52,7 @@ CASES = (
     Case("5 runs in four charts", 5, 4),
     Case("20 seeds as an IQM with its band", 20, 1, "IQM"),
     Case("24 runs in nine charts", 24, 9),
+    Case("100 runs of 5,000 points in nine charts", 100, 9, points=5000),
 )
 
 
@@ -98,7 +100,7 @@ def measure(theme: Theme, home: Home, case: Case) -> tuple[float, float]:
     tab.resize(1030, 620)  # what a window of 1600×960 leaves for it
     tab.show()
     tab.controls.seeds.choose(case.seeds)
-    fed.grow(POINTS)
+    fed.grow(case.points)
     run_for(3)
     feeding = QTimer(interval=FEED_MS)
     feeding.timeout.connect(lambda: fed.grow(NEW_POINTS))
@@ -117,7 +119,7 @@ def measure(theme: Theme, home: Home, case: Case) -> tuple[float, float]:
     charts = [card.chart for card in tab.grid.cards() if card.chart is not None]
     shown = [chart.viewRange()[0][1] for chart in charts if chart.curves]
     assert len(shown) == len(tab.grid.seen()), "a chart was not drawn"
-    assert min(shown) > POINTS + 4 * SECONDS * NEW_POINTS, "a chart did not follow its data"
+    assert min(shown) > case.points + 4 * SECONDS * NEW_POINTS, "a chart did not follow its data"
     tab.close()
     tab.deleteLater()
     stall_s, by_clock_s = np.diff(ticks, axis=0).max(axis=0).tolist()

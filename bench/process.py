@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench import ours
-from bench.settings import spec_of
+from bench.settings import args_of, spec_of
 from mosaic.spec.events import Episode, decode
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.spool_reader import LineReader
@@ -54,11 +55,12 @@ class Workshop(ExitStack):
     def measured(self) -> dict[str, Any]:
         return json.loads(self.result.read_text())
 
-    def returns(self) -> list[float]:
-        """Of the episodes of the one run in this home, in order."""
+    def episodes(self) -> dict[str, list[float] | list[int]]:
+        """Of the one run in this home, in order: their returns, and the steps at which they ended."""
         (run_dir,) = self.home.runs.iterdir()
-        bodies = (decode(line).body for line in LineReader(RunDir(run_dir).events).new_lines())
-        return [float(body.episodic_return) for body in bodies if isinstance(body, Episode)]
+        bodies = [decode(line).body for line in LineReader(RunDir(run_dir).events).new_lines()]
+        found = [body for body in bodies if isinstance(body, Episode)]
+        return {"returns": [float(body.episodic_return) for body in found], "ends": [b.global_step for b in found]}
 
 
 def end_cleanly() -> None:
@@ -78,7 +80,7 @@ def our_words(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]
 def our_loop(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
     with Workshop() as shop:
         shop.run(["bench.ours", str(shop.result), str(warmup_steps), *our_words(algo, settings, options)])
-        return shop.measured() | {"returns": shop.returns()}
+        return shop.measured() | shop.episodes()
 
 
 def our_command(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, float]:
@@ -90,6 +92,13 @@ def sb3_loop(algo: str, settings: Mapping[str, Any], warmup_steps: int) -> dict[
     with Workshop() as shop:
         words = [str(shop.result), str(warmup_steps), json.dumps(spec_of(algo, dict(settings)))]
         shop.run(["bench.sb3", *words])
+        return shop.measured()
+
+
+def plain_loop(algo: str, settings: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
+    with Workshop() as shop:
+        spec = json.dumps(asdict(args_of(algo, dict(settings))))
+        shop.run([f"bench.plain_{algo}", str(shop.result), str(warmup_steps), spec])
         return shop.measured()
 
 

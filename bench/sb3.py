@@ -7,13 +7,16 @@ SPEC is JSON from `bench.settings`. SB3's logger is off, in its favour: ours log
 
 import json
 import sys
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import stable_baselines3
 import torch
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from bench.clock import Clock
@@ -31,6 +34,9 @@ def make_model(spec: dict[str, Any]) -> Any:
     if start is not None:
         rate: float = kwargs["learning_rate"]
         kwargs["learning_rate"] = lambda remaining: rate * (remaining + start - 1)
+    if "action_noise" in spec:
+        width = envs.action_space.shape[0]
+        kwargs["action_noise"] = NormalActionNoise(np.zeros(width), np.full(width, spec["action_noise"]))
     policy_kwargs = spec["policy_kwargs"] | {"activation_fn": getattr(torch.nn, spec["policy_kwargs"]["activation_fn"])}
     model = getattr(stable_baselines3, spec["model"])(
         "MlpPolicy",
@@ -39,9 +45,10 @@ def make_model(spec: dict[str, Any]) -> Any:
         seed=spec["seed"],
         device="cpu",
         verbose=0,
-        stats_window_size=ALL_EPISODES,
         **kwargs,
     )
+    # The argument stats_window_size, which DDPG does not take.
+    model._stats_window_size = ALL_EPISODES
     model.set_logger(Logger(folder=None, output_formats=[]))
     return model
 
@@ -56,7 +63,9 @@ def main(result: Path, warmup_steps: int, spec: dict[str, Any], save_to: str | N
     if save_to is not None:
         model.save(save_to)
     returns = [float(episode["r"]) for episode in model.ep_info_buffer]
-    result.write_text(json.dumps(clock.result(model.num_timesteps) | {"returns": returns}))
+    # With several environments their episodes overlap, and SB3 does not say when each one ended.
+    ends = list(accumulate(int(e["l"]) for e in model.ep_info_buffer)) if spec["num_envs"] == 1 else None
+    result.write_text(json.dumps(clock.result(model.num_timesteps) | {"returns": returns, "ends": ends}))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,12 @@ Spec: TypeAlias = dict[str, Any]
 """What `bench.sb3` builds a model from; plain JSON, so that its process imports nothing of ours."""
 
 
+def args_of(algo: str, overrides: dict[str, Any]) -> Any:
+    return importlib.import_module(f"cleanrl_worker.algorithms.{algo}").Args(**overrides)
+
+
 def spec_of(algo: str, overrides: dict[str, Any]) -> Spec:
-    args = importlib.import_module(f"cleanrl_worker.algorithms.{algo}").Args(**overrides)
+    args = args_of(algo, overrides)
     name, settings = _TABLES[algo]
     return {
         "model": name,
@@ -123,9 +127,52 @@ def sac_continuous_action(args: Any) -> Spec:
     }
 
 
+def td3_continuous_action(args: Any) -> Spec:
+    """Not equal:
+    - SB3 measures policy noise and its limit in units of half the action range, as we do, because it scales actions to
+      [-1, 1]; so its critics see scaled actions, ours those of the environment. Pendulum's range is [-2, 2].
+    """
+    return _deterministic(args, n_critics=2) | {
+        "kwargs": _off_policy(args)
+        | {
+            "policy_delay": args.policy_frequency,
+            "target_policy_noise": args.policy_noise,
+            "target_noise_clip": args.noise_clip,
+        }
+    }
+
+
+def ddpg_continuous_action(args: Any) -> Spec:
+    """Not equal: as TD3. SB3's DDPG updates its actor at every step: `policy_frequency` is 1 on our side too here."""
+    assert args.policy_frequency == 1, "SB3's DDPG has no delay"
+    return _deterministic(args, n_critics=1) | {"kwargs": _off_policy(args)}
+
+
+def _deterministic(args: Any, *, n_critics: int) -> Spec:
+    return {
+        "action_noise": args.exploration_noise,
+        "policy_kwargs": {"net_arch": [256, 256], "activation_fn": "ReLU", "n_critics": n_critics},
+    }
+
+
+def _off_policy(args: Any) -> Spec:
+    return {
+        "learning_rate": args.learning_rate,
+        "buffer_size": args.buffer_size,
+        "learning_starts": args.learning_starts,
+        "batch_size": args.batch_size,
+        "tau": args.tau,
+        "gamma": args.gamma,
+        "train_freq": 1,
+        "gradient_steps": 1,
+    }
+
+
 _TABLES = {
     "ppo": ("PPO", ppo),
     "ppo_continuous_action": ("PPO", ppo_continuous_action),
     "dqn": ("DQN", dqn),
     "sac_continuous_action": ("SAC", sac_continuous_action),
+    "td3_continuous_action": ("TD3", td3_continuous_action),
+    "ddpg_continuous_action": ("DDPG", ddpg_continuous_action),
 }

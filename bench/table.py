@@ -65,9 +65,10 @@ def table(rows: Sequence[Row]) -> str:
     ]
     for row in rows:
         pairs = ", ".join(f"{ratio:.2f}" for ratio in row.pair_ratios)
+        name = f"{row.case.name} (against plain torch)" if row.case.plain else row.case.name
         ours, sb3 = (statistics.median(side.steps_per_s) for side in (row.ours, row.sb3))
         lines.append(
-            f"| {row.case.name} | {len(row.pair_ratios)} | {ours:,.0f} | {sb3:,.0f} | **{row.ratio:.2f}** | {pairs} |"
+            f"| {name} | {len(row.pair_ratios)} | {ours:,.0f} | {sb3:,.0f} | **{row.ratio:.2f}** | {pairs} |"
             f" {row.cpu_ratio:.2f} | {row.case.floor:g} | {'ok' if row.ok else 'short'} |"
         )
     return "\n".join(lines)

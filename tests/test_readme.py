@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,9 @@ def test_make_test_is_the_whole_suite() -> None:
     # Without the flags of a make that runs these tests.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(["make", "-n", "test"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1].split() == [".venv/bin/pytest"]
+    first, second = (shlex.split(line) for line in done.stdout.splitlines()[-2:])
+    assert (first[0], first[-2:]) == (".venv/bin/pytest", ["-m", "not quiet"])
+    assert second == [".venv/bin/pytest", "-m", "quiet"]
 
 
 @pytest.mark.timeout(240)

@@ -1,5 +1,6 @@
 """`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue."""
 
+import importlib
 import json
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from mosaic.errors import MissingExtra, MosaicError
 
 
 def main(_: Sequence[str] = ()) -> int:
-    content = {"algorithms": [_algorithm(name) for name in catalog.names()], "families": _families()}
+    algorithms = [_algorithm(name) for name in catalog.names()]
+    content = {"algorithms": algorithms, "families": _families(), "actors": _actors()}
     sys.stdout.write(json.dumps(content) + "\n")
     return 0
 
@@ -38,6 +40,12 @@ def _docs(name: str) -> str:
         if page.exists():
             return page.read_text()
     return ""
+
+
+def _actors() -> list[dict[str, Any]]:
+    # By its name: the play worker is built on this package, and not the other way round.
+    play: Any = importlib.import_module("mosaic.play.actors")
+    return [config.to_json(descriptor) for descriptor in play.descriptors()]
 
 
 def _families() -> list[dict[str, Any]]:

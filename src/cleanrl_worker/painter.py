@@ -18,7 +18,7 @@ import numpy as np
 
 from mosaic import envs
 from mosaic.envs.twin import Twin
-from mosaic.fastlane.lease import Demand, Wishes
+from mosaic.fastlane.lease import Demand
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.screen import Screen
 from mosaic.fastlane.table import Job, Shown, StateTable
@@ -44,7 +44,10 @@ class Painter:
             grid_limit=job.grid_limit,
             mode=job.mode,
             slot=job.slot,
+            fps=job.fps,
+            budget=job.budget,
             evaluation=job.evaluation,
+            smooth=True,
         )
         family = envs.family_of(job.env_id)
         assert family.twin is not None
@@ -65,22 +68,22 @@ class Painter:
             now = time.monotonic()
             if now - looked >= LOOK_S:
                 looked, demand = now, self._screen.look()
-                self._table.want(demand and self._wanted(demand.wishes))
+                self._table.want(demand and self._wanted(demand))
             if demand is None:
                 if now - wanted_at > IDLE_S:
                     return
                 pause_s = LOOK_S
                 continue
             wanted_at, cpu_s = now, time.process_time()
-            drawn = self._paint(demand, now + 1 / demand.wishes.fps)
+            drawn = self._paint(demand, now + 1 / demand.fps)
             if drawn:
                 self._screen.publish(demand, global_step=self._table.global_step, line=self._table.line)
                 self._step_back(demand)
-            rest_s = self._rest_s(time.monotonic() - now, time.process_time() - cpu_s, demand.wishes)
-            pause_s = max(1 / demand.wishes.fps, rest_s) - (time.monotonic() - now) if drawn else NO_NEWS_S
+            rest_s = self._rest_s(time.monotonic() - now, time.process_time() - cpu_s, demand.budget)
+            pause_s = max(1 / demand.fps, rest_s) - (time.monotonic() - now) if drawn else NO_NEWS_S
 
-    def _wanted(self, wishes: Wishes) -> Shown:
-        return Shown(self._screen.shown(wishes), wishes.fps, wishes.budget)
+    def _wanted(self, demand: Demand) -> Shown:
+        return Shown(self._screen.shown(demand.wishes), demand.fps, demand.budget)
 
     def _paint(self, demand: Demand, until: float) -> bool:
         """Draw the tiles that changed, going on where the time was over before."""
@@ -103,10 +106,10 @@ class Painter:
                 break
         return drawn
 
-    def _rest_s(self, elapsed_s: float, cpu_s: float, wishes: Wishes) -> float:
+    def _rest_s(self, elapsed_s: float, cpu_s: float, budget: float) -> float:
         """From one beginning to the next: where every core is busy, the time that this took is a learner's."""
         self._strain += SMOOTHING * (elapsed_s / max(cpu_s, 1e-6) - self._strain)
-        return cpu_s / wishes.budget if self._strain > BUSY else 0.0
+        return cpu_s / budget if self._strain > BUSY else 0.0
 
     def _step_back(self, demand: Demand) -> None:
         """Not before every tile was drawn once: on a busy machine somebody would wait long for the first pictures."""

@@ -16,6 +16,8 @@ MosaicError
 ├── SpoolCorrupt              events.jsonl has a gap or a line that is no event
 ├── PolicyError               a policy file is unreadable, foreign or does not fit
 ├── CheckpointError           a train state is unreadable, foreign or incomplete
+├── RecordingError            a recorded episode is unreadable, or cannot be made again
+├── ActorFailed               an actor could not be made, raised, or does not answer
 └── TrainingFailed            the learner met a value it cannot go on from (NaN loss)
 """
 
@@ -130,6 +132,14 @@ class PolicyError(MosaicError):
 
 
 class CheckpointError(MosaicError):
+    exit_code = 2
+
+
+class RecordingError(MosaicError):
+    exit_code = 2
+
+
+class ActorFailed(MosaicError):
     exit_code = 2
 
 

@@ -57,6 +57,19 @@ def test_the_last_change_decides_and_the_highest_rate_is_served(ring: RingWriter
     second.close()
 
 
+def test_what_a_reader_leaves_open_is_as_the_run_was_configured(ring: RingWriter) -> None:
+    mine = Lease(ring.path, Wishes())
+    demand = lease.current(ring.path, fps=7, budget=0.2)
+    assert demand is not None
+    assert (demand.fps, demand.budget) == (7, 0.2)
+    other = Lease(ring.path, Wishes(fps=5, budget=0.01))
+    demand = lease.current(ring.path, fps=7, budget=0.2)
+    assert demand is not None
+    assert (demand.fps, demand.budget) == (7, 0.01)
+    mine.close()
+    other.close()
+
+
 def test_a_lease_of_a_killed_reader_is_forgotten(ring: RingWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = Lease(ring.path, Wishes())
     now = time.monotonic()

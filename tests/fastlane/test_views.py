@@ -18,7 +18,7 @@ from mosaic import envs
 from mosaic.fastlane import ring as ring_module
 from mosaic.fastlane.layout import Frame
 from mosaic.fastlane.lease import Wishes
-from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.ring import RingReader, RingWriter
 from mosaic.fastlane.viewer import Viewer
 from mosaic.spec.run_config import LiveView as Options
 
@@ -100,6 +100,28 @@ def first(viewer: Viewer, fits: Callable[[Frame], bool] = lambda _: True) -> Fra
 
 def complete(frame: Frame) -> bool:
     return all(tile.episode_length for tile in frame.head.tiles)
+
+
+def cartpole() -> Any:
+    made = envs.make_vec("CartPole-v1", 1, backend="bare")
+    made.reset(seed=1)
+    return made
+
+
+@pytest.mark.parametrize("backend", [Fake, cartpole], ids=["plain", "twin"])
+def test_the_rate_is_that_of_the_run_unless_the_viewer_asks_for_another(backend: Callable[[], Any]) -> None:
+    with (
+        Stage(backend(), fastlane_fps=7) as stage,
+        Viewer(stage.path, Wishes()) as viewer,
+        contextlib.closing(RingReader(stage.path)) as ring,
+    ):
+        first(viewer)
+        assert ring.fps == 7
+        viewer.ask(Wishes(fps=12))
+        deadline = time.monotonic() + PATIENCE_S
+        while ring.fps != 12 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert ring.fps == 12
 
 
 def note_of(viewer: Viewer) -> str:

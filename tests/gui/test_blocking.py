@@ -5,6 +5,8 @@ import signal
 import time
 from collections.abc import Callable
 
+import pytest
+
 from mosaic.rpc.client import Client
 from mosaic.spec.run_dir import Home
 
@@ -34,6 +36,7 @@ def do_everything(shown: Shown, run_id: str) -> None:
     window.menus.open_palette().close()
 
 
+@pytest.mark.quiet
 def test_a_hung_daemon_blocks_nothing(show: Show, home: Home, start_daemon: Callable[..., Daemon]) -> None:
     daemon = start_daemon(home)
     assert daemon.process is not None

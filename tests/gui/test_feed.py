@@ -280,6 +280,7 @@ def test_over_tcp_with_a_token_no_file_is_shared(
     assert not elsewhere.root.exists()
 
 
+@pytest.mark.quiet
 def test_200_000_points_of_500_tags_stall_nothing(
     listen: Listen, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
@@ -299,6 +300,7 @@ def test_200_000_points_of_500_tags_stall_nothing(
     assert heard.longest_stall_s < 0.1
 
 
+@pytest.mark.quiet
 def test_a_log_of_150_000_lines_stalls_nothing(
     listen: Listen, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:

@@ -146,6 +146,7 @@ def test_cards_lie_within_their_place_and_not_on_each_other(count: int, place: Q
     assert not any(one.intersects(other) for one in cards for other in cards if one is not other)
 
 
+@pytest.mark.quiet
 def test_eight_environments_are_seen_and_nobody_is_kept_waiting(show: Show, endless: RunRecord) -> None:
     shown = show()
     tab = seen(shown, endless)

@@ -73,6 +73,7 @@ def process(application: QApplication) -> None:
     application.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 5)
 
 
+@pytest.mark.quiet
 def test_a_million_lines_arrive_and_are_filtered_without_a_stall(application: QApplication) -> None:
     log, theme = LogModel(), Theme(application)
     view = LogView(log, theme)

@@ -11,6 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.batch import Batch, Notice, Points
+from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.gathered import Gathered
 from mosaic.gui.models.hearing import Hearing
@@ -135,9 +136,9 @@ def test_a_run_that_is_gone_is_unselected_and_told(studio: Studio) -> None:
 def test_a_huge_selection_is_drawn_in_part_and_says_so(studio: Studio) -> None:
     told: list[Notice] = []
     studio.noticed.connect(told.append)
-    studio.select([new_run_id() for _ in range(100)])
+    studio.select([new_run_id() for _ in range(MOST_DRAWN + 50)])
     assert len(studio.selected) == MOST_DRAWN
-    assert "24 of the 100" in told[0].message
+    assert f"{MOST_DRAWN} of the {MOST_DRAWN + 50}" in told[0].message
 
 
 def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(
@@ -154,7 +155,7 @@ def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(
         raise OSError("the disk is gone")
 
     hearing = Hearing("failing", Connected(Home(tmp_path)), fail, told.append)
-    hearing.start()
+    hearing.start(Beside())
     while len(calls) < 2:
         hearing.turn()
         time.sleep(0.01)

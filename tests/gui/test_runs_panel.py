@@ -192,6 +192,7 @@ def test_runs_that_change_their_return_change_their_places(panel: RunsPanel, som
     assert [index.row() for index in panel.view.selectionModel().selectedIndexes()] == [1]
 
 
+@pytest.mark.quiet
 def test_ten_thousand_runs_of_a_real_daemon_stall_nothing(show: Show, home: Home) -> None:
     store = Store(home.index)
     records = [

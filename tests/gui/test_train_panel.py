@@ -73,6 +73,7 @@ def test_typing_marks_checks_and_resets(open_panel):
     assert "Step size of Adam" in row.editor.toolTip()
 
 
+@pytest.mark.quiet
 def test_algorithms_bring_their_own_fields(open_panel):
     shown, panel = open_panel()
     shown.watch_stalls()
@@ -118,6 +119,7 @@ def test_the_environment_is_searched_and_a_near_match_is_named(open_panel):
     picker.completer_.popup().hide()
 
 
+@pytest.mark.quiet
 def test_a_dry_run_is_kept_whole_and_goes_stale_with_an_edit(open_panel, application):
     shown, panel = open_panel()
     tab = NotesTab(shown.studio, shown.theme)
@@ -146,6 +148,7 @@ def test_what_the_worker_refuses_stands_at_its_field(open_panel):
     assert panel.alarm.isHidden()
 
 
+@pytest.mark.quiet
 def test_start_selects_the_new_runs_and_train_starts_them_again(open_panel, client):
     shown, panel = open_panel()
     type_into(panel, STEPS, "600")
@@ -218,6 +221,7 @@ def test_train_without_a_last_run_and_a_clone_of_nothing_say_so(open_panel):
     shown.until(lambda: "01K9CG05J5Y0FFQMT1T920EZK2" in panel.said.text(), "the answer")
 
 
+@pytest.mark.quiet
 def test_a_daemon_killed_in_a_dry_run_is_said_and_the_next_one_works(open_panel, home):
     shown, panel = open_panel(home)
     pid = json.loads(home.lock.read_text())["pid"]

@@ -57,6 +57,7 @@ def opened(shown: Shown, run: RunRecord) -> WandbTab:
     return tab
 
 
+@pytest.mark.quiet
 def test_an_export_appears_is_uploaded_and_its_page_opened(show: Show, run: RunRecord) -> None:
     shown = show()
     tab = opened(shown, run)

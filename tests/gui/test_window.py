@@ -12,12 +12,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
+from mosaic.gui.models.chart_view import ChartView
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.series import Series
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.tabs import TABS
+from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.gui.theme import TOKENS
+from mosaic.gui.widgets.chart_controls import ChartControls
 from mosaic.rpc.client import Client
 from mosaic.spec.events import RunCompleted
 from mosaic.spec.run_dir import Home
@@ -53,6 +56,7 @@ def test_a_real_run_is_listed_drawn_logged_and_explained(show: Show, trained: Ru
     assert {name_of(trained), trained.run_id, "19,968 of 20,000"} <= texts
 
 
+@pytest.mark.quiet
 def test_a_run_that_is_submitted_elsewhere_appears_learns_and_ends(show: Show, client: Client) -> None:
     shown = show()
     shown.until(lambda: shown.studio.link.state == "connected")
@@ -117,6 +121,7 @@ def test_a_malformed_event_is_shown_as_a_notice(show: Show, home: Home, make_run
     assert any("not JSON" in line for line in logged(shown))
 
 
+@pytest.mark.quiet
 def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     show: Show, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
@@ -146,6 +151,7 @@ def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     assert shown.longest_stall_s < LONGEST_STALL_S
 
 
+@pytest.mark.quiet
 def test_ten_thousand_events_a_second_stall_nothing(
     show: Show, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
@@ -212,6 +218,21 @@ def test_hidden_panels_stay_hidden_after_a_restart(show: Show) -> None:
     assert not shown.window.runs.isVisible()
     shown.window.close()
     assert not show().window.runs.isVisible()
+
+
+def test_how_charts_are_shown_is_remembered(show: Show) -> None:
+    def controls() -> ChartControls:
+        tab = show().window.tabs["Metrics"]
+        assert isinstance(tab, MetricsTab)
+        return tab.controls
+
+    first = controls()
+    first.x_axis.choose("wall")
+    first.seeds.choose("IQM")
+    first.smoothing.setValue(7)
+    first.log.setChecked(True)
+    first.window().close()
+    assert controls().view == ChartView(x="wall", seeds="IQM", window=7, log=True)
 
 
 def test_every_tab_of_the_table_is_in_the_window(show: Show) -> None:

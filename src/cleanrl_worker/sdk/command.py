@@ -116,7 +116,7 @@ def resolve(argv: Sequence[str]) -> Plan:
     if not algo:
         raise ConfigError([Problem("--algo", f"is missing; there are {', '.join(catalog.names())}")], what=PROG)
     algorithm = catalog.load(algo)
-    defaults = replace(WorkerFlags() if document is None else _flags_of(document), algo=algo)
+    defaults = replace(WorkerFlags() if document is None else flags_of(document), algo=algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, argv)
     if resumed is not None and resumed.checkpoint is not None:
@@ -174,7 +174,7 @@ def scan(argv: Sequence[str]) -> argparse.Namespace:
     return scanner.parse_known_args(argv)[0]
 
 
-def _flags_of(document: TrainRunConfig) -> WorkerFlags:
+def flags_of(document: TrainRunConfig) -> WorkerFlags:
     extras = document.metadata.worker.config.extras
     if not isinstance(extras, TrainExtras):
         raise ConfigError([Problem("extras.mode", f"'{extras.mode}' is not a training run")], what=PROG)

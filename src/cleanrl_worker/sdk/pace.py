@@ -2,7 +2,7 @@
 
 import time
 
-from mosaic.fastlane.lease import Wishes
+from mosaic.fastlane.lease import Demand
 
 SMOOTHING = 0.2
 FIRST_PAUSE_FACTOR, FIRST_PAUSE_S = 20, 1.0
@@ -28,10 +28,10 @@ class Pace:
         self._view.is_first(slot, seconds)
         self._last_end = time.monotonic()
 
-    def wait_s(self, now: float, wishes: Wishes, tiles: int) -> float:
+    def wait_s(self, now: float, demand: Demand, tiles: int) -> float:
         """Until the next picture is due: its cost must be no more than the budget's share of the time since."""
         cost_s = self._learner.mean_s + self._view.mean_s
-        due = self._last_end + max(cost_s * (1 / wishes.budget - 1), 1 / (wishes.fps * tiles) - cost_s)
+        due = self._last_end + max(cost_s * (1 / demand.budget - 1), 1 / (demand.fps * tiles) - cost_s)
         return max(due, self._not_before) - now
 
 

@@ -54,6 +54,8 @@ class PlainView:
             grid_limit=min(options.grid_limit, MAX_TILES),
             mode=options.video_mode,
             slot=options.fastlane_slot,
+            fps=options.fastlane_fps,
+            budget=options.fastlane_budget,
             evaluation=evaluation,
         )
         self._closing = threading.Event()
@@ -118,7 +120,7 @@ class PlainView:
                 self._idle()
                 continue
             slots = self._screen.shown(demand.wishes)
-            wait_s = self._pace.wait_s(now, demand.wishes, len(slots))
+            wait_s = self._pace.wait_s(now, demand, len(slots))
             if wait_s > 0 and not self._offered:
                 self._closing.wait(min(wait_s, LOOK_S))
                 continue

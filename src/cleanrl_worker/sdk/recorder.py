@@ -42,9 +42,10 @@ class Recorder:
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
         self._thread.start()
 
-    def emit(self, body: EventBody) -> None:
+    def emit(self, body: EventBody, *, at: float | None = None) -> None:
+        """Take an event of now, or of another moment."""
         # deque.append is atomic: no lock that the learner could wait for.
-        self._queue.append((time.time(), body))
+        self._queue.append((time.time() if at is None else at, body))
 
     def flush(self) -> None:
         """Put what was emitted so far on disk. Not for the learner's thread: this waits."""

@@ -125,6 +125,8 @@ class TwinView:
             grid_limit=self._limit,
             mode=self._options.video_mode,
             slot=self._options.fastlane_slot,
+            fps=self._options.fastlane_fps,
+            budget=self._options.fastlane_budget,
             evaluation=self._evaluation,
         )
 

@@ -26,7 +26,8 @@ def line_of(run: RunRecord, width: int, name: str = "") -> str:
 
 
 def _evaluation(run: RunRecord, room: int) -> str:
-    shown = f"evaluating: {wording.plural(run.global_step, 'episode')}, return {wording.score(run.last_return)}"
+    doing, unit = ("playing", "step") if run.kind == "play" else ("evaluating", "episode")
+    shown = f"{doing}: {wording.plural(run.global_step, unit)}, return {wording.score(run.last_return)}"
     return fit(shown, room)
 
 
@@ -71,7 +72,7 @@ def _eta(run: RunRecord) -> str:
 def summary_of(run: RunRecord) -> str:
     """How an ended run ended."""
     took = f" in {wording.duration(run.ended_at - run.started_at)}" if run.started_at and run.ended_at else ""
-    unit = "step" if run.total_timesteps else "episode"
+    unit = "episode" if run.kind == "policy_eval" else "step"
     scored = ""
     if run.last_return is not None:
         best = f" (best {wording.score(run.best_return)})" if run.total_timesteps else ""

@@ -68,8 +68,8 @@ def take_global_options(words: Sequence[str]) -> list[str]:
     found.add_argument("--target", default=os.environ.get(TARGET_VARIABLE))
     found.add_argument("--certificate", type=Path, default=os.environ.get(CERTIFICATE_VARIABLE))
     found.add_argument("--no-start", action="store_true")
-    # The daemon has flags of its own with these names.
-    at = words.index("daemon") if "daemon" in words else len(words)
+    # The daemon has flags of its own with these names, and what follows "--" is a script's.
+    at = min((words.index(word) for word in ("daemon", "--") if word in words), default=len(words))
     options, rest = found.parse_known_args(list(words[:at]))
     certificate = options.certificate and Path(options.certificate)
     _reach.set(Reach(options.target or None, certificate, not options.no_start))

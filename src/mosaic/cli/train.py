@@ -1,6 +1,7 @@
 """`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
 
 The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
+`mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
 import difflib
@@ -12,11 +13,12 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from mosaic import config
-from mosaic.cli import wording
+from mosaic.cli import script_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.pick import short
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
+from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
 from mosaic.rpc.client import Client, Refused
 from mosaic.spec.run_config import (
@@ -66,16 +68,26 @@ class RunFlags(TrainOptions):
 def main(argv: Sequence[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         if argv:
-            print("usage: mosaic train ALGO [flags]\n\n'mosaic train ALGO --help' shows the flags of an algorithm;")
+            print("usage: mosaic train ALGO [flags]")
+            print("       mosaic train --script FILE [flags] [-- the script's own flags]")
+            print("       mosaic train --module NAME [flags] [-- the script's own flags]\n")
+            print("'mosaic train ALGO --help' shows the flags of an algorithm;")
             print("'mosaic algos' lists the algorithms.")
             return 0
         raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
+    if is_about_script(argv):
+        return _train(*document_of_script(argv))
     if argv[0].startswith("-"):
         raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
     algo, *words = argv
     with connect() as client:
         settings, flags = parse(client, algo, words)
-        document, seeds = document_of(algo, settings, flags), seeds_of(flags.seeds)
+    return _train(document_of(algo, settings, flags), flags)
+
+
+def _train(document: TrainRunConfig, flags: RunFlags) -> int:
+    with connect() as client:
+        seeds = seeds_of(flags.seeds)
         if flags.dry_run:
             return dry_run(client, document, json=flags.json)
         if not knows(client, document.environment.env_id) and (code := dry_run(client, document, silent=True)):
@@ -110,8 +122,18 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
     return parsed, flags
 
 
+def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
+    """From `--script FILE [flags] [-- the script's flags]`, or a path in the place of the algorithm."""
+    given = script_words.parse(argv)
+    prog = "mosaic train --script"
+    description = f"Flags of the run; those of {given.script.name} follow behind '--'."
+    flags = config.from_flags(RunFlags, given.words, prog=prog, description=description)
+    script_words.refuse_unused(vars(flags), vars(RunFlags()), prog=prog)
+    return document_of(str(given.script.path), given.settings, flags), flags
+
+
 def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
-    params = config.to_json(settings)
+    params: dict[str, Any] = dict(settings) if isinstance(settings, dict) else config.to_json(settings)
     outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
     options = {field.name: getattr(flags, field.name) for field in fields(TrainOptions)}
     worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))

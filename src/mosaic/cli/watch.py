@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
             if flags.once:
                 return _once(coming, way)
             try:
-                _show(coming, way)
+                show(coming, way)
             except KeyboardInterrupt:
                 return INTERRUPTED
             finally:
@@ -52,7 +52,7 @@ def _once(coming: Iterator[Sight | None], way: Way) -> int:
     return 1
 
 
-def _show(coming: Iterator[Sight | None], way: Way) -> None:
+def show(coming: Iterator[Sight | None], way: Way) -> None:
     size = Canvas(0, 0)
     sys.stdout.write(HIDE_CURSOR)
     for sight in coming:

@@ -3,8 +3,8 @@
 A lease is a small file beside the ring, `<ring>.lease-<pid>-<random>`, that its reader rewrites every second:
     {"at": 123.4, "changed": 100.0, "mode": "grid", "slot": 0, "fps": 30, "tile_width": 320, "budget": 0.05}
 `at` and `changed` are CLOCK_MONOTONIC seconds. It counts for three seconds after `at`, so a killed reader is forgotten.
-`mode` and `slot` may be null: as the run was configured. Where several readers want different things, the one whose
-wishes changed last decides; the highest rate is served.
+`mode`, `slot`, `fps` and `budget` may be null: as the run was configured. Where several readers want different things,
+the one whose wishes changed last decides; the highest rate is served.
 
 A reader that wants to be woken binds a unix datagram socket at the same path with `.wake-` for `.lease-`; the writer
 sends it one empty datagram a frame, and does not care whether it arrives.
@@ -27,6 +27,8 @@ FORGET_S = 30.0
 """A lease this old is removed, whoever left it."""
 MAX_FPS = 120.0
 MIN_FPS = 0.1
+USUAL_FPS, USUAL_BUDGET = 30.0, 0.05
+MIN_BUDGET = 0.001
 MIN_TILE_WIDTH, MAX_TILE_WIDTH = 16, 1280
 
 Mode = Literal["single", "grid", "off"]
@@ -40,12 +42,12 @@ class Wishes:
     """One environment, a grid of them, or nothing for now; None as the run was configured."""
     slot: int | None = None
     """Environment shown in single mode; None as the run was configured."""
-    fps: float = 30.0
-    """At most so many pictures of each tile a second; the budget may allow fewer."""
+    fps: float | None = None
+    """At most so many pictures of each tile a second; the budget may allow fewer. None as the run was configured."""
     tile_width: int = 320
     """Tiles are scaled down to this in the worker; never up."""
-    budget: float = 0.05
-    """Share of the learner's time that rendering may take."""
+    budget: float | None = None
+    """Share of the learner's time that rendering may take; None as the run was configured."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Demand:
     """What all readers of a ring want together."""
 
     wishes: Wishes
+    fps: float
+    budget: float
     sockets: tuple[str, ...]
     """Who wants to be woken."""
 
@@ -90,8 +94,11 @@ class Lease:
         self._path.unlink(missing_ok=True)
 
 
-def current(ring: Path) -> Demand | None:
-    """What the readers of a ring want now, or None if nobody looks; forgotten leases are removed."""
+def current(ring: Path, *, fps: float = USUAL_FPS, budget: float = USUAL_BUDGET) -> Demand | None:
+    """What the readers of a ring want now, or None if nobody looks; forgotten leases are removed.
+
+    `fps` and `budget` are those of readers that left them open.
+    """
     now = time.monotonic()
     valid: dict[str, dict[str, Any]] = {}
     prefix = f"{ring.name}.lease-"
@@ -109,29 +116,32 @@ def current(ring: Path) -> Demand | None:
     if not valid:
         return None
     last = max(valid.values(), key=lambda lease: lease["changed"])
-    fps = max(lease["fps"] for lease in valid.values())
+    fps = max(fps if lease["fps"] is None else lease["fps"] for lease in valid.values())
+    fps = min(max(fps, MIN_FPS), MAX_FPS)
+    budget = min(max(budget if last["budget"] is None else last["budget"], MIN_BUDGET), 1.0)
     wishes = Wishes(
         mode=last["mode"],
         slot=None if last["slot"] is None else max(0, int(last["slot"])),
-        fps=min(max(fps, MIN_FPS), MAX_FPS),
+        fps=fps,
         tile_width=int(min(max(last["tile_width"], MIN_TILE_WIDTH), MAX_TILE_WIDTH)),
-        budget=min(max(last["budget"], 0.001), 1.0),
+        budget=budget,
     )
-    return Demand(wishes, tuple(valid))
+    return Demand(wishes, fps, budget, tuple(valid))
 
 
 class Lookout:
     """`current`, at the price of one system call while nobody comes or goes: each lease that is renewed is renamed."""
 
-    def __init__(self, ring: Path) -> None:
-        self._ring = ring
+    def __init__(self, ring: Path, *, fps: float = USUAL_FPS, budget: float = USUAL_BUDGET) -> None:
+        self._ring, self._fps, self._budget = ring, fps, budget
         self._folder_changed = -1
         self._last: Demand | None = None
 
     def look(self) -> Demand | None:
         changed = os.stat(self._ring.parent).st_mtime_ns  # noqa: PTH116
         if changed != self._folder_changed or self._last is not None:
-            self._folder_changed, self._last = changed, current(self._ring)
+            self._folder_changed = changed
+            self._last = current(self._ring, fps=self._fps, budget=self._budget)
         return self._last
 
 
@@ -153,7 +163,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     """A whole lease of somebody who may be of another language or version, or None."""
     try:
         content = json.loads(path.read_bytes())
-        numbers = [content[name] for name in ("at", "changed", "fps", "tile_width", "budget")]
+        numbers = [content[name] for name in ("at", "changed", "tile_width")]
+        numbers += [content[name] for name in ("fps", "budget") if content[name] is not None]
         slot, mode = content["slot"], content["mode"]
     except (OSError, ValueError, TypeError, KeyError):
         return None

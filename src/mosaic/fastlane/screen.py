@@ -12,7 +12,7 @@ from mosaic.fastlane.bell import Bell
 from mosaic.fastlane.layout import FrameHead, Tile
 from mosaic.fastlane.lease import Demand, Lookout, Mode, Wishes
 from mosaic.fastlane.ring import RingWriter
-from mosaic.fastlane.tiling import Grid, fit, layout
+from mosaic.fastlane.tiling import Grid, fit, fit_smoothly, layout
 
 Picture = NDArray[np.uint8]
 SINGLE_WIDTH = 640
@@ -23,16 +23,28 @@ class Screen:
     """Draws into the ring what its readers ask for."""
 
     def __init__(
-        self, ring: RingWriter, *, environments: int, grid_limit: int, mode: Mode, slot: int, evaluation: bool
+        self,
+        ring: RingWriter,
+        *,
+        environments: int,
+        grid_limit: int,
+        mode: Mode,
+        slot: int,
+        fps: float,
+        budget: float,
+        evaluation: bool,
+        smooth: bool = False,
     ) -> None:
+        """`smooth` costs more: for a process that is nobody's learner."""
         self._ring = ring
-        self._lookout = Lookout(ring.path)
+        self._lookout = Lookout(ring.path, fps=fps, budget=budget)
         self._bell = Bell()
         self._environments = environments
         self._limit = min(grid_limit, environments)
         self._mode: Mode = mode
         self._slot = slot
         self._evaluation = evaluation
+        self._fit = fit_smoothly if smooth else fit
         self._canvas: _Canvas | None = None
         self._rate = _Rate()
 
@@ -44,7 +56,7 @@ class Screen:
             mode = wishes.mode or self._mode
             slot = min(self._slot if wishes.slot is None else wishes.slot, self._environments - 1)
             demand = None if mode == "off" else replace(demand, wishes=replace(wishes, mode=mode, slot=slot))
-        self._ring.say_fps(demand.wishes.fps if demand else 0.0)
+        self._ring.say_fps(demand.fps if demand else 0.0)
         return demand
 
     def shown(self, wishes: Wishes) -> range:
@@ -64,7 +76,7 @@ class Screen:
             return
         if canvas is None or not canvas.fits(wishes, tile.env, picture):
             canvas = self._canvas = _Canvas(wishes, tile.env, picture, slots, self._ring.max_pixels)
-        canvas.draw(tile.env - slots.start, picture, tile)
+        canvas.draw(tile.env - slots.start, self._fit(picture, canvas.grid), tile)
 
     def publish(self, demand: Demand, *, global_step: int, line: str) -> None:
         canvas = self._canvas
@@ -104,8 +116,8 @@ class _Canvas:
         changed = slot == self._slot and picture.shape != self._shape
         return self._wishes == _relevant(wishes) and not changed
 
-    def draw(self, index: int, picture: Picture, tile: Tile) -> None:
-        self.pixels[self.grid.place(index)] = fit(picture, self.grid)
+    def draw(self, index: int, fitted: Picture, tile: Tile) -> None:
+        self.pixels[self.grid.place(index)] = fitted
         self.tiles[index] = tile
 
 

@@ -47,6 +47,10 @@ class Job:
     """Shown where the viewers do not mind."""
     slot: int
     """Environment of the single mode, likewise."""
+    fps: float
+    """Pictures of each tile a second, likewise."""
+    budget: float
+    """Share of the learner's time, likewise."""
     evaluation: bool
 
     def to_text(self) -> str:

@@ -16,6 +16,7 @@ from mosaic.errors import MosaicError
 from mosaic.gui.assets import load_fonts, text_font
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.garbage import Garbage
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Scheme, Theme
@@ -51,9 +52,11 @@ class Opened:
     feed: Feed
     link: Link
     theme: Theme
+    garbage: Garbage
 
     def start(self) -> None:
         """Begin to read and to look for the daemon."""
+        self.garbage.start()
         self.feed.start()
         self.link.start()
 
@@ -61,6 +64,7 @@ class Opened:
         self.window.close()
         self.feed.stop()
         self.link.stop()
+        self.garbage.stop()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -105,7 +109,7 @@ def open_window(
     feed = Feed(link)
     studio = Studio(home, feed, link)
     window = Window(studio, look, settings)
-    return Opened(window, studio, feed, link, look)
+    return Opened(window, studio, feed, link, look, Garbage())
 
 
 def _excepthook(studio: Studio) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:

@@ -10,6 +10,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs import TABS
 from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.gui.tabs.evaluate import EvaluateTab
+from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.empty_state import EmptyState
 from mosaic.gui.widgets.policy_dialog import PolicyDialog
@@ -59,6 +60,9 @@ class Shell(QMainWindow):
         artifacts = self.tabs["Artifacts"]
         assert isinstance(artifacts, ArtifactsTab)
         artifacts.resume_asked.connect(self.actions_on_runs.resume)
+        metrics = self.tabs["Metrics"]
+        assert isinstance(metrics, MetricsTab)
+        self._chart_controls = metrics.controls
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._settings.setValue("geometry", self.saveGeometry())
@@ -66,6 +70,7 @@ class Shell(QMainWindow):
         self._settings.setValue("tabs", self.bench.state())
         self._settings.setValue("scheme", self.theme.scheme)
         self.runs.save(self._settings)
+        self._chart_controls.save(self._settings)
         self.form.remember()
         self._settings.sync()
         # What runs for a tab, such as TensorBoard, ends with it.
@@ -101,6 +106,7 @@ class Shell(QMainWindow):
         if not (isinstance(tabs, QByteArray) and self.bench.restore(tabs)):
             self.bench.arrange(is_low=self.height() < LOW)
         self.runs.restore(self._settings)
+        self._chart_controls.restore(self._settings)
 
     def _show_page(self) -> None:
         if self.studio.runs.rowCount() or self.studio.notes.rowCount():

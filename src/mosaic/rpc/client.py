@@ -1,6 +1,7 @@
 """The Python client: the daemon's interface with typed results (docs/python-api.md)."""
 
 import json
+import queue
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +19,12 @@ from mosaic.errors import MosaicError, Problem, RunNotFound
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.codec import LiveFrame, to_live_frame, to_record
+from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.evaluation import Subject, document_of
 from mosaic.spec.events import Event, decode
 from mosaic.spec.run_config import (
@@ -334,20 +336,22 @@ class Client:
         *,
         mode: "Mode | None" = None,
         slot: int | None = None,
-        fps: float = 15.0,
+        fps: float | None = None,
         quality: int = 80,
         tile_width: int = 320,
         image_format: Literal["jpeg", "webp"] = "jpeg",
+        budget: float | None = None,
     ) -> Newest[LiveFrame]:
         """Live frames until the run ends; those that come too fast for this reader are left out. Close it."""
         request = pb.StreamFramesRequest(
             run_id=run_id,
             mode=mode or "",
             slot=slot,
-            fps=fps,
+            fps=fps or 0,
             quality=quality,
             tile_width=tile_width,
             format=image_format,
+            budget=budget or 0,
         )
         stream = self._stub.StreamFrames(request)
         return Newest(Stream(stream, to_live_frame), stream.cancel)
@@ -399,6 +403,22 @@ class Client:
         return run
 
     @_translated
+    def actors(self) -> Sequence[ActorDescriptor]:
+        """Kinds of actor that can play."""
+        reply = self._stub.ListActors(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
+        return [to_actor(actor) for actor in reply.actors]
+
+    @_translated
+    def episodes(self, run_id: str = "", *, env_id: str = "", limit: int = 0) -> Sequence[pb.RecordedEpisode]:
+        """Recorded episodes, newest first."""
+        request = pb.ListEpisodesRequest(run_id=run_id, env_id=env_id, limit=limit)
+        return self._stub.ListEpisodes(request, timeout=CALL_TIMEOUT_S).episodes
+
+    def play(self, run_id: str) -> "PlayLink":
+        """The controls of a living play session."""
+        return PlayLink(self._stub, run_id)
+
+    @_translated
     def health(self, *, timeout_s: float = CALL_TIMEOUT_S) -> pb.Health:
         return self._stub.GetHealth(pb.Empty(), timeout=timeout_s)
 
@@ -430,6 +450,30 @@ class Stream(Generic[T]):
         """End it, from any thread and without waiting; whoever is reading it gets its end."""
         self._stopped = True
         self._call.cancel()
+
+
+class PlayLink:
+    """Commands to a play session, from any thread; iterate over it for states and answers (docs/protocols/play.md)."""
+
+    def __init__(self, stub: Any, run_id: str) -> None:
+        self._commands: queue.SimpleQueue[pb.PlayCommand | None] = queue.SimpleQueue()
+        self._commands.put(pb.PlayCommand(run_id=run_id))
+        self._states: Stream[JsonObject] = Stream(stub.Play(iter(self._commands.get, None)), _state)
+
+    def send(self, do: str, **values: config.JsonValue) -> None:
+        """Never waits."""
+        self._commands.put(pb.PlayCommand(json=json.dumps({"do": do, **values}).encode()))
+
+    def __iter__(self) -> "Stream[JsonObject]":
+        return self._states
+
+    def close(self) -> None:
+        self._commands.put(None)
+        self._states.stop()
+
+
+def _state(message: pb.PlayState) -> JsonObject:
+    return config.loads(message.json, what="state of a play session")
 
 
 def _event(line: pb.EventLine) -> Event:

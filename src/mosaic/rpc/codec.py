@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -49,6 +50,13 @@ def to_record(message: pb.Run) -> RunRecord:
     for name in ("stderr_tail", "sparkline"):
         values[name] = tuple(values[name])
     return RunRecord(**values, state=RunState(message.state))
+
+
+def to_actor(message: pb.Actor) -> ActorDescriptor:
+    values: dict[str, Any] = {field.name: getattr(message, field.name) for field in fields(ActorDescriptor)}
+    for name in ("actions", "observations", "families"):
+        values[name] = tuple(values[name])
+    return ActorDescriptor(**values)
 
 
 def from_head(head: "FrameHead") -> pb.LiveFrame:

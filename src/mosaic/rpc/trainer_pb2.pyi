@@ -276,7 +276,7 @@ class LogChunk(_message.Message):
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
 
 class StreamFramesRequest(_message.Message):
-    __slots__ = ("run_id", "mode", "slot", "fps", "quality", "tile_width", "format")
+    __slots__ = ("run_id", "mode", "slot", "fps", "quality", "tile_width", "format", "budget")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     SLOT_FIELD_NUMBER: _ClassVar[int]
@@ -284,6 +284,7 @@ class StreamFramesRequest(_message.Message):
     QUALITY_FIELD_NUMBER: _ClassVar[int]
     TILE_WIDTH_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     mode: str
     slot: int
@@ -291,7 +292,8 @@ class StreamFramesRequest(_message.Message):
     quality: int
     tile_width: int
     format: str
-    def __init__(self, run_id: _Optional[str] = ..., mode: _Optional[str] = ..., slot: _Optional[int] = ..., fps: _Optional[float] = ..., quality: _Optional[int] = ..., tile_width: _Optional[int] = ..., format: _Optional[str] = ...) -> None: ...
+    budget: float
+    def __init__(self, run_id: _Optional[str] = ..., mode: _Optional[str] = ..., slot: _Optional[int] = ..., fps: _Optional[float] = ..., quality: _Optional[int] = ..., tile_width: _Optional[int] = ..., format: _Optional[str] = ..., budget: _Optional[float] = ...) -> None: ...
 
 class LiveFrame(_message.Message):
     __slots__ = ("number", "image", "age_s", "global_step", "steps_per_s", "columns", "rows", "tiles", "grid", "evaluation", "line", "note")
@@ -553,3 +555,101 @@ class GpuLoad(_message.Message):
     memory_used_bytes: int
     memory_total_bytes: int
     def __init__(self, name: _Optional[str] = ..., percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ...) -> None: ...
+
+class ListActorsReply(_message.Message):
+    __slots__ = ("actors",)
+    ACTORS_FIELD_NUMBER: _ClassVar[int]
+    actors: _containers.RepeatedCompositeFieldContainer[Actor]
+    def __init__(self, actors: _Optional[_Iterable[_Union[Actor, _Mapping]]] = ...) -> None: ...
+
+class Actor(_message.Message):
+    __slots__ = ("id", "label", "description", "argument", "actions", "observations", "families", "extra", "installed", "key")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENT_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    FAMILIES_FIELD_NUMBER: _ClassVar[int]
+    EXTRA_FIELD_NUMBER: _ClassVar[int]
+    INSTALLED_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    label: str
+    description: str
+    argument: str
+    actions: _containers.RepeatedScalarFieldContainer[str]
+    observations: _containers.RepeatedScalarFieldContainer[str]
+    families: _containers.RepeatedScalarFieldContainer[str]
+    extra: str
+    installed: bool
+    key: str
+    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., description: _Optional[str] = ..., argument: _Optional[str] = ..., actions: _Optional[_Iterable[str]] = ..., observations: _Optional[_Iterable[str]] = ..., families: _Optional[_Iterable[str]] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., key: _Optional[str] = ...) -> None: ...
+
+class ListEpisodesRequest(_message.Message):
+    __slots__ = ("run_id", "env_id", "limit")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    env_id: str
+    limit: int
+    def __init__(self, run_id: _Optional[str] = ..., env_id: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ListEpisodesReply(_message.Message):
+    __slots__ = ("episodes",)
+    EPISODES_FIELD_NUMBER: _ClassVar[int]
+    episodes: _containers.RepeatedCompositeFieldContainer[RecordedEpisode]
+    def __init__(self, episodes: _Optional[_Iterable[_Union[RecordedEpisode, _Mapping]]] = ...) -> None: ...
+
+class RecordedEpisode(_message.Message):
+    __slots__ = ("run_id", "episode", "env_id", "seed", "seats", "outcome", "length", "returns", "started_at", "path")
+    class SeatsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class ReturnsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_FIELD_NUMBER: _ClassVar[int]
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    SEATS_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    RETURNS_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    episode: int
+    env_id: str
+    seed: int
+    seats: _containers.ScalarMap[str, str]
+    outcome: str
+    length: int
+    returns: _containers.ScalarMap[str, float]
+    started_at: float
+    path: str
+    def __init__(self, run_id: _Optional[str] = ..., episode: _Optional[int] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., seats: _Optional[_Mapping[str, str]] = ..., outcome: _Optional[str] = ..., length: _Optional[int] = ..., returns: _Optional[_Mapping[str, float]] = ..., started_at: _Optional[float] = ..., path: _Optional[str] = ...) -> None: ...
+
+class PlayCommand(_message.Message):
+    __slots__ = ("run_id", "json")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    JSON_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    json: bytes
+    def __init__(self, run_id: _Optional[str] = ..., json: _Optional[bytes] = ...) -> None: ...
+
+class PlayState(_message.Message):
+    __slots__ = ("json",)
+    JSON_FIELD_NUMBER: _ClassVar[int]
+    json: bytes
+    def __init__(self, json: _Optional[bytes] = ...) -> None: ...

@@ -149,6 +149,21 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString,
                 _registered_method=True)
+        self.ListActors = channel.unary_unary(
+                '/mosaic.v1.Trainer/ListActors',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.FromString,
+                _registered_method=True)
+        self.ListEpisodes = channel.unary_unary(
+                '/mosaic.v1.Trainer/ListEpisodes',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.FromString,
+                _registered_method=True)
+        self.Play = channel.stream_stream(
+                '/mosaic.v1.Trainer/Play',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString,
+                _registered_method=True)
         self.RegisterWorker = channel.unary_unary(
                 '/mosaic.v1.Trainer/RegisterWorker',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerRequest.SerializeToString,
@@ -335,6 +350,27 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListActors(self, request, context):
+        """Kinds of actor that can play, with what each needs and where it can act.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEpisodes(self, request, context):
+        """Recorded episodes, of one run or of all, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Play(self, request_iterator, context):
+        """The controls of a living play session: commands in, its newest state out; ends with the session.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RegisterWorker(self, request, context):
         """A worker says which process it is and learns up to which event the daemon has its run.
         """
@@ -480,6 +516,21 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.DescribePolicy,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.SerializeToString,
+            ),
+            'ListActors': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListActors,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.SerializeToString,
+            ),
+            'ListEpisodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEpisodes,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.SerializeToString,
+            ),
+            'Play': grpc.stream_stream_rpc_method_handler(
+                    servicer.Play,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.SerializeToString,
             ),
             'RegisterWorker': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterWorker,
@@ -1123,6 +1174,87 @@ class Trainer:
             '/mosaic.v1.Trainer/DescribePolicy',
             mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListActors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/ListActors',
+            mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEpisodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/ListEpisodes',
+            mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Play(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/mosaic.v1.Trainer/Play',
+            mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString,
             options,
             channel_credentials,
             insecure,

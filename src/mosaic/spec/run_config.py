@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from annotated_types import Ge, Le, MinLen
+from annotated_types import Ge, Gt, Le, MinLen
 
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue, tagged_by
@@ -20,6 +20,7 @@ SECRETS = {"wandb_api_key": "WANDB_API_KEY"}
 """Keys of `extras` that are secret, and the variable of the worker's environment that carries each."""
 
 VideoMode: TypeAlias = Literal["single", "grid", "off"]
+Control: TypeAlias = Literal["agent", "human", "turns", "override"]
 EnvBackend: TypeAlias = Literal["auto", "bare", "sync", "async", "native", "envpool"]
 
 
@@ -33,6 +34,10 @@ class LiveView:
     """Live frames but no metrics files: for a look, not for a record."""
     fastlane_slot: Annotated[int, Ge(0)] = 0
     """Environment shown in single mode."""
+    fastlane_fps: Annotated[float, Ge(0.1), Le(120)] = 30.0
+    """At most this many live pictures of an environment a second, where the viewer asks for no other rate."""
+    fastlane_budget: Annotated[float, Ge(0.001), Le(1)] = 0.05
+    """Share of the learner's time that live pictures may take, where the viewer asks for no other."""
     video_mode: VideoMode = "grid"
     """Live view of one environment, of a grid of them, or none."""
     grid_limit: Annotated[int, Ge(1), Le(MAX_GRID)] = 8
@@ -127,6 +132,26 @@ class PlayExtras(LiveView):
     """Actor of each seat."""
     episodes: Annotated[int, Ge(0)] = 0
     """Episodes to play; 0 is until stopped."""
+    control: Control = "agent"
+    """Who acts where a seat has an agent: the agent, a person, both in turns, or the agent until a person presses."""
+    speed: Annotated[float, Ge(0)] = 0.0
+    """Multiple of the environment's own rate; 0 is as fast as possible."""
+    paused: bool = False
+    """Wait for somebody to say go before the first step."""
+    interactive: bool = False
+    """Pause and wait for a person when an actor or the environment fails; else the run fails with the reason."""
+    deterministic: bool = False
+    """Policies take the likeliest action instead of sampling as in training."""
+    record_observations: bool = False
+    """Write whole observations beside their digests."""
+    record_frames: bool = False
+    """Film every episode."""
+    actor_timeout_s: Annotated[float, Gt(0)] = 60.0
+    """An actor other than a person that takes longer for an action counts as failed."""
+    stall_s: Annotated[float, Gt(0)] = 10.0
+    """An environment that takes longer for a step counts as hanging."""
+    actor_params: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Settings of actors, by the actor's id."""
 
 
 Extras: TypeAlias = Annotated[TrainExtras | PolicyEvalExtras | PlayExtras, tagged_by("mode")]

@@ -77,6 +77,11 @@ class Home:
         return self.trainer / "metrics"
 
     @property
+    def episodes(self) -> Path:
+        """The list of recorded episodes: a cache, rebuilt from the recordings."""
+        return self.trainer / "episodes.sqlite"
+
+    @property
     def configs(self) -> Path:
         return self.trainer / "configs"
 
@@ -197,6 +202,24 @@ class RunDir:
     @property
     def eval_videos(self) -> Path:
         return self.root / "videos" / f"{self.run_id}-eval"
+
+    @property
+    def episodes(self) -> Path:
+        """Recordings of a play session."""
+        return self.root / "episodes"
+
+    def episode(self, number: int) -> Path:
+        return self.episodes / f"episode-{number:06d}.jsonl"
+
+    @property
+    def play_socket(self) -> Path:
+        """Where a living play session takes commands."""
+        return self.root / "play.sock"
+
+    @property
+    def play_summary(self) -> Path:
+        """Results of a play session."""
+        return self.root / "play_summary.json"
 
     @property
     def checkpoints(self) -> Path:

@@ -1,5 +1,7 @@
 """Algorithms and environments, as a worker process describes them; cached by the digest of the sources.
 
+The scripts of the allowed folders are algorithms too; they are read here, at each question, and never run.
+
 The daemon never imports torch or gymnasium: `python -m cleanrl_worker.describe` does, once, and prints JSON.
 """
 
@@ -13,6 +15,9 @@ from typing import Any
 from mosaic import config
 from mosaic.errors import MosaicError, UnknownAlgorithm
 from mosaic.log import get_logger
+from mosaic.scripts import page
+from mosaic.scripts.allowed import Allowed
+from mosaic.scripts.script import is_script
 from mosaic.spec.files import write_atomically
 from mosaic.spec.run_dir import Home
 from mosaic.trainer.sources import sources_digest
@@ -32,6 +37,7 @@ class Catalog:
 
     def __init__(self, home: Home, *, warm_output_of: Callable[[str], bytes | None]) -> None:
         self._path = home.trainer / "catalog.json"
+        self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
         self._lock = threading.Lock()
@@ -49,8 +55,14 @@ class Catalog:
                 self._classes = {}
             return self._content
 
+    def algorithms(self) -> list[dict[str, Any]]:
+        """Our own, and the scripts that may be run."""
+        return [*self.content()["algorithms"], *map(page.described, self._allowed.scripts())]
+
     def settings_of(self, algo: str) -> type[Any]:
         """A config class made from the algorithm's schema: the same rules as in the worker."""
+        if is_script(algo):
+            return config.class_from_schema(self._allowed.read(algo).schema, name=algo)
         content = self.content()
         schemas = {item["name"]: item["schema"] for item in content["algorithms"]}
         if algo not in schemas:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from mosaic.errors import ConfigError, MosaicError, Problem
 from mosaic.fastlane.layout import Frame
-from mosaic.fastlane.lease import MAX_FPS, MAX_TILE_WIDTH, MIN_FPS, MIN_TILE_WIDTH, Mode, Wishes
+from mosaic.fastlane.lease import MAX_FPS, MAX_TILE_WIDTH, MIN_BUDGET, MIN_FPS, MIN_TILE_WIDTH, Mode, Wishes
 from mosaic.fastlane.sweep import sweep
 from mosaic.fastlane.viewer import Viewer
 from mosaic.log import get_logger
@@ -24,9 +24,16 @@ from mosaic.trainer.bell import Bell
 
 WAIT_S = 0.5
 SWEEP_S = 60.0
-DEFAULTS: dict[str, float | str] = {"fps": 15.0, "quality": 80, "tile_width": 320, "format": "jpeg"}
+DEFAULTS: dict[str, float | str] = {"quality": 80, "tile_width": 320, "format": "jpeg"}
 CHOICES = {"mode": ("", "single", "grid", "off"), "format": ("jpeg", "webp")}
-BOUNDS = {"fps": (MIN_FPS, MAX_FPS), "quality": (1, 100), "tile_width": (MIN_TILE_WIDTH, MAX_TILE_WIDTH)}
+BOUNDS = {
+    "fps": (MIN_FPS, MAX_FPS),
+    "quality": (1, 100),
+    "tile_width": (MIN_TILE_WIDTH, MAX_TILE_WIDTH),
+    "budget": (MIN_BUDGET, 1.0),
+}
+AS_CONFIGURED = ("fps", "budget")
+"""Those whose 0 leaves it to the run."""
 
 log = get_logger()
 
@@ -63,7 +70,7 @@ def checked(request: pb.StreamFramesRequest) -> pb.StreamFramesRequest:
     ] + [
         Problem(name, f"{values[name]:g} is not between {low:g} and {high:g}")
         for name, (low, high) in BOUNDS.items()
-        if not low <= values[name] <= high
+        if not low <= values[name] <= high and not (name in AS_CONFIGURED and values[name] == 0)
     ]
     if problems:
         raise ConfigError(problems, what="StreamFrames")
@@ -85,8 +92,9 @@ def stream(run_dir: RunDir, request: pb.StreamFramesRequest, bell: Bell, context
     wishes = Wishes(
         mode=cast("Mode | None", request.mode or None),
         slot=request.slot if request.HasField("slot") else None,
-        fps=request.fps,
+        fps=request.fps or None,
         tile_width=request.tile_width,
+        budget=request.budget or None,
     )
     noted, next_at = "", 0.0
     with Viewer(ring, wishes) as viewer:
@@ -94,7 +102,7 @@ def stream(run_dir: RunDir, request: pb.StreamFramesRequest, bell: Bell, context
             time.sleep(max(0.0, next_at - time.monotonic()))
             frame = viewer.wait(WAIT_S)
             if frame is not None:
-                next_at = time.monotonic() + 1 / request.fps
+                next_at = time.monotonic() + 1 / (request.fps or MAX_FPS)
                 yield _message(frame, encoded(frame, request.format, request.quality))
             elif viewer.note != noted:
                 noted = viewer.note

@@ -17,6 +17,8 @@ CHUNK_BYTES = 2**18
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
 MAX_COMPLAINTS = 10
+RETURNS = frozenset({"charts/episodic_return", "rollout/ep_rew_mean"})
+"""Scalars that tell how a run does, where a script logs no whole episodes."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class RunIngest:
             append, time = self.metrics.append, event["time"]
             for tag, value in event["values"].items():
                 append(tag, step, float(value), time)
+                if tag in RETURNS:
+                    self._take_return(float(value))
         elif kind == "episode":
             value = float(event["episodic_return"])
             self.metrics.append("charts/episodic_return", step, value, event["time"])

@@ -1,9 +1,14 @@
-"""Which queued runs may start now: highest priority first, then in order of submission; nobody is overtaken."""
+"""Which queued runs may start now: highest priority first, then in order of submission; nobody is overtaken.
+
+A play session has somebody waiting in front of it: it takes no slot, and begins at once.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mosaic.spec.run_record import RunRecord
+
+PLAY = "play"
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,10 @@ def choose(queued: Iterable[RunRecord], live: Sequence[RunRecord], slots: Slots)
     """The runs to start, with the GPUs that they get; the first that does not fit holds back all behind it."""
     free = left_over(live, slots)
     chosen: list[RunRecord] = []
-    for record in sorted(queued, key=lambda run: (-run.priority, run.run_id)):
+    for record in sorted(queued, key=lambda run: (run.kind != PLAY, -run.priority, run.run_id)):
+        if record.kind == PLAY:
+            chosen.append(record)
+            continue
         # A run that asks for more than the machine has waits until it has the whole machine to itself.
         cpus = min(record.cpus, slots.cpus)
         gpu_ids = _pick_gpus(record.gpus, free.gpus)
@@ -41,7 +49,7 @@ def choose(queued: Iterable[RunRecord], live: Sequence[RunRecord], slots: Slots)
 
 
 def left_over(live: Sequence[RunRecord], slots: Slots) -> Free:
-    used = sum(min(run.cpus, slots.cpus) for run in live)
+    used = sum(min(run.cpus, slots.cpus) for run in live if run.kind != PLAY)
     gpus = [1.0] * slots.gpus
     for run in live:
         for index in run.gpu_ids:

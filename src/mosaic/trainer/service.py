@@ -29,8 +29,9 @@ from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
-from mosaic.trainer import frames, streams, submit, validate
+from mosaic.trainer import frames, playing, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.episodes import EpisodeIndex
 from mosaic.trainer.health import Health
 from mosaic.trainer.policies import Policies
 from mosaic.trainer.store import CACHED
@@ -68,6 +69,7 @@ class TrainerService(TrainerServicer):
         self._store = supervisor.store
         self._home = supervisor.home
         self._policies = Policies(self._home, self._store)
+        self._episodes = EpisodeIndex(supervisor.home)
         self._messages: dict[str, pb.Run] = {}
 
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
@@ -204,7 +206,7 @@ class TrainerService(TrainerServicer):
         return _chunks(path)
 
     def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:
-        described: list[dict[str, Any]] = self._catalog.content()["algorithms"]
+        described = self._catalog.algorithms()
         algorithms = [
             pb.Algorithm(
                 name=item["name"],
@@ -230,6 +232,21 @@ class TrainerService(TrainerServicer):
     def DescribePolicy(self, request: pb.DescribePolicyRequest, context: Any) -> pb.PolicyInfo:
         _check_length("path", request.path, MAX_TEXT)
         return policy_info.to_message(self._policies.describe(request.path))
+
+    def ListActors(self, request: pb.Empty, context: Any) -> pb.ListActorsReply:
+        return pb.ListActorsReply(actors=[pb.Actor(**actor) for actor in self._catalog.content()["actors"]])
+
+    def ListEpisodes(self, request: pb.ListEpisodesRequest, context: Any) -> pb.ListEpisodesReply:
+        run_id = self._supervisor.get(request.run_id).run_id if request.run_id else ""
+        found = self._episodes.find(run_id=run_id, env_id=request.env_id, limit=request.limit)
+        return pb.ListEpisodesReply(episodes=found)
+
+    def Play(self, request_iterator: Iterator[pb.PlayCommand], context: Any) -> Iterator[pb.PlayState]:
+        first = next(request_iterator, None)
+        if first is None:
+            return iter(())
+        record = self._supervisor.get(first.run_id)
+        return playing.relay(self._dir(record), first, request_iterator, self._supervisor.bell, context)
 
     def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: Any) -> pb.RegisterWorkerReply:
         who = config.from_json_text(ProcessIdentity, request.identity_json, what="identity_json")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ulid import ULID
@@ -15,6 +16,7 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem
 from mosaic.rpc.codec import to_message
+from mosaic.scripts.script import is_script
 from mosaic.spec import run_config, run_record
 from mosaic.spec.files import sync_folder, write_atomically
 from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig
@@ -26,6 +28,7 @@ from mosaic.trainer.workers import WORKERS
 MAX_SEEDS = 1000
 MAX_KEY = 200
 MAX_CPUS = 4096
+PLAY_PRIORITY = 1000
 
 
 @dataclass(frozen=True)
@@ -169,21 +172,24 @@ def _with_seed(document: JsonObject, seed: int, *, name: str, many: bool) -> Jso
 def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_key: str, priority: int) -> RunRecord:
     worker = parsed.metadata.worker.config
     kind = worker.extras.mode
+    # A script is known by its file name; where it lies is in the config.
+    algo = Path(worker.algo).name if is_script(worker.algo) else worker.algo
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    label = parsed.run_name or f"{worker.algo or kind} {worker.env_id} s{worker.seed}"
+    label = parsed.run_name or f"{algo or kind} {worker.env_id} s{worker.seed}"
     return RunRecord(
         run_id="",
         kind=kind,
         label=label,
         notes=worker.extras.notes,
-        algo=worker.algo,
+        algo=algo,
         env_id=worker.env_id,
         seed=worker.seed,
         group=group,
-        priority=priority,
+        # Somebody waits in front of it: it stands before all that are queued.
+        priority=max(priority, PLAY_PRIORITY) if kind == "play" else priority,
         cpus=parsed.resources.cpus,
         gpus=parsed.resources.gpus,
-        total_timesteps=0 if isinstance(worker.extras, PolicyEvalExtras) else worker.total_timesteps,
+        total_timesteps=worker.total_timesteps if isinstance(worker.extras, TrainExtras) else 0,
         config_digest=hashlib.sha256(canonical.encode()).hexdigest(),
         client_key=client_key,
         submitted_at=time.time(),

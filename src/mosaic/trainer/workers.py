@@ -17,4 +17,5 @@ class WorkerEntry:
 WORKERS: Mapping[str, WorkerEntry] = {
     "train": WorkerEntry("cleanrl_worker.cli", ("cleanrl_worker.cli",)),
     "policy_eval": WorkerEntry("cleanrl_worker.cli", ("cleanrl_worker.cli", "cleanrl_worker.evaluate")),
+    "play": WorkerEntry("mosaic.play.worker", ("mosaic.play", "mosaic.play.worker", "cleanrl_worker.cli")),
 }

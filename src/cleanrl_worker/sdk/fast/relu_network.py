@@ -74,16 +74,19 @@ class ReluNetwork:
             if index:
                 grad = torch.mm(grad, layer.weight)
 
-    def input_gradient(self, *grad_outputs: Floats, rows: NDArray[np.int64], columns: slice) -> Floats:
-        """The loss's gradient by some columns of the inputs, for some rows of the last `forward`.
+    def input_gradient(self, *grad_outputs: Floats, columns: slice, rows: NDArray[np.int64] | None = None) -> Floats:
+        """The loss's gradient by some columns of the inputs, for all or some rows of the last `forward`.
 
         `grad_outputs` have these rows only. No parameter's gradient is touched.
         """
         buffers = self._last()
-        chosen = torch.from_numpy(rows)
+        chosen = None if rows is None else torch.from_numpy(rows)
         grad = self._through_heads(grad_outputs)
         for index in reversed(range(len(self._hidden))):
-            _mask_by_relu(grad, buffers.activations[index + 1].index_select(0, chosen), 0, grad_input=grad)
+            activation = buffers.activations[index + 1]
+            _mask_by_relu(
+                grad, activation if chosen is None else activation.index_select(0, chosen), 0, grad_input=grad
+            )
             if index:
                 grad = torch.mm(grad, self._hidden[index].weight)
         return grad.numpy().dot(self._hidden[0].weight[:, columns].numpy())

@@ -17,14 +17,15 @@ class Beside(QObject):
 
     _ended = Signal(object)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._ended.connect(self._let_go)
 
-    def run_beside(self, work: Callable[[], object], name: str, *, daemon: bool = True) -> None:
+    def run_beside(self, work: Callable[[], object], name: str, *, daemon: bool = True) -> threading.Thread:
         thread = threading.Thread(target=self._be_beside, args=[work], name=name, daemon=daemon)
         _held[thread] = self
         thread.start()
+        return thread
 
     def _be_beside(self, work: Callable[[], object]) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from mosaic.errors import MosaicError
+from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.board_links import BoardRun, count_written, lay, links_of, make_folder
 
 BoardState: TypeAlias = Literal["idle", "starting", "ready", "failed"]
@@ -25,7 +26,7 @@ END_MS = 2000
 _ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
 
 
-class Board(QObject):
+class Board(Beside):
     """One process for the life of the window; another selection changes its folder of links."""
 
     changed = Signal()
@@ -102,8 +103,7 @@ class Board(QObject):
             except (OSError, MosaicError) as error:
                 self._laid.emit(error)
 
-        self._laying = threading.Thread(target=run, name="board", daemon=True)
-        self._laying.start()
+        self._laying = self.run_beside(run, "board")
 
     def _take_laid(self, laid: tuple[Path, bool, int] | Exception) -> None:
         if isinstance(laid, Exception):

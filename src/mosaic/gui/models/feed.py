@@ -6,6 +6,7 @@ import time
 from PySide6.QtCore import QObject, Signal
 
 from mosaic.gui.models.batch import Batch, Notice
+from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.hear_curves import CurvesEar, Opening
 from mosaic.gui.models.hear_log import Following, LogEar
 from mosaic.gui.models.hear_runs import RunsEar
@@ -15,7 +16,7 @@ from mosaic.gui.models.link import Link
 END_S = 1.0
 
 
-class Feed(QObject):
+class Feed(Beside):
     """All runs, and curves and log of those that are opened; hands each piece to `arrived` in the GUI thread."""
 
     arrived = Signal(object)
@@ -41,7 +42,7 @@ class Feed(QObject):
 
     def start(self) -> None:
         for hearing in self._hearings:
-            hearing.start()
+            hearing.start(self)
 
     def open(self, run_ids: tuple[str, ...]) -> None:
         """Hand out the curves of these runs from now on, and of no others; and the log of the first."""

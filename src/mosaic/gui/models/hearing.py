@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mosaic.errors import MosaicError
+from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.link import Link
 from mosaic.log import get_logger
 from mosaic.rpc.client import Client, Stream
@@ -29,14 +30,16 @@ class Hearing:
         self._stopping = threading.Event()
         self._news = threading.Event()
         self._stream: Stream[Any] | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._name = name
+        self._thread: threading.Thread | None = None
 
     @property
     def stopping(self) -> bool:
         return self._stopping.is_set()
 
-    def start(self) -> None:
-        self._thread.start()
+    def start(self, owner: Beside) -> None:
+        """`owner` is what is heard for: it is kept while there may be news for it."""
+        self._thread = owner.run_beside(self._run, self._name)
 
     def stop(self) -> None:
         """Without waiting for its end."""
@@ -45,7 +48,7 @@ class Hearing:
 
     def join(self, timeout_s: float) -> None:
         """A call that a hung daemon does not answer is left behind; it ends with the connection."""
-        if self._thread.is_alive():
+        if self._thread is not None:
             self._thread.join(timeout_s)
 
     def turn(self) -> None:

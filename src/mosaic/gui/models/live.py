@@ -157,10 +157,10 @@ class Live(Beside):
         self.pause(False)
         self._ask(replace(self.wishes, mode="grid", tile_width=self._width("grid")))
 
-    def ask_fps(self, fps: float) -> None:
+    def ask_fps(self, fps: float | None) -> None:
         self._ask(replace(self.wishes, fps=fps))
 
-    def ask_budget(self, budget: float) -> None:
+    def ask_budget(self, budget: float | None) -> None:
         self._ask(replace(self.wishes, budget=budget))
 
     def ask_width(self, shown: int) -> None:

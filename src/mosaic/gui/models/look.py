@@ -160,6 +160,7 @@ class RemoteLook(Beside):
                 fps=wishes.fps,
                 quality=QUALITY,
                 tile_width=wishes.tile_width,
+                budget=wishes.budget,
             )
         for frame in self._stream:
             self.note = frame.note

@@ -17,7 +17,7 @@ from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE
 
-MOST_DRAWN = 24
+MOST_DRAWN = 200
 """Runs that are drawn at once; of a larger selection these are the first."""
 
 

@@ -4,9 +4,10 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QShowEvent
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
+from mosaic.fastlane.lease import USUAL_FPS
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.clip import Clip, Snapshots, kept_path
 from mosaic.gui.models.live import Live, ViewState
@@ -21,8 +22,9 @@ from mosaic.gui.widgets.seen import Seen
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.spec.states import LIVE
 
-FPS = (5, 15, 30, 60)
-BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.25)
+FPS = (None, 5, 15, 30, 60)
+BUDGETS = (None, 0.01, 0.02, 0.05, 0.1, 0.25)
+AS_CONFIGURED = "As the run was configured"
 TONES: dict[ViewState, Tone] = {"live": "ok", "paused": "warn"}
 
 
@@ -66,7 +68,6 @@ class LiveTab(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(page)
         page.installEventFilter(self)
-        self._window: QWidget | None = None
         self.seen = Seen(page)
         self.seen.changed.connect(self.live.show)
         self.live.came.connect(self._came)
@@ -77,18 +78,18 @@ class LiveTab(QWidget):
         self._snapshots.saved.connect(self._tell)
         self._show()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if self._window is not self.window():
-            if self._window is not None:
-                self._window.removeEventFilter(self)
-            self._window = self.window()
-            self._window.installEventFilter(self)
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """With the window: let go of everything."""
+        if self.clip is not None:
+            self.clip.stop()
+        if self._is_full:
+            self.toggle_full_screen()
+        self.live.show(False)
+        self.live.close()
+        super().closeEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._window and event.type() == QEvent.Type.Close:
-            self.close_view()
-        elif watched is self.page and self._is_full and isinstance(event, QKeyEvent):
+        if watched is self.page and self._is_full and isinstance(event, QKeyEvent):
             if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_F11):
                 self.toggle_full_screen()
                 return True
@@ -97,15 +98,6 @@ class LiveTab(QWidget):
             event.ignore()
             return True
         return super().eventFilter(watched, event)
-
-    def close_view(self) -> None:
-        """Let go of everything: the window closes."""
-        if self.clip is not None:
-            self.clip.stop()
-        if self._is_full:
-            self.toggle_full_screen()
-        self.live.show(False)
-        self.live.close()
 
     def toggle_full_screen(self) -> None:
         full = not self._is_full
@@ -132,7 +124,7 @@ class LiveTab(QWidget):
             self.clip.stop()
             return
         path = kept_path(self._studio.home, "clips", self._name(), ".mp4")
-        self.clip = Clip(path, fps=round(self.live.wishes.fps))
+        self.clip = Clip(path, fps=round(self.live.wishes.fps or USUAL_FPS))
         self._filmed = self._studio.current
         self.clip.ended.connect(self._clip_ended)
         self.live.pause(False)
@@ -210,13 +202,17 @@ class LiveTab(QWidget):
 
     def _make_menu(self) -> QMenu:
         menu, wishes = QMenu(self), self.live.wishes
-        rates = [(f"{fps} a second", partial(self.live.ask_fps, fps), fps == wishes.fps) for fps in FPS]
+        rates = [
+            (f"{fps} a second" if fps else AS_CONFIGURED, partial(self.live.ask_fps, fps), fps == wishes.fps)
+            for fps in FPS
+        ]
         self._choices(menu, "Pictures, at most", rates)
         menu.addSeparator()
-        shares = [(f"{share:.0%}", partial(self.live.ask_budget, share), share == wishes.budget) for share in BUDGETS]
-        for action in self._choices(menu, "Of the learner's time, at most", shares):
-            # The daemon's stream knows no such wish.
-            action.setEnabled(not self.live.is_remote)
+        shares = [
+            (f"{share:.0%}" if share else AS_CONFIGURED, partial(self.live.ask_budget, share), share == wishes.budget)
+            for share in BUDGETS
+        ]
+        self._choices(menu, "Of the learner's time, at most", shares)
         return menu
 
     def _choices(self, menu: QMenu, title: str, choices: "list[tuple[str, partial[None], bool]]") -> list[QAction]:

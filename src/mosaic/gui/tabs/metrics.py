@@ -32,6 +32,10 @@ BUSY = 0.4
 """Share of a core from which on charts are refreshed less often."""
 SLICE_S = 0.03
 """Charts are drawn this long before other events get their turn."""
+PAINTED_AT_ONCE = 60
+"""Curves: charts with more of them in all are not painted in one go, but one after the other."""
+PAINT_MS = 16
+"""For the paint of what was drawn, before more is."""
 POINT_MS = 30
 """Between two places of the cross, however fast the mouse is."""
 LOW = 400
@@ -239,10 +243,14 @@ class MetricsTab(QWidget):
         """What takes too long for one go is gone on with in the next."""
         deadline = time.monotonic() + SLICE_S
         members, view = self.members(), self.controls.view
+        painted = 0
         while self._waiting:
-            worked = self._draw_card(self._waiting[0], members, view, deadline)
-            if worked and time.monotonic() > deadline:
-                self._go_on.start()
+            card = self._waiting[0]
+            worked = self._draw_card(card, members, view, deadline)
+            if worked and card not in self._waiting:
+                painted += len(members)
+            if painted >= PAINTED_AT_ONCE or (worked and time.monotonic() > deadline):
+                self._go_on.start(PAINT_MS if painted else 0)
                 return
 
     def _draw_card(self, card: ChartCard, members: list[Member], view: ChartView, deadline: float) -> bool:

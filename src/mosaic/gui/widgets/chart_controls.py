@@ -1,8 +1,9 @@
 """What people choose for all charts: the x axis, how seeds are drawn, a logarithmic y, the smoothing, a filter."""
 
+from dataclasses import asdict
 from typing import cast
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSettings, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSlider, QWidget
 
@@ -67,6 +68,21 @@ class ChartControls(QWidget):
             window=self.smoothing.value(),
             log=self.log.isChecked(),
         )
+
+    def save(self, settings: QSettings) -> None:
+        for name, value in asdict(self.view).items():
+            settings.setValue(f"charts/{name}", value)
+
+    def restore(self, settings: QSettings) -> None:
+        """As they were saved; what the file holds beside that is left out."""
+        x, seeds = settings.value("charts/x"), settings.value("charts/seeds")
+        if x in X_AXES:
+            self.x_axis.choose(x)
+        if seeds in SEEDS:
+            self.seeds.choose(seeds)
+        if (window := str(settings.value("charts/window"))).isdecimal():
+            self.smoothing.setValue(int(window))
+        self.log.setChecked(settings.value("charts/log") in (True, "true"))
 
     def take_in(self, guest: QWidget | None) -> None:
         """Hold another widget in the room between the controls and the filter; None: it has left."""

@@ -28,8 +28,10 @@ MOST_THICK = 3000
 """Points up to which lines are thick: the rasteriser has a fast path for width 1, and for nothing wider."""
 MOST_POINTS = 50_000
 """Points of a chart: with a hundred curves each has fewer of them, but always its extremes."""
-CROWD = 24
-"""Curves above which only the smoothed lines are drawn, and those without smooth edges: painting must not stall."""
+MOST_WITH_RAW = 12
+"""Curves above which the values behind the smoothed lines are left out: one would see nothing else."""
+MOST_SMOOTH = 24
+"""Curves above which lines are drawn without smooth edges: painting must not stall."""
 NEAR = 0.06
 """Of the width of the chart: marks of n that are nearer than this to the next are left out."""
 _NONE: Column = np.empty(0)
@@ -148,12 +150,13 @@ class ScalarChart(_pg.PlotWidget):
             low, high = self._box.viewRange()[0]
         columns = max(int(self._box.width() * self.devicePixelRatioF()), 50)
         columns = min(columns, max(MOST_POINTS // max(2 * len(self.curves), 1), 50))
-        is_crowd = len(self.curves) > CROWD
-        drawn = [curve.drawn(low, high, columns, with_raw=not is_crowd) for curve in self.curves]
+        with_raw = len(self.curves) <= MOST_WITH_RAW
+        drawn = [curve.drawn(low, high, columns, with_raw=with_raw) for curve in self.curves]
         faint = max(RAW_ALPHA * 2 // max(len(drawn), 2), FAINTEST)
+        smooth = len(self.curves) <= MOST_SMOOTH
         is_thick = sum(len(each.line.x) for each in drawn) <= MOST_THICK
         for items, curve, each in zip(self._items, self.curves, drawn, strict=True):
-            items.draw(each, self._theme.curve(curve.colour), THICK if is_thick else 1, faint, smooth=not is_crowd)
+            items.draw(each, self._theme.curve(curve.colour), THICK if is_thick else 1, faint, smooth=smooth)
         self._draw_points(drawn)
         # Now, and not when it is painted, which would then be done twice.
         self._box.updateAutoRange()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
 
 CHARTS = frozenset({"charts/episodic_return", "charts/episodic_length", "charts/SPS"})
 PPO_TAGS = frozenset(
@@ -60,21 +61,29 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action"):
+    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action"):
         module: Any = catalog.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
 
 
 def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
-    """DQN that is afraid of what follows."""
-    module: Any = catalog.load("dqn")
-    right = module.NumpyLearner.gradient
+    """DQN or C51 that is afraid of what follows."""
+    for algo in ("dqn", "c51"):
+        module: Any = catalog.load(algo)
+        right = module.NumpyLearner.gradient
 
-    def wrong(self: Any, batch: Any) -> Any:
-        return right(self, batch._replace(rewards=-batch.rewards))
+        def wrong(self: Any, batch: Any, right: Any = right) -> Any:
+            return right(self, batch._replace(rewards=-batch.rewards))
 
-    patch.setattr(module.NumpyLearner, "gradient", wrong)
+        patch.setattr(module.NumpyLearner, "gradient", wrong)
+
+
+def hate_rewards(patch: pytest.MonkeyPatch) -> None:
+    """PQN that is afraid of what follows."""
+    module: Any = catalog.load("pqn")
+    right = module.lambda_returns
+    patch.setattr(module, "lambda_returns", lambda rewards, *rest, **more: right(-rewards, *rest, **more))
 
 
 def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
@@ -86,6 +95,12 @@ def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
         return right(self, sample, -grad_actions, *rest)
 
     patch.setattr(module.SquashedGaussian, "backward", wrong)
+
+
+def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
+    """TD3 or DDPG whose actor descends what it should climb."""
+    right = TanhActor.backward
+    patch.setattr(TanhActor, "backward", lambda self, grad_actions: right(self, -grad_actions))
 
 
 CASES = {
@@ -163,6 +178,86 @@ CASES = {
                 settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
                 above=40,
                 sign_error=flee_the_critics_advice,
+            ),
+        ),
+        Case(
+            algo="td3_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=800,
+            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            tags=frozenset(
+                f"losses/{name}"
+                for name in ("qf1_values", "qf2_values", "qf1_loss", "qf2_loss", "qf_loss", "actor_loss")
+            ),
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=2000,
+                settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
+                above=40,
+                sign_error=flee_the_critic,
+            ),
+        ),
+        Case(
+            algo="ddpg_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=800,
+            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            tags=frozenset(f"losses/{name}" for name in ("qf1_values", "qf1_loss", "actor_loss")),
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=2000,
+                settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
+                above=40,
+                sign_error=flee_the_critic,
+            ),
+        ),
+        Case(
+            algo="c51",
+            env_id="CartPole-v1",
+            total_timesteps=4000,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 500,
+                "learning_starts": 300,
+                "batch_size": 16,
+                "train_frequency": 4,
+                "target_network_frequency": 130,
+            },
+            tags=frozenset({"losses/loss", "losses/q_values"}),
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=20_000,
+                settings={"learning_starts": 1000, "train_frequency": 5},
+                above=60,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="pqn",
+            env_id="CartPole-v1",
+            total_timesteps=6144,
+            settings={"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2},
+            tags=frozenset({"losses/td_loss", "losses/q_values"}),
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=30_720,
+                settings={"learning_rate": 2e-3, "num_steps": 32},
+                above=150,
+                sign_error=hate_rewards,
+            ),
+        ),
+        Case(
+            algo="rpo_continuous_action",
+            env_id="InvertedPendulum-v5",
+            total_timesteps=3072,
+            settings={"num_envs": 2, "num_steps": 64, "num_minibatches": 4, "update_epochs": 2},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id="InvertedPendulum-v5",
+                total_timesteps=20_480,
+                settings={"num_steps": 512, "num_minibatches": 16, "learning_rate": 1e-3},
+                above=500,
+                sign_error=ascend_the_policy_gradient,
             ),
         ),
     )

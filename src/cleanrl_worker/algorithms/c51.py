@@ -1,0 +1,340 @@
+"""C51, a DQN that learns distributions of returns, on vector observations (docs/algorithms/c51.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Protocol, SupportsFloat
+
+import gymnasium as gym
+import numpy as np
+import torch
+from annotated_types import Ge, Gt, Le
+from torch import nn
+
+from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.fast import FlatParameters, Mlp, c51_gradient
+from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
+from mosaic import config
+
+ACTIONS = "discrete"
+BLOCK = 100
+"""Steps of each environment between two looks at the checkpoint clock; the exploration of a block is drawn at once."""
+LOG_INTERVAL = 100
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Args:
+    """C51: off-policy, for discrete actions and vector observations."""
+
+    env_id: str = "CartPole-v1"
+    """Gymnasium id of the environment."""
+    seed: Annotated[int, Ge(0), Le(2**32 - 1)] = 1
+    """Seed of the environments, the networks and the sampling."""
+    torch_deterministic: bool = True
+    """Ask cuDNN for deterministic kernels."""
+    cuda: bool = True
+    """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    total_timesteps: Annotated[int, Ge(1)] = 500_000
+    """Environment steps over all environments."""
+    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    """Step size of Adam."""
+    num_envs: Annotated[int, Ge(1)] = 1
+    """Environments stepped in parallel."""
+    n_atoms: Annotated[int, Ge(2)] = 101
+    """Values that a return can have in a distribution, evenly spaced from v_min to v_max."""
+    v_min: float = -100.0
+    """The least return that can be told from a lesser one."""
+    v_max: float = 100.0
+    """The largest return that can be told from a larger one."""
+    buffer_size: Annotated[int, Ge(1)] = 10_000
+    """Transitions that the replay memory holds; the oldest make room."""
+    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    """Discount factor."""
+    target_network_frequency: Annotated[int, Ge(1)] = 500
+    """Environment steps between two updates of the target network."""
+    batch_size: Annotated[int, Ge(1)] = 128
+    """Transitions sampled for one gradient step."""
+    start_e: Annotated[float, Ge(0), Le(1)] = 1.0
+    """Probability of a random action at the start."""
+    end_e: Annotated[float, Ge(0), Le(1)] = 0.05
+    """Probability of a random action once the exploration has ended."""
+    exploration_fraction: Annotated[float, Gt(0), Le(1)] = 0.5
+    """Part of all steps over which that probability falls from start_e to end_e."""
+    learning_starts: Annotated[int, Ge(0)] = 10_000
+    """Environment steps before the first gradient step."""
+    train_frequency: Annotated[int, Ge(1)] = 10
+    """Environment steps for each gradient step."""
+
+    def __post_init__(self) -> None:
+        if self.v_min >= self.v_max:
+            raise ValueError(f"v_min is {self.v_min}, which must be less than v_max, {self.v_max}")
+
+
+class QNetwork(nn.Module):
+    """Two hidden layers: how likely each return is after each action in a state."""
+
+    atoms: torch.Tensor
+
+    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any], args: Args) -> None:
+        super().__init__()
+        assert isinstance(action_space, gym.spaces.Discrete)
+        self.choices = int(action_space.n)
+        self.register_buffer("atoms", torch.linspace(args.v_min, args.v_max, args.n_atoms))
+        self.network = nn.Sequential(
+            nn.Linear(int(np.prod(observation_space.shape or ())), 120),
+            nn.ReLU(),
+            nn.Linear(120, 84),
+            nn.ReLU(),
+            nn.Linear(84, self.choices * args.n_atoms),
+        )
+
+    def pmfs(self, obs: torch.Tensor) -> torch.Tensor:
+        """Probabilities (rows, choices, atoms)."""
+        return torch.softmax(self.network(obs).view(len(obs), self.choices, -1), dim=2)
+
+    def best(self, pmfs: torch.Tensor) -> torch.Tensor:
+        """The action worth most in each row."""
+        return (pmfs * self.atoms).sum(2).argmax(1)
+
+
+class Losses(NamedTuple):
+    """What a gradient step logs; on a GPU these stay there until somebody asks for the numbers."""
+
+    loss: SupportsFloat
+    q_values: SupportsFloat
+
+
+def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) -> Array:
+    """Epsilon after so many steps: from `start_e` down to `end_e` over `duration` steps."""
+    return np.maximum((end_e - start_e) / duration * step + start_e, end_e)
+
+
+Tensors = Mapping[str, torch.Tensor]
+"""A batch: the fields of `Transitions`."""
+
+
+@torch.no_grad()
+def target_pmfs(target_network: QNetwork, batch: Tensors, gamma: float) -> torch.Tensor:
+    """The distribution of the reward and the return after it, projected onto the atoms.
+
+    `dones` are terminations only, so that a truncated episode is valued as if it went on.
+    """
+    atoms = target_network.atoms
+    every = target_network.pmfs(batch["next_obs"])
+    next_pmfs = every[torch.arange(len(every), device=every.device), target_network.best(every)]
+    places = batch["rewards"][:, None] + gamma * (1 - batch["dones"])[:, None] * atoms
+    b = (places.clamp(atoms[0], atoms[-1]) - atoms[0]) / (atoms[1] - atoms[0])
+    lower = b.floor().clamp(0, len(atoms) - 1)
+    upper = b.ceil().clamp(0, len(atoms) - 1)
+    # Where a place is an atom, both are that atom, and it gets all of the probability.
+    result = torch.zeros_like(next_pmfs)
+    result.scatter_add_(1, lower.long(), (upper + (lower == upper) - b) * next_pmfs)
+    result.scatter_add_(1, upper.long(), (b - lower) * next_pmfs)
+    return result
+
+
+def c51_loss(q_network: QNetwork, batch: Tensors, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The definition: the cross-entropy to the target distribution, and the mean value of the actions taken."""
+    every = q_network.pmfs(batch["obs"])
+    old_pmfs = every[torch.arange(len(every), device=every.device), batch["actions"]]
+    loss = -(target * old_pmfs.clamp(min=1e-5, max=1 - 1e-5).log()).sum(1).mean()
+    return loss, (old_pmfs * q_network.atoms).sum(1).mean()
+
+
+class Learner(Protocol):
+    """Acting and updating, on either path; observations are (rows, features)."""
+
+    def act(self, obs: Array) -> Array: ...
+
+    def update(self, batch: Transitions) -> Losses: ...
+
+    def update_target(self) -> None: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load(self, state: dict[str, Any]) -> None: ...
+
+
+class NumpyLearner:
+    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
+
+    def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args) -> None:
+        self.args = args
+        self.parameters = FlatParameters(q_network)
+        self.target_parameters = FlatParameters(target_network)
+        self.q_network = Mlp(self.parameters, q_network.network, "network")
+        self.target_network = Mlp(self.target_parameters, target_network.network, "network")
+        self.adam = FusedAdam(self.parameters, eps=0.01 / args.batch_size)
+        self.atoms = q_network.atoms.numpy()
+
+    def act(self, obs: Array) -> Array:
+        return c51_gradient.q_values(self.q_network.infer(obs), self.atoms).argmax(0)
+
+    def target_pmfs(self, batch: Transitions) -> Array:
+        next_logits = self.target_network.infer(batch.next_obs.reshape(len(batch.obs), -1))
+        next_pmfs = c51_gradient.best_distribution(next_logits, self.atoms)
+        return c51_gradient.project(next_pmfs, batch.rewards, self.args.gamma * (1 - batch.dones), self.atoms)
+
+    def gradient(self, batch: Transitions) -> Losses:
+        """Write the gradient of `c51_loss` into the flat vector; the test compares the two."""
+        logits = self.q_network.forward(batch.obs.reshape(len(batch.obs), -1))
+        result = c51_gradient.cross_entropy(logits, batch.actions, self.target_pmfs(batch), self.atoms)
+        self.q_network.backward(result.grad_logits)
+        return Losses(result.loss, result.mean_q_value)
+
+    def update(self, batch: Transitions) -> Losses:
+        losses = self.gradient(batch)
+        self.adam.step(self.args.learning_rate)
+        return losses
+
+    def update_target(self) -> None:
+        self.target_parameters.values[:] = self.parameters.values
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "parameters": self.parameters.values,
+            "target_parameters": self.target_parameters.values,
+            "adam": self.adam.state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.parameters.values[:] = state["parameters"]
+        self.target_parameters.values[:] = state["target_parameters"]
+        self.adam.load(state["adam"])
+
+
+class TorchLearner:
+    """The path on a GPU: autograd of `c51_loss`."""
+
+    def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> None:
+        self.q_network = q_network
+        self.target_network = target_network
+        self.args = args
+        self.device = device
+        self.optimizer = torch.optim.Adam(q_network.parameters(), lr=args.learning_rate, eps=0.01 / args.batch_size)
+
+    def tensor(self, array: Array) -> torch.Tensor:
+        return torch.as_tensor(array, device=self.device)
+
+    @torch.no_grad()
+    def act(self, obs: Array) -> Array:
+        return self.q_network.best(self.q_network.pmfs(self.tensor(obs).float())).cpu().numpy()
+
+    def update(self, batch: Transitions) -> Losses:
+        tensors = {name: self.tensor(array) for name, array in batch._asdict().items()}
+        for name in ("obs", "next_obs"):
+            tensors[name] = tensors[name].flatten(1).float()
+        target = target_pmfs(self.target_network, tensors, self.args.gamma)
+        loss, q_values = c51_loss(self.q_network, tensors, target)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return Losses(loss.detach(), q_values.detach())
+
+    def update_target(self) -> None:
+        self.target_network.load_state_dict(self.q_network.state_dict())
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "q_network": self.q_network.state_dict(),
+            "target_network": self.target_network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.q_network.load_state_dict(state["q_network"])
+        self.target_network.load_state_dict(state["target_network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def make_learner(q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> Learner:
+    target_network.load_state_dict(q_network.state_dict())
+    if device.type == "cpu":
+        return NumpyLearner(q_network, target_network, args)
+    return TorchLearner(q_network.to(device), target_network.to(device), args, device)
+
+
+def train(run: Run, args: Args) -> None:
+    envs = run.make_envs(args.env_id, args.num_envs)
+    spaces = envs.single_observation_space, envs.single_action_space
+    q_network = QNetwork(*spaces, args)
+    learner = make_learner(q_network, QNetwork(*spaces, args), args, run.device)
+    replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
+    choices = q_network.choices
+    exploration_steps = args.exploration_fraction * args.total_timesteps
+
+    saved = run.resume()
+    if saved is None:
+        obs = envs.reset(args.seed)
+    else:
+        learner.load(saved["learner"])
+        replay.load(saved["replay"])
+        obs = envs.current_obs
+
+    while (steps := min(BLOCK, (args.total_timesteps - run.global_step) // args.num_envs)) > 0:
+        before = run.global_step + args.num_envs * np.arange(steps)
+        epsilon = linear_schedule(args.start_e, args.end_e, exploration_steps, before)
+        explores: Array = run.generator.random((steps, args.num_envs)) < epsilon[:, None]
+        random_actions = run.generator.integers(choices, size=explores.shape)
+        explorers: list[int] = np.add.reduce(explores, axis=1, dtype=int).tolist()
+
+        for step in range(steps):
+            if explorers[step] == args.num_envs:
+                actions = random_actions[step]
+            else:
+                actions = learner.act(obs.reshape(args.num_envs, -1))
+                if explorers[step]:
+                    actions = np.where(explores[step], random_actions[step], actions)
+            next_obs, rewards, terminations, _, infos = envs.step(actions)
+            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            obs = next_obs
+
+            # Upstream's schedule, asked for each single environment's step.
+            for global_step in range(run.global_step - args.num_envs + 1, run.global_step + 1):
+                if global_step <= args.learning_starts:
+                    continue
+                if global_step % args.train_frequency == 0:
+                    losses = learner.update(replay.sample(run.generator, args.batch_size))
+                    if global_step % LOG_INTERVAL == 0:
+                        scalars = {f"losses/{name}": float(value) for name, value in losses._asdict().items()}
+                        run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
+                if global_step % args.target_network_frequency == 0:
+                    learner.update_target()
+
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
+        if run.checkpoint_due or stopping or ended:
+            state = {"learner": learner.state(), "replay": replay.state()}
+            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
+        if stopping:
+            break
+    run.save_policy(q_network)
+
+
+class QPolicy:
+    """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
+
+    def __init__(self, q_network: QNetwork, epsilon: float) -> None:
+        self.q_network = Mlp(FlatParameters(q_network), q_network.network, "network")
+        self.atoms = q_network.atoms.numpy()
+        self.epsilon = epsilon
+
+    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
+        q_values = c51_gradient.q_values(self.q_network.infer(observations.reshape(len(observations), -1)), self.atoms)
+        greedy = q_values.argmax(0)
+        if deterministic:
+            return greedy
+        explores = generator.random(len(greedy)) < self.epsilon
+        return np.where(explores, generator.integers(len(q_values), size=len(greedy)), greedy)
+
+
+def load(file: PolicyFile) -> Policy:
+    args = config.from_json(Args, file.args, what="policy file")
+    q_network = QNetwork(file.observation_space, file.action_space, args)
+    q_network.load_state_dict(file.weights())
+    return QPolicy(q_network, args.end_e)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main("c51"))

@@ -1,0 +1,485 @@
+"""RPO, a PPO that stays random, with a Gaussian policy on vectors (docs/algorithms/rpo_continuous_action.md)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Protocol
+
+import gymnasium as gym
+import numpy as np
+import torch
+from annotated_types import Ge, Gt, Le
+from torch import nn
+from torch.distributions.normal import Normal
+
+from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, clip_gradient_norm, ppo_gradient
+from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
+from mosaic import config
+
+ACTIONS = "continuous"
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Args:
+    """RPO: on-policy, for continuous actions and vector observations."""
+
+    env_id: str = "HalfCheetah-v5"
+    """Gymnasium id of the environment."""
+    seed: Annotated[int, Ge(0), Le(2**32 - 1)] = 1
+    """Seed of the environments, the networks and the sampling."""
+    torch_deterministic: bool = True
+    """Ask cuDNN for deterministic kernels."""
+    cuda: bool = True
+    """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    total_timesteps: Annotated[int, Ge(1)] = 8_000_000
+    """Environment steps over all environments."""
+    learning_rate: Annotated[float, Gt(0)] = 3e-4
+    """Step size of Adam."""
+    num_envs: Annotated[int, Ge(1)] = 1
+    """Environments stepped in parallel."""
+    num_steps: Annotated[int, Ge(1)] = 2048
+    """Steps in each environment between two updates."""
+    anneal_lr: bool = True
+    """Let the learning rate fall linearly to zero."""
+    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    """Discount factor."""
+    gae_lambda: Annotated[float, Ge(0), Le(1)] = 0.95
+    """Lambda of the generalised advantage estimation: 0 trusts the critic, 1 the returns."""
+    num_minibatches: Annotated[int, Ge(1)] = 32
+    """Minibatches that a rollout is cut into."""
+    update_epochs: Annotated[int, Ge(1)] = 10
+    """Passes over each rollout."""
+    norm_adv: bool = True
+    """Normalise the advantages of each minibatch."""
+    clip_coef: Annotated[float, Gt(0)] = 0.2
+    """How far the policy may move from the one that collected the rollout, as a probability ratio."""
+    clip_vloss: bool = True
+    """Clip the value loss as well."""
+    ent_coef: Annotated[float, Ge(0)] = 0.0
+    """Weight of the entropy bonus."""
+    vf_coef: Annotated[float, Ge(0)] = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: Annotated[float, Gt(0)] = 0.5
+    """Gradients longer than this are scaled down to it."""
+    target_kl: Annotated[float, Gt(0)] | None = None
+    """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""
+    rpo_alpha: Annotated[float, Ge(0)] = 0.5
+    """While learning, each mean action is shifted by a random number from minus this to this; 0 is PPO."""
+    bootstrap_truncated: bool = False
+    """Add what the critic expects beyond a time limit, as Stable-Baselines3 does; off, a truncation is an end."""
+
+    def __post_init__(self) -> None:
+        if self.num_minibatches > self.batch_size:
+            raise ValueError(
+                f"num_minibatches is {self.num_minibatches}, more than the {self.batch_size} steps of a rollout"
+                " (num_envs × num_steps)"
+            )
+        if self.total_timesteps < self.batch_size:
+            raise ValueError(
+                f"total_timesteps is {self.total_timesteps}, less than the {self.batch_size} steps of one rollout"
+                " (num_envs × num_steps): nothing would be learnt"
+            )
+
+    @property
+    def batch_size(self) -> int:
+        return self.num_envs * self.num_steps
+
+    @property
+    def minibatch_size(self) -> int:
+        return self.batch_size // self.num_minibatches
+
+    @property
+    def num_iterations(self) -> int:
+        return self.total_timesteps // self.batch_size
+
+
+def layer_init(layer: nn.Linear, std: float = 2**0.5) -> nn.Linear:
+    nn.init.orthogonal_(layer.weight, std)
+    nn.init.constant_(layer.bias, 0.0)
+    return layer
+
+
+class Agent(nn.Module):
+    """Two networks of two hidden layers: the mean action, and what a state is worth; one spread for all states."""
+
+    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+        super().__init__()
+        assert isinstance(action_space, gym.spaces.Box)
+        inputs, outputs = int(np.prod(observation_space.shape or ())), int(np.prod(action_space.shape))
+        self.critic = nn.Sequential(
+            layer_init(nn.Linear(inputs, 64)),
+            nn.Tanh(),
+            layer_init(nn.Linear(64, 64)),
+            nn.Tanh(),
+            layer_init(nn.Linear(64, 1), std=1.0),
+        )
+        self.actor_mean = nn.Sequential(
+            layer_init(nn.Linear(inputs, 64)),
+            nn.Tanh(),
+            layer_init(nn.Linear(64, 64)),
+            nn.Tanh(),
+            layer_init(nn.Linear(64, outputs), std=0.01),
+        )
+        self.actor_logstd = nn.Parameter(torch.zeros(1, outputs))
+
+    def policy(self, obs: torch.Tensor, shifts: torch.Tensor | float = 0.0) -> Normal:
+        mean: torch.Tensor = self.actor_mean(obs) + shifts
+        return Normal(mean, torch.exp(self.actor_logstd.expand_as(mean)))
+
+
+class Batch(NamedTuple):
+    """A rollout, or a minibatch of it, flattened over steps and environments."""
+
+    obs: Array
+    actions: Array
+    logprobs: Array
+    advantages: Array
+    returns: Array
+    values: Array
+    shifts: Array
+    """Of the mean actions, drawn anew for each pass."""
+
+    def rows(self, index: Array | slice) -> "Batch":
+        return Batch(*(field[index] for field in self))
+
+
+class Losses(NamedTuple):
+    """What one minibatch logs."""
+
+    value_loss: float
+    policy_loss: float
+    entropy: float
+    old_approx_kl: float
+    approx_kl: float
+    clipfrac: float
+
+
+def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
+    """Advantages and returns of a rollout of `steps` × `envs`; `values` has one row more.
+
+    `dones[t]` tells that step t ended its episode, so that `values[t + 1]` belongs to the next one and nothing flows
+    back from there (CleanRL stores the same flag one row later).
+    """
+    continues = 1.0 - dones
+    deltas = rewards + gamma * values[1:] * continues - values[:-1]
+    decays = gamma * gae_lambda * continues
+    # In Python floats, which are quicker than arrays of a few environments.
+    columns: list[list[float]] = deltas.T.tolist()
+    for column, decay in zip(columns, decays.T.tolist(), strict=True):
+        for step in reversed(range(len(column) - 1)):
+            column[step] += decay[step] * column[step + 1]
+    advantages = np.array(columns, dtype=np.float32).T
+    return advantages, advantages + values[:-1]
+
+
+def ppo_loss(
+    agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The definition: PPO's loss of a minibatch with shifted means, and what is logged of it."""
+    distribution = agent.policy(batch["obs"], batch["shifts"])
+    entropy = distribution.entropy().sum(1).mean()
+    logratio = distribution.log_prob(batch["actions"]).sum(1) - batch["logprobs"]
+    ratio = logratio.exp()
+    advantages = batch["advantages"]
+    policy_loss = torch.max(
+        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
+    ).mean()
+    value = agent.critic(batch["obs"]).view(-1)
+    errors = (value - batch["returns"]) ** 2
+    if args.clip_vloss:
+        change = torch.clamp(value - batch["values"], -args.clip_coef, args.clip_coef)
+        errors = torch.max(errors, (batch["values"] + change - batch["returns"]) ** 2)
+    value_loss = 0.5 * errors.mean()
+    with torch.no_grad():
+        logged = {
+            "value_loss": value_loss,
+            "policy_loss": policy_loss,
+            "entropy": entropy,
+            "old_approx_kl": (-logratio).mean(),
+            "approx_kl": ((ratio - 1) - logratio).mean(),
+            "clipfrac": ((ratio - 1.0).abs() > args.clip_coef).float().mean(),
+        }
+    return policy_loss - args.ent_coef * entropy + args.vf_coef * value_loss, logged
+
+
+def normalised(advantages: Array) -> Array:
+    """Zero mean and unit (sample) standard deviation; a lone advantage has neither and stays as it is."""
+    rows = len(advantages)
+    if rows == 1:
+        return advantages
+    # By hand, because ndarray.mean and ndarray.std take three times as long for a minibatch.
+    centred = advantages - advantages.sum() / np.float32(rows)
+    return centred / np.float32(math.sqrt(centred.dot(centred) / (rows - 1)) + 1e-8)
+
+
+def explained_variance(values: Array, returns: Array) -> float:
+    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
+    variance = float(np.var(returns))
+    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
+
+
+class Learner(Protocol):
+    """Acting and updating, on either path."""
+
+    def std(self) -> Array: ...
+
+    def act(self, obs: Array, noise: Array) -> Array: ...
+
+    def log_probs(self, obs: Array, actions: Array) -> Array: ...
+
+    def values(self, obs: Array) -> Array: ...
+
+    def update(self, batch: Batch, learning_rate: float) -> Losses: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load(self, state: dict[str, Any]) -> None: ...
+
+
+class NumpyLearner:
+    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
+
+    def __init__(self, agent: Agent, args: Args) -> None:
+        self.args = args
+        self.parameters = FlatParameters(agent)
+        self.actor = Mlp(self.parameters, agent.actor_mean, "actor_mean")
+        self.logstd = self.parameters.value_of["actor_logstd"]
+        self.critic = Mlp(self.parameters, agent.critic, "critic")
+        self.adam = Adam(self.parameters, eps=1e-5)
+
+    def std(self) -> Array:
+        return np.exp(self.logstd)
+
+    def act(self, obs: Array, noise: Array) -> Array:
+        return self.actor.infer(obs) + noise
+
+    def log_probs(self, obs: Array, actions: Array) -> Array:
+        return ppo_gradient.gaussian_log_prob(self.actor.infer(obs), self.logstd, actions)
+
+    def values(self, obs: Array) -> Array:
+        return self.critic.infer(obs)[:, 0].copy()
+
+    def gradient(self, batch: Batch) -> Losses:
+        """Write the gradient of `ppo_loss` into the flat vector; the test compares the two."""
+        args = self.args
+        policy = ppo_gradient.gaussian(
+            self.actor.forward(batch.obs) + batch.shifts,
+            self.logstd,
+            batch.actions,
+            batch.logprobs,
+            batch.advantages,
+            clip_coef=args.clip_coef,
+            ent_coef=args.ent_coef,
+        )
+        self.actor.backward(policy.grad_mean)
+        self.parameters.gradient_of["actor_logstd"][...] = policy.grad_logstd
+        grad_value, value_loss = ppo_gradient.value(
+            self.critic.forward(batch.obs),
+            batch.returns,
+            batch.values,
+            clip_coef=args.clip_coef,
+            clip_vloss=args.clip_vloss,
+            vf_coef=args.vf_coef,
+        )
+        self.critic.backward(grad_value)
+        return Losses(value_loss, *policy[2:])
+
+    def update(self, batch: Batch, learning_rate: float) -> Losses:
+        losses = self.gradient(batch)
+        clip_gradient_norm(self.parameters.gradient, self.args.max_grad_norm)
+        self.adam.step(learning_rate)
+        return losses
+
+    def state(self) -> dict[str, Any]:
+        return {"parameters": self.parameters.values, "adam": self.adam.state()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.parameters.values[:] = state["parameters"]
+        self.adam.load(state["adam"])
+
+
+class TorchLearner:
+    """The path on a GPU: autograd of `ppo_loss`."""
+
+    def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
+        self.agent = agent
+        self.args = args
+        self.device = device
+        self.optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+
+    def tensor(self, array: Array) -> torch.Tensor:
+        return torch.as_tensor(array, device=self.device)
+
+    @torch.no_grad()
+    def std(self) -> Array:
+        return self.agent.actor_logstd.exp().cpu().numpy()
+
+    @torch.no_grad()
+    def act(self, obs: Array, noise: Array) -> Array:
+        return self.agent.actor_mean(self.tensor(obs)).cpu().numpy() + noise
+
+    @torch.no_grad()
+    def log_probs(self, obs: Array, actions: Array) -> Array:
+        return self.agent.policy(self.tensor(obs)).log_prob(self.tensor(actions)).sum(1).cpu().numpy()
+
+    @torch.no_grad()
+    def values(self, obs: Array) -> Array:
+        return self.agent.critic(self.tensor(obs)).view(-1).cpu().numpy()
+
+    def update(self, batch: Batch, learning_rate: float) -> Losses:
+        self.optimizer.param_groups[0]["lr"] = learning_rate
+        loss, logged = ppo_loss(self.agent, {k: self.tensor(v) for k, v in batch._asdict().items()}, self.args)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
+        self.optimizer.step()
+        return Losses(**{name: value.item() for name, value in logged.items()})
+
+    def state(self) -> dict[str, Any]:
+        return {"agent": self.agent.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.agent.load_state_dict(state["agent"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def train(run: Run, args: Args) -> None:
+    envs = run.make_envs(args.env_id, args.num_envs)
+    observation_space, action_space = envs.single_observation_space, envs.single_action_space
+    assert observation_space.shape is not None
+    assert isinstance(action_space, gym.spaces.Box)
+    agent = Agent(observation_space, action_space).to(run.device)
+    learner: Learner = NumpyLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
+    observation_normaliser = ObservationNormaliser(observation_space.shape)
+    reward_normaliser = RewardNormaliser(args.num_envs, args.gamma)
+    rollout = (args.num_steps, args.num_envs)
+    obs = np.zeros((args.num_steps + 1, args.num_envs, *observation_space.shape), dtype=np.float32)
+    actions = np.zeros((*rollout, *action_space.shape), dtype=np.float32)
+    rewards = np.zeros(rollout, dtype=np.float64)
+    terminations = np.zeros(rollout, dtype=np.bool_)
+    dones = np.zeros(rollout, dtype=np.float32)
+    beyond = np.zeros(rollout, dtype=np.float32)
+    # What the networks see and choose, in the same memory: one vector an environment.
+    inputs, choices = obs.reshape(args.num_steps + 1, args.num_envs, -1), actions.reshape(*rollout, -1)
+
+    saved = run.resume()
+    if saved is None:
+        first_iteration = 1
+        obs[-1] = observation_normaliser.first(envs.reset(args.seed))
+    else:
+        learner.load(saved["learner"])
+        observation_normaliser.load(saved["observation_normaliser"])
+        reward_normaliser.load(saved["reward_normaliser"])
+        first_iteration = saved["iteration"] + 1
+        obs[-1] = observation_normaliser.apply(envs.current_obs)
+
+    for iteration in range(first_iteration, args.num_iterations + 1):
+        progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
+        learning_rate = (1.0 - progress) * args.learning_rate
+
+        # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
+        obs[0] = obs[-1]
+        noise = learner.std() * run.generator.standard_normal(choices.shape, dtype=np.float32)
+        for step in range(args.num_steps):
+            choices[step] = learner.act(inputs[step], noise[step])
+            clipped = actions[step].clip(action_space.low, action_space.high)
+            next_obs, rewards[step], terminations[step], truncations, infos = envs.step(clipped)
+            obs[step + 1] = observation_normaliser.next(next_obs, infos)
+            dones[step] = terminations[step] | truncations
+            beyond[step] = 0.0
+            if args.bootstrap_truncated and (cut := truncations & ~terminations[step]).any():
+                last_obs = observation_normaliser.apply(infos["final_obs"][cut]).reshape(cut.sum(), -1)
+                beyond[step, cut] = args.gamma * learner.values(last_obs.astype(np.float32))
+        scaled_rewards = reward_normaliser.rollout(rewards, terminations) + beyond
+
+        # Assess and estimate the advantages; a truncation is an end to them, as upstream.
+        values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
+        advantages, returns = gae(scaled_rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
+        flat_obs, flat_actions = inputs[:-1].reshape(args.batch_size, -1), choices.reshape(args.batch_size, -1)
+        batch = Batch(
+            obs=flat_obs,
+            actions=flat_actions,
+            logprobs=learner.log_probs(flat_obs, flat_actions),
+            advantages=advantages.reshape(-1),
+            returns=returns.reshape(-1),
+            values=values[:-1].reshape(-1),
+            shifts=np.zeros_like(flat_actions),
+        )
+
+        # Improve.
+        clipfracs: list[float] = []
+        losses = None
+        for _ in range(args.update_epochs):
+            shuffled = batch.rows(run.generator.permutation(args.batch_size))
+            shuffled.shifts[:] = args.rpo_alpha * (2 * run.generator.random(flat_actions.shape, np.float32) - 1)
+            for start in range(0, args.batch_size, args.minibatch_size):
+                minibatch = shuffled.rows(slice(start, start + args.minibatch_size))
+                if args.norm_adv:
+                    minibatch = minibatch._replace(advantages=normalised(minibatch.advantages))
+                losses = learner.update(minibatch, learning_rate)
+                clipfracs.append(losses.clipfrac)
+            if args.target_kl is not None and losses is not None and losses.approx_kl > args.target_kl:
+                break
+
+        assert losses is not None
+        scalars = {f"losses/{name}": value for name, value in losses._asdict().items()}
+        run.scalars(
+            {
+                "charts/learning_rate": learning_rate,
+                **scalars,
+                "losses/clipfrac": float(np.mean(clipfracs)),
+                "losses/explained_variance": explained_variance(batch.values, batch.returns),
+                "charts/SPS": run.steps_per_second(),
+            }
+        )
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, iteration == args.num_iterations
+        if run.checkpoint_due or stopping or ended:
+            reason = "stop" if stopping else "end" if ended else "interval"
+            state = {
+                "learner": learner.state(),
+                "observation_normaliser": observation_normaliser.state(),
+                "reward_normaliser": reward_normaliser.state(),
+                "iteration": iteration,
+            }
+            run.checkpoint(state, reason=reason)
+        if stopping:
+            break
+    run.save_policy(
+        agent,
+        observation_normaliser=observation_normaliser.state(),
+        return_normaliser=reward_normaliser.state(),
+    )
+
+
+class GaussianPolicy:
+    """Acts with a trained agent and the observation moments that it was trained with."""
+
+    def __init__(self, agent: Agent, normaliser: ObservationNormaliser, action_space: gym.spaces.Box) -> None:
+        parameters = FlatParameters(agent)
+        self.actor = Mlp(parameters, agent.actor_mean, "actor_mean")
+        self.std = np.exp(parameters.value_of["actor_logstd"])
+        self.normaliser = normaliser
+        self.action_space = action_space
+
+    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
+        inputs = self.normaliser.apply(observations).reshape(len(observations), -1)
+        actions = self.actor.infer(inputs)
+        if not deterministic:
+            actions = actions + self.std * generator.standard_normal(actions.shape, dtype=np.float32)
+        space = self.action_space
+        return actions.reshape(-1, *space.shape).clip(space.low, space.high)
+
+
+def load(file: PolicyFile) -> Policy:
+    config.from_json(Args, file.args, what="policy file")
+    agent = Agent(file.observation_space, file.action_space)
+    agent.load_state_dict(file.weights())
+    assert isinstance(file.action_space, gym.spaces.Box)
+    return GaussianPolicy(agent, normaliser_of(file), file.action_space)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main("rpo_continuous_action"))

@@ -1,0 +1,81 @@
+"""RecordVideo: films written by our own encoder, reported, and only where they were asked for."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from gymnasium import wrappers
+
+from cleanrl_worker.foreign.plan import ScriptPlan
+from cleanrl_worker.foreign.record import Record
+from cleanrl_worker.sdk.video import cubic
+from mosaic.fastlane.film import Film
+
+
+def change(plan: ScriptPlan, record: Record) -> None:
+    """Without an encoder that is not installed, without a word where `capture_video` is off: upstream's evaluation
+    films whatever it is told."""
+    cls: Any = wrappers.RecordVideo
+    cls.__init__ = _begin(plan, record)
+    cls.stop_recording = _stop(record)
+
+
+def _begin(plan: ScriptPlan, record: Record) -> Any:
+    asked = plan.settings.get("capture_video", True) is not False
+
+    @functools.wraps(wrappers.RecordVideo.__init__)
+    def __init__(  # noqa: N807
+        this: Any,
+        env: gym.Env[Any, Any],
+        video_folder: str,
+        episode_trigger: Any = None,
+        step_trigger: Any = None,
+        video_length: int = 0,
+        name_prefix: str = "rl-video",
+        fps: int | None = None,
+        disable_logger: bool = True,
+        gc_trigger: Any = None,
+    ) -> None:
+        # The seventh argument of 0.29 was `disable_logger`.
+        rate = None if isinstance(fps, bool) else fps
+        gym.Wrapper.__init__(this, env)
+        this._saved_kwargs = {"video_folder": video_folder, "name_prefix": name_prefix}
+        nothing_said = episode_trigger is None and step_trigger is None
+        can = env.render_mode in ("rgb_array", "rgb_array_list")
+        if asked and not can:
+            record.warn(f"no videos: the environment was made with render_mode={env.render_mode!r}, not 'rgb_array'")
+        films = asked and can
+        this.episode_trigger = (cubic if nothing_said else episode_trigger) if films else None
+        this.step_trigger = step_trigger if films else None
+        this.disable_logger, this.gc_trigger = disable_logger, gc_trigger
+        this.video_folder = str(Path(video_folder).absolute())
+        this.frames_per_sec = rate or this.metadata.get("render_fps", 30)
+        this.name_prefix, this._video_name = name_prefix, None
+        this.video_length = video_length or float("inf")
+        this.recording, this.recorded_frames, this.render_history = False, [], []
+        this.step_id = this.episode_id = -1
+
+    return __init__
+
+
+def _stop(record: Record) -> Any:
+    def stop_recording(this: Any) -> None:
+        frames, name = this.recorded_frames, this._video_name
+        this.recorded_frames, this.recording, this._video_name = [], False, None
+        if not frames or name is None:
+            return
+        path = Path(this.video_folder) / f"{name}.mp4"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            film = Film(path, fps=int(this.frames_per_sec))
+            for frame in frames:
+                film.add(frame)
+            film.close()
+        except OSError as error:
+            record.warn(f"{path.name} could not be written: {error}; the run goes on")
+            return
+        number = name.rpartition("-")[2]
+        record.video(path, int(number) if number.isdigit() else 0, len(frames) - 1)
+
+    return stop_recording

@@ -1,0 +1,137 @@
+"""Running the script: everything around it is put up, it runs as `__main__`, and its end is written down."""
+
+import atexit
+import importlib.util
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import ModuleType, TracebackType
+
+from cleanrl_worker.foreign import around, endings
+from cleanrl_worker.foreign.paths import search_path
+from cleanrl_worker.foreign.plan import ScriptPlan, refuse_missing, rehearse, resolve
+from cleanrl_worker.foreign.record import Record
+from cleanrl_worker.foreign.stopping import Stopping
+from cleanrl_worker.sdk import command, tracking
+from cleanrl_worker.sdk.execute import publishing, write_start
+from cleanrl_worker.sdk.tee import logged_to
+from mosaic.errors import HomeUnusable, MosaicError
+from mosaic.spec import identity
+from mosaic.spec.life_lock import own_life
+
+WORK = "work"
+"""The script's working directory in the run directory, so that nothing it writes meets the run's own files."""
+FAILED = 1
+
+
+def main(argv: Sequence[str]) -> int:
+    try:
+        plan = resolve(argv)
+        rehearsal = rehearse(plan)
+        if plan.flags.dry_run:
+            rehearsal.show(emit_summary=plan.flags.emit_summary)
+            refuse_missing(rehearsal, plan)
+            return 0
+        plan.run_dir.create()
+        with logged_to(plan.run_dir):
+            sys.stdout.write(f"run directory: {plan.run_dir.root}\n")
+            sys.stdout.flush()
+            return _carry_out(plan)
+    except MosaicError as error:
+        return command.reported(error)
+    except OSError as error:
+        return command.reported(HomeUnusable(f"{error}; free some disk and start it anew"))
+
+
+def _carry_out(plan: ScriptPlan) -> int:
+    run_dir = plan.run_dir
+    with own_life(run_dir), ExitStack() as stack:
+        write_start(run_dir, plan.run_config)
+        record = Record(plan)
+        identity.write_self(run_dir.worker, attempt=record.attempt)
+        if plan.options.track_wandb:
+            tracking.start_exporter(run_dir)
+        stopping = Stopping()
+        stack.enter_context(stopping.listening())
+        stack.enter_context(publishing(plan.flags, run_dir, superseded=stopping.ask))
+        return _run(plan, record, stopping)
+
+
+def _run(plan: ScriptPlan, record: Record, stopping: Stopping) -> int:
+    """The script from its first line to its last; the exit code."""
+    pid = os.getpid()
+    record.begin()
+    failure: BaseException | None = None
+    surroundings = around.Surroundings(plan, record, stopping)
+    try:
+        surroundings.put_up()
+        _execute(plan, _work_folder(plan))
+        _wait_for_threads()
+    except SystemExit as end:
+        failure = None if end.code in (None, 0) else endings.ScriptExited(end.code)
+        if failure is not None and isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+    except KeyboardInterrupt as interrupt:
+        failure = None if stopping.asked else interrupt
+    except BaseException as error:  # A border: whatever the script raises is its own, and belongs into the run's log.
+        failure = error
+        sys.stderr.write(
+            "".join(traceback.format_exception(type(error), error, _own_frames(plan, error.__traceback__)))
+        )
+    if os.getpid() != pid:
+        # A process that the script forked and that ran to the end: the record is its parent's.
+        os._exit(FAILED if failure else 0)
+    stopping.ended = True
+    surroundings.take_down()
+    # What the script registered, because a forked worker ends without the interpreter's own end.
+    atexit._run_exitfuncs()  # type: ignore[attr-defined]
+    sys.stdout.flush()
+    record.finish(failure, stopped=stopping.asked and failure is None, message=endings.explained(failure, plan.script))
+    return 0 if failure is None else FAILED
+
+
+def _work_folder(plan: ScriptPlan) -> Path:
+    folder = plan.run_dir.root / WORK
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def _execute(plan: ScriptPlan, folder: Path) -> None:
+    path = plan.script.path
+    first, *behind = search_path(path, plan.module)
+    # The worker's own first entry ('' of `python -m`, or nothing) gives way to the script's.
+    sys.path[:] = [first, *(entry for entry in sys.path if entry not in ("", str(plan.run_dir.root))), *behind]
+    sys.argv = [str(path), *plan.words]
+    # Nothing is written beside the script, not even compiled modules.
+    sys.dont_write_bytecode = True
+    os.chdir(folder)
+    main_module = ModuleType("__main__")
+    main_module.__file__ = str(path)
+    if plan.module:
+        # Imports the package around it, as `python -m` does.
+        spec = importlib.util.find_spec(plan.module)
+        main_module.__spec__ = spec
+        main_module.__package__ = plan.module.rpartition(".")[0]
+    main_module.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = main_module
+    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    exec(code, main_module.__dict__)
+
+
+def _wait_for_threads() -> None:
+    """As the interpreter does at its end."""
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.main_thread():
+            thread.join()
+
+
+def _own_frames(plan: ScriptPlan, trace: TracebackType | None) -> TracebackType | None:
+    """Without ours, which stand before the script's; all of them if the script was not reached."""
+    found = trace
+    while found is not None and found.tb_frame.f_code.co_filename != str(plan.script.path):
+        found = found.tb_next
+    return found or trace

@@ -1,0 +1,177 @@
+"""`gym.make` and the vector environments: each environment that a script makes takes its place on the stage.
+
+Environments are asked to be able to render, which changes nothing but what `render()` returns, and only where the
+script itself said nothing about it.
+"""
+
+import functools
+import importlib.util
+import weakref
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.envs.registration import load_env_creator
+from gymnasium.vector import AsyncVectorEnv
+from gymnasium.wrappers import OrderEnforcing, RecordEpisodeStatistics
+
+from cleanrl_worker.foreign.stage import Picture, Stage
+
+PLUGINS = ("ale_py", "minigrid", "gymnasium_robotics")
+"""Packages whose environments 0.29 found by itself."""
+
+
+class MadeSlot:
+    """An environment of this process."""
+
+    def __init__(self, env: Any, counted: "weakref.WeakKeyDictionary[Any, Any]") -> None:
+        # The script's own; it may let go of it without closing it.
+        self._env = weakref.ref(env)
+        self._counted = counted
+
+    @property
+    def env(self) -> Any:
+        return self._env()
+
+    @property
+    def is_there(self) -> bool:
+        return self._env() is not None
+
+    def picture(self) -> Picture | None:
+        bare = self.env.unwrapped
+        return np.asarray(bare.render(), np.uint8) if bare.render_mode == "rgb_array" else None
+
+    def so_far(self) -> tuple[float, int]:
+        wrapper = self._counted.get(self.env.unwrapped)
+        if wrapper is None:
+            return 0.0, 0
+        return float(wrapper.episode_returns), int(wrapper.episode_lengths)
+
+
+class ProcessSlot:
+    """An environment of an AsyncVectorEnv's process, which is asked over its pipe between two steps."""
+
+    def __init__(self, envs: Any, index: int) -> None:
+        self._envs = envs
+        self._index = index
+
+    @property
+    def is_there(self) -> bool:
+        return not self._envs.closed
+
+    def picture(self) -> Picture | None:
+        pipe = self._envs.parent_pipes[self._index]
+        pipe.send(("_call", ("render", [], {})))
+        drawn, worked = pipe.recv()
+        if not worked:
+            index, error, message, *_ = self._envs.error_queue.get()
+            raise RuntimeError(f"environment {index}: {error.__name__}: {message}")
+        return np.asarray(drawn, np.uint8) if isinstance(drawn, np.ndarray) else None
+
+    def so_far(self) -> tuple[float, int]:
+        return 0.0, 0
+
+
+class Making:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._counted: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    def change(self) -> None:
+        self._make()
+        self._steps()
+        self._processes()
+        self._count_episodes()
+
+    def _make(self) -> None:
+        original, making = gym.make, self
+
+        @functools.wraps(original)
+        def make(id: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+            _find_plugin(id)
+            arguments = dict(kwargs)
+            if making._stage.wanted and "render_mode" not in kwargs and _can_render(id):
+                kwargs["render_mode"] = "rgb_array"
+            env: Any = original(id, *args, **kwargs)
+            making._enter(env, id if isinstance(id, str) else id.id, arguments)
+            return env
+
+        known: Any = gym
+        known.make = known.envs.registration.make = make
+
+    def _enter(self, env: Any, env_id: str, arguments: dict[str, Any]) -> None:
+        slot = MadeSlot(env, self._counted)
+        place = self._stage.enter(slot)
+        self._stage.made[place] = env_id, {key: value for key, value in arguments.items() if key != "render_mode"}
+
+    def _steps(self) -> None:
+        """Every environment of `gym.make` has this wrapper, so a change of the class reaches all of them."""
+        cls: Any = OrderEnforcing
+        original, end, stage = cls.step, cls.close, self._stage
+
+        def step(this: Any, action: Any) -> Any:
+            result = original(this, action)
+            stage.look()
+            return result
+
+        def close(this: Any) -> None:
+            for slot in list(stage.slots):
+                if isinstance(slot, MadeSlot) and slot.is_there and slot.env.unwrapped is this.unwrapped:
+                    stage.leave(slot)
+            end(this)
+
+        cls.step, cls.close = step, close
+
+    def _processes(self) -> None:
+        cls: Any = AsyncVectorEnv
+        begin, wait, end, stage = cls.__init__, cls.step_wait, cls.close_extras, self._stage
+
+        @functools.wraps(begin)
+        def __init__(this: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            this.seen = []
+            begin(this, *args, **kwargs)
+            this.seen = [ProcessSlot(this, index) for index in range(this.num_envs)]
+            for slot in this.seen:
+                stage.enter(slot)
+
+        def step_wait(this: Any, *args: Any, **kwargs: Any) -> Any:
+            result = wait(this, *args, **kwargs)
+            stage.look()
+            return result
+
+        def close_extras(this: Any, *args: Any, **kwargs: Any) -> None:
+            for slot in this.seen:
+                stage.leave(slot)
+            end(this, *args, **kwargs)
+
+        cls.__init__, cls.step_wait, cls.close_extras = __init__, step_wait, close_extras
+
+    def _count_episodes(self) -> None:
+        cls: Any = RecordEpisodeStatistics
+        original, counted = cls.reset, self._counted
+
+        def reset(this: Any, **kwargs: Any) -> Any:
+            counted[this.unwrapped] = this
+            return original(this, **kwargs)
+
+        cls.reset = reset
+
+
+def _find_plugin(env_id: Any) -> None:
+    """0.29 imported the packages of environments by itself: `gym.make("BreakoutNoFrameskip-v4")` just worked."""
+    if not isinstance(env_id, str) or ":" in env_id or env_id in gym.registry:
+        return
+    for name in PLUGINS:
+        if importlib.util.find_spec(name) is not None:
+            gym.register_envs(importlib.import_module(name))
+            if env_id in gym.registry:
+                return
+
+
+def _can_render(env_id: Any) -> bool:
+    try:
+        spec = gym.spec(env_id) if isinstance(env_id, str) else env_id
+        metadata: Any = getattr(load_env_creator(spec.entry_point), "metadata", {})
+        return "rgb_array" in metadata.get("render_modes", ()) and "render_mode" not in spec.kwargs
+    except Exception:  # A border: gym.make itself is about to say what is wrong with this environment.
+        return False

@@ -1,0 +1,152 @@
+"""From a config or a command line to all that the run of a script needs; nothing was made yet."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from cleanrl_worker.sdk import command, execute
+from cleanrl_worker.sdk.command import WorkerFlags
+from cleanrl_worker.sdk.document import around, read_document
+from mosaic import config
+from mosaic.errors import ConfigError, Problem
+from mosaic.scripts import flags as script_flags
+from mosaic.scripts import script as scripts
+from mosaic.scripts.flags import OUTSIDE
+from mosaic.scripts.script import Script
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Toggle,
+    TrainExtras,
+    TrainOptions,
+    TrainRunConfig,
+    WorkerConfig,
+)
+from mosaic.spec.run_dir import Home, RunDir, new_run_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptPlan:
+    script: Script
+    settings: dict[str, Any]
+    """By the names of the script's schema."""
+    flags: WorkerFlags
+    run_dir: RunDir
+    document: TrainRunConfig | None
+    again: bool
+    """A further attempt in the same directory: a script cannot be resumed, so it begins anew."""
+
+    @property
+    def words(self) -> list[str]:
+        """What the script finds in sys.argv."""
+        return script_flags.words_for(self.script, self.settings)
+
+    @property
+    def module(self) -> str:
+        return str(self.settings["script_module"])
+
+    @property
+    def idioms(self) -> str:
+        chosen = str(self.settings["script_idioms"])
+        return self.script.idioms if chosen == "auto" else chosen
+
+    @property
+    def options(self) -> TrainOptions:
+        """With what the script's own flags say of tracking."""
+        options = {field.name: getattr(self.flags, field.name) for field in fields(TrainOptions)}
+        if self.settings.get("track") is True:
+            options["track_wandb"] = True
+            options["wandb_project_name"] = self.settings.get("wandb_project_name") or options["wandb_project_name"]
+            options["wandb_entity"] = self.settings.get("wandb_entity") or options["wandb_entity"]
+        return TrainOptions(**options)
+
+    @property
+    def run_config(self) -> TrainRunConfig:
+        """The document that describes this run, as the run directory keeps it."""
+        params = {name: value for name, value in self.settings.items() if name not in OUTSIDE}
+        outside: dict[str, Any] = {name: self.settings[name] for name in OUTSIDE}
+        given = self.document or around(WorkerConfig(env_id=outside["env_id"]))
+        extras = TrainExtras(**vars(self.options), algo_params=params)
+        worker = replace(given.metadata.worker.config, algo=str(self.script.path), **outside, extras=extras)
+        toggles = Artifacts(
+            tensorboard=Toggle(enabled=self.flags.tensorboard), wandb=Toggle(enabled=self.options.track_wandb)
+        )
+        return replace(
+            given,
+            environment=Environment(env_id=outside["env_id"]),
+            artifacts=toggles,
+            resources=replace(given.resources, cpus=self.flags.cpus),
+            metadata=replace(given.metadata, worker=replace(given.metadata.worker, config=worker)),
+        )
+
+
+def resolve(argv: Sequence[str]) -> ScriptPlan:
+    """Worker flags, then `--` and the script's own; or a config file that says both."""
+    words, own = _split(argv)
+    scanned = command.scan(words)
+    source = scanned.config or (None if scanned.resume is None else RunDir(scanned.resume.absolute()).config)
+    document = None if source is None else read_document(source)
+    worker = None if document is None else document.metadata.worker.config
+    script = scripts.read(Path(scanned.algo or (worker.algo if worker else "")).absolute())
+    defaults = WorkerFlags() if document is None else command.flags_of(document)
+    prog = f"{command.PROG} --algo {script.path}"
+    flags = config.from_flags(WorkerFlags, words, prog=prog, default=replace(defaults, algo=str(script.path)))
+    settings = script_flags.settings_from(script, own, prog=f"{prog} --")
+    if worker is not None:
+        if own:
+            raise ConfigError([Problem("--", "the script's flags are in the config")], what=prog)
+        settings = _settings_of(script, worker)
+    again = flags.resume is not None
+    run_dir = flags.resume or flags.run_dir
+    chosen = Home.resolve().run(new_run_id()) if run_dir is None else RunDir(run_dir.absolute())
+    return ScriptPlan(script=script, settings=settings, flags=flags, run_dir=chosen, document=document, again=again)
+
+
+def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
+    """What can be told without running the script: it was read already, so its source is sound."""
+    import importlib.util
+
+    if not plan.again:
+        execute.refuse_used(plan.run_dir)
+    missing = [name for name in plan.script.imports if not _is_there(name, plan) and not importlib.util.find_spec(name)]
+    return execute.Rehearsal(
+        summary={
+            "script": str(plan.script.path),
+            "flags": plan.script.style,
+            "words": plan.words,
+            "gymnasium": plan.idioms,
+            "missing_packages": missing,
+            "run_dir": str(plan.run_dir.root),
+            "disk_free_bytes": execute.free_bytes(plan.run_dir.root),
+            "ok": not missing,
+        }
+    )
+
+
+def refuse_missing(rehearsal: execute.Rehearsal, plan: ScriptPlan) -> None:
+    missing = json.loads(json.dumps(rehearsal.summary["missing_packages"]))
+    if missing:
+        message = f"needs {', '.join(missing)}, which is not installed here: pip install {' '.join(missing)}"
+        raise ConfigError([Problem(plan.script.name, message)], what=str(plan.script.path))
+
+
+def _is_there(name: str, plan: ScriptPlan) -> bool:
+    """Beside the script, or something that we stand in for."""
+    from cleanrl_worker.foreign.paths import search_path
+
+    beside = [Path(folder) for folder in search_path(plan.script.path, plan.module)]
+    return name in ("gym", "wandb") or any((one / name).is_dir() or (one / f"{name}.py").exists() for one in beside)
+
+
+def _settings_of(script: Script, worker: WorkerConfig) -> dict[str, Any]:
+    params = worker.extras.algo_params if isinstance(worker.extras, TrainExtras) else {}
+    given = {**params, **{name: getattr(worker, name) for name in OUTSIDE}}
+    return config.to_json(config.from_json(script_flags.settings_class(script), given, what="extras.algo_params"))
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]

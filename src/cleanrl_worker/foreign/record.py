@@ -1,0 +1,205 @@
+"""The record of a script's run: what the hooks see becomes events, without a wait for the script.
+
+The script's thread only appends to a deque. The recorder's thread, four times a second, joins neighbouring scalars of
+one step into one event and makes an episode of each pair of episodic return and length.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+from cleanrl_worker.foreign.plan import ScriptPlan
+from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.recorder import Recorder
+from cleanrl_worker.sdk.spool import Spool
+from mosaic.errors import UnsafePath
+from mosaic.spec.events import (
+    Episode,
+    EventBody,
+    Heartbeat,
+    LiveViewOpened,
+    Number,
+    PolicySaved,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    Scalars,
+    VideoSaved,
+    Warned,
+    number,
+)
+from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.run_dir import run_label
+
+HEARTBEAT_S = 1.0
+RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
+
+
+class Record:
+    """Opened before the script begins, finished when it has ended."""
+
+    def __init__(self, plan: ScriptPlan) -> None:
+        self.run_dir = plan.run_dir
+        self.plan = plan
+        self.global_step = 0
+        """The furthest step that the script has logged."""
+        self._seen: deque[tuple[float, str, float, int]] = deque()
+        self._turn = threading.Lock()
+        self._open: tuple[float, int, dict[str, Number]] | None = None
+        self._return: tuple[float, float, int] | None = None
+        self._beat_at, self._beat_step = time.monotonic(), 0
+        spool = Spool(self.run_dir.events)
+        self.attempt = spool.attempts + 1
+        settings = plan.settings
+        label = run_label(settings["env_id"], plan.script.stem, settings["seed"], int(time.time()))
+        self._ledger = Ledger(
+            self.run_dir,
+            Manifest(
+                run_id=self.run_dir.run_id,
+                algo=plan.script.name,
+                env_id=settings["env_id"],
+                seed=settings["seed"],
+                label=label,
+                artifacts=common_artifacts(self.run_dir),
+            ),
+        )
+        self._recorder = Recorder(spool, (), beat=self._beat)
+        self._pid = os.getpid()
+
+    @property
+    def is_mine(self) -> bool:
+        """False in a process that the script forked: only its parent keeps the record."""
+        return os.getpid() == self._pid
+
+    def begin(self) -> None:
+        settings = self.plan.settings
+        self.emit(
+            RunStarted(
+                algo=self.plan.script.name,
+                env_id=settings["env_id"],
+                seed=settings["seed"],
+                total_timesteps=settings["total_timesteps"],
+                attempt=self.attempt,
+                resumed_from_step=0 if self.attempt > 1 else None,
+                exact=self.attempt == 1,
+                pid=self._pid,
+                host=socket.gethostname(),
+            )
+        )
+
+    def emit(self, body: EventBody) -> None:
+        if self.is_mine:
+            self._recorder.emit(body)
+
+    def scalar(self, tag: str, value: float, step: int | None) -> None:
+        """A number that the script logged; ends the script if nothing can be recorded any more."""
+        if self._recorder.error is not None:
+            raise self._recorder.error
+        at = self.global_step if step is None else step
+        if at > self.global_step and not tag.startswith("eval"):
+            self.global_step = at
+        self._seen.append((time.time(), tag, value, at))
+
+    def policy(self, path: Path) -> None:
+        """A model file that the script saved."""
+        relative = self._inside(path)
+        if relative is not None:
+            self._ledger.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
+            self.emit(PolicySaved(global_step=self.global_step, path=relative))
+
+    def video(self, path: Path, episode: int, length: int) -> None:
+        relative = self._inside(path)
+        if relative is not None:
+            self._ledger.add(Artifact(kind="video", path=relative, global_step=self.global_step))
+            self.emit(VideoSaved(path=relative, episode_id=episode, episodic_return="nan", episodic_length=length))
+
+    def board(self, folder: Path) -> None:
+        """A folder of TensorBoard files."""
+        if self.is_mine:
+            self._ledger.add_board(folder)
+
+    def view(self, path: str, environments: int) -> None:
+        self._ledger.add(Artifact(kind="fastlane", path=path))
+        self.emit(LiveViewOpened(path=path, environments=environments))
+
+    def view_closed(self, path: str) -> None:
+        self._ledger.remove(path)
+
+    def warn(self, message: str) -> None:
+        self.emit(Warned(message=message))
+
+    def finish(self, failure: BaseException | None, *, stopped: bool, message: str = "") -> None:
+        """The last event; every event is on disk when this returns, or it raises."""
+        with self._turn:
+            self._take()
+            self._close_row()
+        if failure is None:
+            self.emit(RunCompleted(global_step=self.global_step, stopped=stopped))
+        else:
+            text = message or str(failure)
+            self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=text))
+        self._recorder.close()
+        if self._recorder.error is not None:
+            raise self._recorder.error
+
+    def _inside(self, path: Path) -> str | None:
+        """Relative to the run; None for what lies elsewhere, or was done by a forked process."""
+        try:
+            return self.run_dir.relative(path.absolute()) if self.is_mine else None
+        except UnsafePath:
+            return None
+
+    # In the recorder's thread, but for the end.
+
+    def _beat(self) -> Heartbeat | None:
+        with self._turn:
+            self._take()
+            self._close_row()
+        now, step = time.monotonic(), self.global_step
+        elapsed_s = now - self._beat_at
+        if elapsed_s < HEARTBEAT_S:
+            return None
+        rate = (step - self._beat_step) / elapsed_s
+        self._beat_at, self._beat_step = now, step
+        return Heartbeat(global_step=step, steps_per_s=round(max(rate, 0.0), 1))
+
+    def _take(self) -> None:
+        while self._seen:
+            at, tag, value, step = self._seen.popleft()
+            if tag == RETURN:
+                self._put_lone_return()
+                self._return = (at, value, step)
+            elif tag == LENGTH and self._return is not None and self._return[2] == step:
+                self._close_row()
+                episode = Episode(
+                    global_step=step, slot=0, episodic_return=number(self._return[1]), episodic_length=int(value)
+                )
+                self._recorder.emit(episode, at=at)
+                self._return = None
+            else:
+                self._put(at, tag, value, step)
+
+    def _put(self, at: float, tag: str, value: float, step: int) -> None:
+        if self._open is not None and (self._open[1] != step or tag in self._open[2]):
+            self._close_row()
+        if self._open is None:
+            self._open = (at, step, {})
+        self._open[2][tag] = number(value)
+
+    def _put_lone_return(self) -> None:
+        """A return whose length was never logged is a scalar like any other."""
+        if self._return is not None:
+            at, value, step = self._return
+            self._return = None
+            self._put(at, RETURN, value, step)
+
+    def _close_row(self) -> None:
+        if self._return is not None and not self._seen and time.time() - self._return[0] > HEARTBEAT_S:
+            self._put_lone_return()
+        if self._open is not None:
+            at, step, values = self._open
+            self._open = None
+            self._recorder.emit(Scalars(global_step=step, values=values), at=at)

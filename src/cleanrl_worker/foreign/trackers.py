@@ -1,0 +1,139 @@
+"""`import wandb` in a script: a stand-in that never touches the network; the exporter follows the run's events instead.
+
+`wandb.init` switches the export on with its project, entity and name. Numbers that are logged become scalars of the
+run. Whatever else a script asks of wandb answers and does nothing.
+"""
+
+import os
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+from cleanrl_worker.foreign.board import as_number
+from cleanrl_worker.foreign.hooks import Hooks
+from cleanrl_worker.foreign.plan import ScriptPlan
+from cleanrl_worker.foreign.record import Record
+from cleanrl_worker.sdk.execute import write_start
+from mosaic.spec.run_config import Toggle, TrainExtras
+
+
+class Anything:
+    """Answers to everything with itself: an Image, a Table, a Settings."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def __call__(self, *_: Any, **__: Any) -> "Anything":
+        return self
+
+    def __getattr__(self, name: str) -> "Anything":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __enter__(self) -> "Anything":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Config(dict[str, Any]):
+    """`wandb.config.learning_rate` and `wandb.config["learning_rate"]`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def update(self, *given: Any, **values: Any) -> None:
+        values.pop("allow_val_change", None)
+        super().update(*given[:1], **values)
+
+
+class TrackedRun(Anything):
+    """What `wandb.init` returns."""
+
+    def __init__(self, tracker: "Tracker", name: str, project: str, given: Any) -> None:
+        self._tracker = tracker
+        self.id = tracker.record.run_dir.run_id.lower()
+        self.name, self.project, self.url = name, project, ""
+        self.dir = os.getcwd()  # noqa: PTH109
+        self.config = Config(dict(given) if isinstance(given, dict) else vars(given) if given else {})
+        self.summary = Config()
+
+    def log(self, data: dict[str, Any], step: int | None = None, **_: Any) -> None:
+        self._tracker.log(data, step)
+
+
+class Tracker:
+    def __init__(self, plan: ScriptPlan, record: Record) -> None:
+        self.record = record
+        self._plan = plan
+        self._run: TrackedRun | None = None
+
+    def hook(self, hooks: Hooks) -> None:
+        hooks.instead_of("wandb", self._fill)
+
+    def init(self, project: Any = None, entity: Any = None, name: Any = None, config: Any = None, **_: Any) -> Any:
+        if not self._plan.options.track_wandb:
+            self._switch_on(project, entity, name)
+        self._run = TrackedRun(self, str(name or ""), str(project or ""), config)
+        module: Any = self._module
+        module.run, module.config, module.summary = self._run, self._run.config, self._run.summary
+        return self._run
+
+    def log(self, data: dict[str, Any], step: int | None = None, **_: Any) -> None:
+        at = step if step is not None else as_number(data.get("global_step"))
+        for tag, given in data.items():
+            value = None if isinstance(given, str | bytes | Anything | bool) else as_number(given)
+            if value is not None and tag != "global_step":
+                self.record.scalar(tag, value, None if at is None else int(at))
+
+    def _switch_on(self, project: Any, entity: Any, name: Any) -> None:
+        """A script that tracks without having said so in a flag: the run's config is completed."""
+        document = self._plan.run_config
+        worker = document.metadata.worker
+        extras = worker.config.extras
+        assert isinstance(extras, TrainExtras)
+        told = replace(
+            extras,
+            track_wandb=True,
+            wandb_project_name=str(project or extras.wandb_project_name),
+            wandb_entity=None if entity is None else str(entity),
+            wandb_run_name=None if name is None else str(name),
+        )
+        metadata = replace(document.metadata, worker=replace(worker, config=replace(worker.config, extras=told)))
+        artifacts = replace(document.artifacts, wandb=Toggle(enabled=True))
+        write_start(self.record.run_dir, replace(document, metadata=metadata, artifacts=artifacts))
+        self._start_exporter()
+
+    def _start_exporter(self) -> None:
+        import importlib.util
+
+        from mosaic.track.start import start
+
+        if importlib.util.find_spec("mosaic.track.wandb_exporter") is None:
+            return
+        try:
+            start(self.record.run_dir, os.environ).returncode = 0
+        except OSError as error:
+            self.record.warn(f"no export to Weights & Biases: {error}; 'mosaic wandb sync' repeats it")
+
+    def _fill(self, module: ModuleType) -> None:
+        known: Any = module
+        self._module = known
+        known.__version__ = "0.0 (MOSAIC's stand-in)"
+        known.__path__ = []
+        known.init, known.log = self.init, self.log
+        known.run, known.config, known.summary = None, Config(), Config()
+        known.finish = known.login = known.save = known.watch = known.define_metric = Anything()
+        known.__getattr__ = _anything
+
+
+def _anything(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Anything

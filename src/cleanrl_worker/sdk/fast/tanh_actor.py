@@ -1,0 +1,41 @@
+"""A deterministic policy whose actions tanh bends into the bounds of the action space, and its gradient, by hand.
+
+With m the output of the network and s, b the scale and centre of the action space: action = s·tanh(m) + b.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
+
+
+class TanhActor:
+    """Hidden ReLU layers and one head, whose parameters must be views of `FlatParameters`."""
+
+    def __init__(self, hidden: Sequence[nn.Linear], head: nn.Linear, *, scale: Floats, centre: Floats) -> None:
+        self._network = ReluNetwork(hidden, [head])
+        self._scale = scale
+        self._centre = centre
+        self._squashed: Floats | None = None
+
+    def forward(self, obs: NDArray[Any]) -> Floats:
+        """The actions, an array of their own."""
+        (mean,) = self._network.forward(obs)
+        self._squashed = np.tanh(mean)
+        actions = self._squashed * self._scale
+        actions += self._centre
+        return actions
+
+    def backward(self, grad_actions: Floats) -> None:
+        """Write the parameters' gradients, from the loss's gradient by the actions of the last `forward`."""
+        if self._squashed is None:
+            raise ValueError("a gradient needs a forward before it")
+        grad_mean = 1 - self._squashed * self._squashed
+        grad_mean *= self._scale
+        grad_mean *= grad_actions
+        self._network.backward(grad_mean)

@@ -1,0 +1,36 @@
+"""`mosaic actors`: who can play."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from mosaic.cli.reach import connect, parser
+from mosaic.cli.screen import print_json, table
+
+
+def main(argv: Sequence[str]) -> int:
+    words = parser("actors", "List the actors that can play.", json=True)
+    words.add_argument("--env-id", default="", metavar="ID", help="say which of them fit this environment")
+    flags = words.parse_args(argv)
+    with connect() as client:
+        actors = client.actors()
+        kinds = {
+            env.env_id: {"action": env.actions, "family": family.name}
+            for family in (client.environments() if flags.env_id else ())
+            for env in family.environments
+        }
+    fitting = kinds.get(flags.env_id, {"action": "", "family": ""})
+    if flags.json:
+        for actor in actors:
+            print_json(asdict(actor) | {"misfit": actor.misfit(**fitting)})
+        return 0
+    rows = [
+        (
+            f"{actor.id}:{actor.argument}" if actor.argument else actor.id,
+            actor.description,
+            actor.misfit(**fitting) or "ready",
+        )
+        for actor in actors
+    ]
+    for line in table(("actor", "what", "state"), rows, shrink="what"):
+        print(line)
+    return 0

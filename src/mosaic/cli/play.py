@@ -1,0 +1,172 @@
+"""`mosaic play ENV --actor WHO [flags]`: a play session, as a run of the daemon; recorded, watched if asked."""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+
+from mosaic.cli import INTERRUPTED
+from mosaic.cli.evaluate import find_policy
+from mosaic.cli.following import RunFailed, detached, follow
+from mosaic.cli.reach import BadArguments, connect, parser
+from mosaic.cli.screen import is_terminal, note, print_json
+from mosaic.rpc.client import Client
+from mosaic.spec.actors import split
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Metadata,
+    PlayExtras,
+    TrainRunConfig,
+    Worker,
+    WorkerConfig,
+)
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL, RunState
+
+SUMMARY = "play_summary.json"
+MODULE = "mosaic.play"
+SEAT = "agent_0"
+PICTURE_WAIT_S = 20.0
+
+
+def main(argv: Sequence[str]) -> int:
+    flags = _flags(argv)
+    with connect() as client:
+        document = document_of(flags.env_id, actors_of(client, flags.actor), options_of(flags), seed=flags.seed)
+        if flags.label:
+            document["run_name"] = flags.label
+        [run] = client.submit(document)
+        if flags.detach:
+            print(run.run_id)
+            return 0
+        try:
+            if flags.watch:
+                watch(client, run)
+            [ended] = follow(client, [run], tell=note)
+        except KeyboardInterrupt:
+            detached([run])
+            return INTERRUPTED
+        return report(client, ended, as_json=flags.json)
+
+
+def _flags(argv: Sequence[str]) -> argparse.Namespace:
+    words = parser("play", "Let actors play in an environment; every episode is recorded.", json=True)
+    words.add_argument("env_id", metavar="ENV", help="environment, for example CartPole-v1")
+    words.add_argument(
+        "--actor",
+        action="append",
+        metavar="[SEAT=]WHO",
+        help="random, policy:RUN, policy:FILE, scripted:FILE.py, …; 'mosaic actors' lists them (default random)",
+    )
+    words.add_argument("--episodes", type=int, default=1, metavar="N", help="episodes to play (default 1)")
+    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
+    words.add_argument(
+        "--speed", type=float, metavar="X", help="multiple of real time; 0 is as fast as possible (the default)"
+    )
+    words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
+    words.add_argument("--watch", action="store_true", help="show it in the terminal; in real time unless --speed says")
+    words.add_argument("--record-observations", action="store_true", help="record whole observations, not only digests")
+    words.add_argument("--record-frames", action="store_true", help="film every episode")
+    words.add_argument("--label", default="", help="name for people")
+    words.add_argument("--detach", action="store_true", help="print the id of the run and return")
+    flags = words.parse_args(argv)
+    if flags.episodes < 1 or not 0 <= flags.seed < 2**32:
+        words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
+    if flags.speed is not None and not 0 <= flags.speed <= 1000:
+        words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
+    if flags.watch and not is_terminal():
+        raise BadArguments("'mosaic play --watch' needs a terminal; without --watch it plays and records all the same")
+    return flags
+
+
+def options_of(flags: argparse.Namespace) -> dict[str, Any]:
+    speed = flags.speed if flags.speed is not None else 1.0 if flags.watch else 0.0
+    return {
+        "episodes": flags.episodes,
+        "speed": speed,
+        "deterministic": flags.deterministic,
+        "record_observations": flags.record_observations,
+        "record_frames": flags.record_frames,
+    }
+
+
+def actors_of(client: Client, words: Sequence[str] | None) -> dict[str, str]:
+    """The actor of each seat; one without a seat is for the only one."""
+    found: dict[str, str] = {}
+    for word in words or ["random"]:
+        seat, equals, who = word.partition("=") if "=" in word.partition(":")[0] else ("", "", word)
+        seat = seat if equals else SEAT
+        if seat in found:
+            raise BadArguments(f"the seat '{seat}' was given two actors; name the seats: --actor black=random")
+        found[seat] = resolved(client, who)
+    return found
+
+
+def resolved(client: Client, word: str) -> str:
+    """With the id of the run that a label means, and with paths that mean the same in another folder."""
+    name, argument = split(word)
+    if name == "policy" and argument:
+        return f"policy:{find_policy(client, argument).path}"
+    if argument and Path(argument).expanduser().exists():
+        return f"{name}:{Path(argument).expanduser().absolute()}"
+    return word
+
+
+def document_of(env_id: str, actors: dict[str, str], options: dict[str, Any], *, seed: int) -> dict[str, Any]:
+    from mosaic import config
+
+    extras = PlayExtras(mode="play", actors=actors, **options)
+    made = TrainRunConfig(
+        environment=Environment(env_id=env_id),
+        artifacts=Artifacts(),
+        metadata=Metadata(worker=Worker(module=MODULE, config=WorkerConfig(env_id=env_id, seed=seed, extras=extras))),
+    )
+    return config.to_json(made)
+
+
+def watch(client: Client, run: RunRecord) -> None:
+    """In the terminal, from the first picture to the end."""
+    from mosaic.cli.pictures import ask
+    from mosaic.cli.sight import sights
+    from mosaic.cli.watch import RESET, SHOW_CURSOR, show
+    from mosaic.fastlane.lease import Wishes
+
+    deadline = time.monotonic() + PICTURE_WAIT_S
+    while run.state not in TERMINAL and time.monotonic() < deadline:
+        if any(artifact.kind == "fastlane" for artifact in client.artifacts(run.run_id)):
+            break
+        time.sleep(0.05)
+        run = client.get(run.run_id)
+    if run.state in TERMINAL:
+        return
+    try:
+        with sights(client, run, Wishes(mode="single", fps=30, tile_width=320)) as coming:
+            show(coming, ask())
+    finally:
+        print(f"{RESET}{SHOW_CURSOR}")
+
+
+def report(client: Client, run: RunRecord, *, as_json: bool) -> int:
+    """What came of it."""
+    if run.state is not RunState.FINISHED:
+        raise RunFailed(run)
+    summary = json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))
+    if as_json:
+        print_json(summary | {"run_id": run.run_id})
+    else:
+        print(line_of(summary["episodes"]))
+        note(f"run directory: {run.run_dir}")
+    return 0
+
+
+def line_of(episodes: Sequence[dict[str, Any]]) -> str:
+    whole = [float(episode["return"]) for episode in episodes if episode["outcome"] != "stopped"]
+    if not whole:
+        return "no episode came to its end"
+    count = f"{len(whole)} episode{'s' if len(whole) != 1 else ''}"
+    spread = f" ± {pstdev(whole):.1f} (min {min(whole):g}, max {max(whole):g})" if len(whole) > 1 else ""
+    return f"{count}: return {fmean(whole):.1f}{spread}"

@@ -1,0 +1,87 @@
+"""What an actor is: four calls, made one after the other from a thread of its own, so that it may take its time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mosaic.config import JsonValue
+from mosaic.play.arena import Arena
+from mosaic.spec.run_dir import Home, RunDir
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What the one who is to act sees."""
+
+    observation: Any
+    """As the environment gave it."""
+    step: int
+    """Actions of this episode so far."""
+    seat: str
+    """Whose turn it is."""
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the environment says beside it."""
+    legal: Any = None
+    """One truth value an action where only some are allowed; None where all are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An action, and what the actor can tell of why."""
+
+    action: Any
+    probabilities: tuple[float, ...] | None = None
+    """Of each action of a discrete space."""
+    values: tuple[float, ...] | None = None
+    """What each action is worth to it, where it knows."""
+    value: float | None = None
+    """What it expects from here on."""
+    note: str = ""
+    """In words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of an action."""
+
+    action: Any
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Cancelled(Exception):
+    """Raised by an actor that was told to stop waiting."""
+
+
+class Actor(Protocol):
+    """Whoever acts for a seat."""
+
+    def reset(self, seed: int) -> None:
+        """An episode begins. Whatever is random about the actor begins anew from this seed."""
+        ...
+
+    def select_action(self, view: View) -> Choice:
+        """The action; takes as long as it must."""
+        ...
+
+    def observe(self, outcome: Outcome) -> None:
+        """What came of the last action of its seat, whoever chose it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What an actor may know when it is made."""
+
+    arena: Arena
+    seat: str
+    home: Home
+    run_dir: RunDir
+    deterministic: bool = False
+    params: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Its own settings, from the run config."""

@@ -1,0 +1,86 @@
+"""The table of actors. A new one is a file with `DESCRIPTOR` and `make(argument, context)`, and a line here.
+
+A package of somebody's own adds more through the entry point group `mosaic.actors`: each names such a module.
+"""
+
+import difflib
+import importlib
+from importlib import metadata
+from typing import Any
+
+from mosaic.errors import ActorFailed, IncompatibleSpaces, MissingExtra, MosaicError
+from mosaic.play.actor import Actor, Context
+from mosaic.spec.actors import ActorDescriptor, split
+
+ACTORS = {
+    "human": "mosaic.play.actors.human",
+    "random": "mosaic.play.actors.uniform",
+    "policy": "mosaic.play.actors.policy",
+    "scripted": "mosaic.play.actors.scripted",
+    "replay": "mosaic.play.actors.replayed",
+}
+"""Each id and its module; the first is the default."""
+ENTRY_POINTS = "mosaic.actors"
+
+
+def descriptors() -> list[ActorDescriptor]:
+    """All that there are; a plugin that cannot be imported is one that cannot be chosen, with its reason."""
+    found: list[ActorDescriptor] = []
+    for name in names():
+        try:
+            found.append(module_of(name).DESCRIPTOR)
+        except ActorFailed as error:
+            found.append(ActorDescriptor(id=name, label=name, description=str(error), installed=False))
+    return found
+
+
+def names() -> list[str]:
+    return [*ACTORS, *sorted({point.name for point in _plugins()} - ACTORS.keys())]
+
+
+def module_of(name: str) -> Any:
+    """The module of an actor, or ActorFailed with what there is."""
+    if name in ACTORS:
+        return importlib.import_module(ACTORS[name])
+    for point in _plugins():
+        if point.name == name:
+            return _loaded(point)
+    near = difflib.get_close_matches(name, names(), n=1)
+    advice = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names())}"
+    raise ActorFailed(f"'{name}' is no actor; {advice}")
+
+
+def make(word: str, context: Context) -> Actor:
+    """The actor that a config names; the error says why it cannot act here."""
+    name, argument = split(word)
+    module = module_of(name)
+    descriptor: ActorDescriptor = module.DESCRIPTOR
+    if not descriptor.installed:
+        raise MissingExtra(f"the actor '{name}'", descriptor.extra)
+    if reason := descriptor.misfit(**context.arena.kinds):
+        raise IncompatibleSpaces(f"'{word}' cannot act in {context.arena.env_id}: {reason}")
+    if descriptor.argument and not argument:
+        raise ActorFailed(f"'{name}' needs to know which: write {name}:{descriptor.argument}")
+    if argument and not descriptor.argument:
+        raise ActorFailed(f"'{name}' takes nothing after a colon, '{argument}' was given")
+    try:
+        return module.make(argument, context)
+    except MosaicError:
+        raise
+    except Exception as error:  # A border: whatever somebody else's file or plugin raises.
+        raise ActorFailed(f"'{word}' could not be made: {error!r}") from error
+
+
+def _plugins() -> list[metadata.EntryPoint]:
+    return list(metadata.entry_points(group=ENTRY_POINTS))
+
+
+def _loaded(point: metadata.EntryPoint) -> Any:
+    try:
+        module: Any = point.load()
+        descriptor: Any = module.DESCRIPTOR
+    except Exception as error:  # A border: whatever somebody else's package raises when it is imported.
+        raise ActorFailed(f"the plugin '{point.name}' ({point.value}) cannot be used: {error!r}") from error
+    if not isinstance(descriptor, ActorDescriptor) or descriptor.id != point.name or not callable(module.make):
+        raise ActorFailed(f"the plugin '{point.name}' ({point.value}) has no DESCRIPTOR of that id and no make()")
+    return module

@@ -1,0 +1,96 @@
+"""`policy:RUN` or `policy:FILE`: a trained policy, seeing what it saw in training."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cleanrl_worker.sdk.opening import open_policy
+from cleanrl_worker.sdk.policy import Policy, PolicyFile
+from mosaic.envs.batch import Batch
+from mosaic.errors import MosaicError, PolicyError, RunNotFound
+from mosaic.play.actor import Choice, Context, Outcome, View
+from mosaic.play.arena import Arena
+from mosaic.spec import manifest
+from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.run_dir import Home, checked_run_id
+
+DESCRIPTOR = ActorDescriptor(
+    id="policy",
+    label="Policy",
+    description="A trained policy: that of a run of this home, or a policy file.",
+    argument="RUN or FILE",
+    actions=("discrete", "continuous"),
+)
+
+
+class PolicyActor:
+    """Samples as in training, from a generator that each episode seeds; or takes the likeliest action."""
+
+    def __init__(self, actor: Policy, batch: Batch, *, deterministic: bool) -> None:
+        self._actor = actor
+        self._batch = batch
+        self._deterministic = deterministic
+        self._generator = np.random.default_rng(0)
+
+    def reset(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def select_action(self, view: View) -> Choice:
+        rows = self._batch.gather([self._batch.row(view.observation)])
+        action = self._actor.act(rows, self._generator, deterministic=self._deterministic)
+        explained: Any = getattr(self._actor, "explain", None)
+        told: dict[str, Any] = explained(rows) if explained is not None else {}
+        return Choice(action=self._batch.moves(action)[0], **told)
+
+    def observe(self, outcome: Outcome) -> None:
+        """It has learnt already."""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+def make(argument: str, context: Context) -> PolicyActor:
+    path = find(argument, context.home)
+    file, actor = open_policy(path, env_id=context.arena.env_id)
+    batch = _batch(context.arena)
+    _check_fit(file, batch, context.arena.env_id)
+    return PolicyActor(actor, batch, deterministic=context.deterministic)
+
+
+def find(argument: str, home: Home) -> Path:
+    """The file itself, or the newest policy of a run of this home."""
+    path = Path(argument).expanduser()
+    if path.is_file():
+        return path
+    try:
+        run_dir = home.run(checked_run_id(argument))
+        found = manifest.read(run_dir).artifacts if run_dir.manifest.exists() else None
+    except MosaicError:
+        found = None
+        raise PolicyError(f"'{argument}' is neither a policy file that is there nor the id of a run") from None
+    if found is None:
+        raise RunNotFound(argument)
+    policies = [run_dir.inside(item.path) for item in found if item.kind == "policy"]
+    if not policies:
+        raise PolicyError(f"run {argument} has saved no policy (yet)")
+    return policies[-1]
+
+
+def _batch(arena: Arena) -> Batch:
+    try:
+        encoder = arena.family.encoder(arena.observation_space)
+    except (TypeError, NotImplementedError) as error:
+        raise PolicyError(f"observations of {arena.env_id} cannot be one vector: {error}") from error
+    return Batch(arena.observation_space, arena.action_space, encoder)
+
+
+def _check_fit(file: PolicyFile, batch: Batch, env_id: str) -> None:
+    for name, trained, given in (
+        ("observation", file.observation_space, batch.space),
+        ("action", file.action_space, batch.action_space),
+    ):
+        if trained.shape != given.shape or getattr(trained, "n", None) != getattr(given, "n", None):
+            raise PolicyError(
+                f"the policy has {name} space {trained}, {env_id} has {given}; it was trained in {file.env_id}"
+            )

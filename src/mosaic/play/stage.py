@@ -1,0 +1,176 @@
+"""Everything around a session: its environment, players, recording, picture, controls and events, put together."""
+
+import json
+import os
+import queue
+import time
+from contextlib import ExitStack
+from typing import Any
+
+from cleanrl_worker.sdk.ledger import Ledger
+from cleanrl_worker.sdk.recorder import Recorder
+from mosaic.errors import EnvironmentFailed
+from mosaic.fastlane.ring import RingWriter
+from mosaic.play.arena import Arena
+from mosaic.play.control import Control
+from mosaic.play.lineup import Lineup, recording_of
+from mosaic.play.plan import Plan
+from mosaic.play.recording import Recording
+from mosaic.play.replay import Comparison
+from mosaic.play.seat import Answer
+from mosaic.play.session import Command, Hooks, Session
+from mosaic.play.state import state_of
+from mosaic.play.view import PlayView
+from mosaic.play.watch import Watch
+from mosaic.spec.events import Episode, Heartbeat, LiveViewOpened, RunFailed, Warned, number
+from mosaic.spec.files import write_atomically
+from mosaic.spec.manifest import Artifact
+
+STATE_S = 0.03
+"""States that nobody waits for are told no more often than this."""
+BEAT_S = 1.0
+CLOSE_S = 1.0
+
+
+class Stage:
+    """Made in the thread that will run the session; what it opens is closed with the stack."""
+
+    def __init__(self, plan: Plan, recorder: Recorder, ledger: Ledger, stack: ExitStack) -> None:
+        self._plan = plan
+        self._recorder = recorder
+        self._ledger = ledger
+        self._told_at = 0.0
+        self._told = True
+        self._beat = (time.monotonic(), 0)
+        self._results: list[dict[str, Any]] = []
+        inbox: queue.SimpleQueue[Answer | Command] = queue.SimpleQueue()
+        self._arena = Arena(plan.env_id, pictures=_pictures(plan))
+        stack.callback(self._arena.close)
+        lineup = Lineup(plan, self._arena, inbox.put)
+        players = lineup.players()
+        for player in players.values():
+            stack.callback(player.close, CLOSE_S)
+        recorded = recording_of(players)
+        self.session = Session(
+            self._arena,
+            players,
+            plan.options,
+            seed=plan.seed if recorded is None else recorded.head.seed,
+            recording=None if recorded else self._recording(),
+            comparison=Comparison(recorded, self._arena.versions) if recorded else None,
+            watch=self._watch(stack),
+            hooks=Hooks(
+                shown=self._shown,
+                idle=self._idle,
+                ended=self._ended,
+                complain=lambda message: recorder.emit(Warned(message=message)),
+                make_hand=lineup.hand,
+            ),
+            inbox=inbox,
+        )
+        self._view = self._open_view(stack)
+        self._control = Control(plan.run_dir.play_socket, lambda data, reply: inbox.put(Command(data, reply)))
+        stack.callback(self._control.close)
+        stack.callback(self._tell)
+
+    def sum_up(self) -> None:
+        """`play_summary.json`: every episode, and what came of a replay."""
+        compared = self.session.comparison
+        summary = {"episodes": self._results, "replay": compared.as_json() if compared else None}
+        write_atomically(self._plan.run_dir.play_summary, json.dumps(summary, indent=1) + "\n")
+
+    def _recording(self) -> Recording:
+        options, run_dir = self._plan.options, self._plan.run_dir
+        self._ledger.add(Artifact(kind="episodes", path=run_dir.episodes.name))
+        return Recording(run_dir, self._arena, observations=options.record_observations, film=options.record_frames)
+
+    def _watch(self, stack: ExitStack) -> Watch:
+        watch = Watch(self._plan.options.stall_s, stalled=self._stalled, give_up=self._give_up)
+        stack.callback(watch.close)
+        return watch
+
+    def _open_view(self, stack: ExitStack) -> PlayView | None:
+        if not _pictures(self._plan):
+            return None
+        try:
+            ring = RingWriter.create()
+        except OSError as error:
+            self._recorder.emit(Warned(message=f"no pictures: no room for them ({error}); the session goes on"))
+            return None
+        view = PlayView(self._arena, ring, line=self._line)
+        stack.callback(view.close)
+        self._ledger.add(Artifact(kind="fastlane", path=view.path))
+        stack.callback(self._ledger.remove, view.path)
+        self._recorder.emit(LiveViewOpened(path=view.path, environments=1))
+        return view
+
+    def _line(self) -> str:
+        now = self.session.now
+        actor = now.last.actor or self.session.players[self._arena.turn].hand(1).word
+        return f"episode {now.episode}, {actor}" + (f": {self.session.reason}" if self.session.reason else "")
+
+    # What the session tells.
+
+    def _shown(self, at_once: bool) -> None:
+        now = self.session.now
+        self._told = False
+        if self._view is not None:
+            self._view.show(now.global_step, now.t, now.returns[self._arena.seats[0]], at_once=at_once)
+        self._say(at_once)
+        began, steps = self._beat
+        moment = time.monotonic()
+        if moment - began >= BEAT_S:
+            rate = (now.global_step - steps) / (moment - began)
+            self._beat = moment, now.global_step
+            self._recorder.emit(Heartbeat(global_step=now.global_step, steps_per_s=round(rate, 1)))
+            if self._recorder.error is not None:
+                raise self._recorder.error
+
+    def _idle(self) -> None:
+        if self._view is not None:
+            self._view.refresh()
+        self._say(False)
+
+    def _say(self, at_once: bool) -> None:
+        if self._told or not self._control.heard:
+            return
+        if at_once or time.monotonic() - self._told_at >= STATE_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told, self._told_at = True, time.monotonic()
+        self._control.say(state_of(self.session))
+
+    def _ended(self, outcome: str, length: int, total: float) -> None:
+        now = self.session.now
+        result = {"episode": now.episode, "seed": now.seed, "outcome": outcome, "length": length}
+        self._results.append(result | {"return": number(total)})
+        if outcome == "stopped":
+            return
+        self._recorder.emit(
+            Episode(global_step=now.global_step, slot=0, episodic_return=number(total), episodic_length=length)
+        )
+
+    # In the watch's thread.
+
+    def _stalled(self, what: str) -> None:
+        """The loop itself cannot say so: it is the one that hangs."""
+        self.session.reason = f"{self._plan.env_id}: {what}"
+        self._recorder.emit(Warned(message=self.session.reason))
+        self._control.say({"status": "stalled", "reason": f"{self.session.reason}; stop ends the session"})
+        if not self._plan.options.interactive:
+            self._give_up(what)
+
+    def _give_up(self, what: str) -> None:
+        """A call that never returns keeps its thread for ever: the process ends around it, with all it has recorded."""
+        error = EnvironmentFailed(f"{self._plan.env_id}: {what}")
+        steps = self.session.now.global_step
+        self._recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=str(error)))
+        self._recorder.close()
+        os.write(2, f"error: {error}\n".encode())
+        os._exit(error.exit_code)
+
+
+def _pictures(plan: Plan) -> bool:
+    options = plan.options
+    return (options.fastlane_enabled and options.video_mode != "off") or options.record_frames

@@ -1,0 +1,78 @@
+"""What a session says of itself to those who look (docs/protocols/play.md has every field)."""
+
+from typing import Any
+
+import numpy as np
+
+from mosaic.config import JsonValue
+from mosaic.play.session import Session
+from mosaic.play.values import to_json
+
+MAX_NUMBERS = 4096
+"""Observations of more numbers than this are described, not sent."""
+
+
+def state_of(session: Session) -> dict[str, Any]:
+    now, arena = session.now, session.arena
+    last = now.last
+    return {
+        "status": _status(session),
+        "reason": session.reason,
+        "episode": now.episode,
+        "seed": now.seed,
+        "t": now.t,
+        "global_step": now.global_step,
+        "returns": {seat: to_json(total) for seat, total in now.returns.items()},
+        "over": now.over,
+        "turn": arena.turn,
+        "speed": session.speed,
+        "seats": {
+            seat: {"actor": player.agent.word if player.agent else "human", "control": player.control}
+            for seat, player in session.players.items()
+        },
+        "last": {
+            "seat": last.seat,
+            "actor": last.actor,
+            "reward": to_json(last.reward),
+            "action": to_json(last.choice.action) if last.choice else None,
+            "probabilities": to_json(last.choice.probabilities) if last.choice else None,
+            "values": to_json(last.choice.values) if last.choice else None,
+            "value": to_json(last.choice.value) if last.choice else None,
+            "note": last.choice.note if last.choice else "",
+        },
+        "observation": observation_of(now.observation),
+        "actions": list(arena.action_names),
+        "keys": _keys(session),
+        "steps_per_s": arena.steps_per_s,
+        "pictures_problem": arena.pictures_problem,
+        "replay": session.comparison.as_json() if session.comparison else None,
+    }
+
+
+def _status(session: Session) -> str:
+    if session.ending:
+        return "ended"
+    if session.paused:
+        return "paused"
+    hand = session.players[session.arena.turn].hand(session.now.t + 1)
+    return "waiting" if hand.is_person and getattr(hand.actor, "waits", False) else "running"
+
+
+def _keys(session: Session) -> JsonValue:
+    human = session.players[session.arena.turn].human
+    return {"keys": dict(human.map.keys), "idle": human.map.idle} if human is not None else None
+
+
+def observation_of(observation: Any) -> JsonValue:
+    """Its numbers with their shape, a text, or a mapping of these."""
+    if isinstance(observation, dict):
+        return {"kind": "mapping", "items": {str(key): observation_of(item) for key, item in observation.items()}}
+    if isinstance(observation, tuple):
+        return {"kind": "mapping", "items": {str(at): observation_of(item) for at, item in enumerate(observation)}}
+    if isinstance(observation, str):
+        return {"kind": "text", "text": observation}
+    array = np.asarray(observation)
+    about: dict[str, JsonValue] = {"kind": "numbers", "shape": list(array.shape), "dtype": str(array.dtype)}
+    if array.size <= MAX_NUMBERS:
+        about["numbers"] = to_json(array.reshape(-1))
+    return about

@@ -1,0 +1,1 @@
+"""Other people's training scripts as the studio sees them: which may run, and what their flags are, by reading only."""

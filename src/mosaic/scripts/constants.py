@@ -1,0 +1,57 @@
+"""What an expression in somebody's source is worth, as far as that can be told without running it."""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+LARGEST_POWER = 64
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+_CALLS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "str": str}
+
+
+class Unknown(Exception):
+    """Only running the script would tell."""
+
+
+def value_of(node: ast.expr, *, stem: str) -> Any:
+    """A constant; `stem` stands for what scripts make of their own file name."""
+    try:
+        return _value(node, stem)
+    except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+        raise Unknown(str(error)) from error
+
+
+def _value(node: ast.expr, stem: str) -> Any:
+    match node:
+        case ast.Constant(value=None | bool() | int() | float() | str()):
+            return node.value
+        case ast.List() | ast.Tuple():
+            return [_value(item, stem) for item in node.elts]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, stem)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            power = _value(right, stem)
+            if abs(power) > LARGEST_POWER:
+                raise Unknown("a huge number")
+            return _value(left, stem) ** power
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_value(left, stem), _value(right, stem))
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _CALLS:
+            return _CALLS[name](_value(argument, stem))
+        case _ if "__file__" in ast.unparse(node) and "name" in ast.unparse(node):
+            # os.path.basename(__file__)[: -len(".py")] and its kin.
+            return stem
+        case _:
+            raise Unknown(ast.unparse(node))
+
+
+def is_finite(value: object) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)

@@ -1,0 +1,78 @@
+"""A script's command line: from words to settings, and from settings to the words that the script is given."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mosaic import config
+from mosaic.errors import ConfigError, Problem
+from mosaic.scripts.script import OWN, Script
+
+OUTSIDE = ("env_id", "total_timesteps", "seed")
+"""Settings that stand in the worker's config itself, not in `algo_params`."""
+
+
+def settings_class(script: Script) -> type[Any]:
+    return config.class_from_schema(script.schema, name=script.stem)
+
+
+def settings_from(script: Script, words: Sequence[str], *, prog: str) -> dict[str, Any]:
+    """What these words mean; a flag that the script does not have ends the process, as it would with tyro."""
+    properties: dict[str, Any] = script.schema["properties"]
+    settings = {name: spec.get("default") for name, spec in properties.items()}
+    if script.style == "tyro":
+        own = {script.named.get(name, name): name for name in properties if _is_flag(script, name)}
+        schema = {"properties": {flag: properties[name] for flag, name in own.items()}}
+        parsed = config.from_flags(config.class_from_schema(schema, name=script.stem), words, prog=prog, description="")
+        return settings | {own[flag]: value for flag, value in config.to_json(parsed).items()}
+    for outside, flag in script.named.items():
+        given = _given(flag, words)
+        if given is not None:
+            settings[outside] = given if outside == "env_id" else _whole(flag, given)
+    return settings | {"script_flags": shlex.join(words)}
+
+
+def words_for(script: Script, settings: Mapping[str, Any]) -> list[str]:
+    """The script's own command line: what differs from its defaults, then the free flags."""
+    free = shlex.split(str(settings.get("script_flags", "")))
+    words: list[str] = []
+    for name, spec in script.schema["properties"].items():
+        flag = script.named.get(name, name)
+        value, default = settings.get(name, spec.get("default")), spec.get("default")
+        if _is_flag(script, name) and value != default and _given(flag, free) is None:
+            words += _words(flag, value, tyro=script.style == "tyro")
+    return words + free
+
+
+def _is_flag(script: Script, name: str) -> bool:
+    return name not in OWN and (name not in OUTSIDE or name in script.named)
+
+
+def _words(flag: str, value: Any, *, tyro: bool) -> Iterator[str]:
+    spelled = "--" + (flag.replace("_", "-") if tyro else flag)
+    if isinstance(value, bool):
+        yield spelled if value else f"--no-{spelled[2:]}"
+    elif isinstance(value, list | tuple):
+        yield spelled
+        yield from map(str, value)  # type: ignore[reportUnknownArgumentType]
+    else:
+        # One word, so that a value that begins with "-" is not read as a flag.
+        yield f"{spelled}={value}"
+
+
+def _given(flag: str, words: Sequence[str]) -> str | None:
+    """The value of a flag among words; the last one counts."""
+    found = None
+    spellings = {"--" + flag, "--" + flag.replace("_", "-"), "--" + flag.replace("-", "_")}
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in spellings:
+            found = value if equals else words[at + 1] if at + 1 < len(words) else ""
+    return found
+
+
+def _whole(flag: str, text: str) -> int:
+    try:
+        return int(float(text))
+    except (ValueError, OverflowError):
+        raise ConfigError([Problem(f"--{flag}", f"'{text}' is no number")], what="script flags") from None

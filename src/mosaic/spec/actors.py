@@ -1,0 +1,48 @@
+"""What an actor is to those who choose one: its name, what it needs, and where it can act."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActorDescriptor:
+    """One kind of actor. `random`, or with an argument `policy:01K9…`, is how a config names one."""
+
+    id: str
+    """Name, before the colon."""
+    label: str
+    """What people call it."""
+    description: str
+    """One sentence."""
+    argument: str = ""
+    """What follows the colon, for people; empty if nothing does."""
+    actions: tuple[str, ...] = ()
+    """Kinds of action that it can choose: discrete, continuous, multi_discrete, composite; empty is all."""
+    observations: tuple[str, ...] = ()
+    """Kinds of observation that it can read: discrete, vector, pixels, composite; empty is all."""
+    families: tuple[str, ...] = ()
+    """Environment families that it knows; empty is all."""
+    extra: str = ""
+    """Extra of mosaic-rl that it needs."""
+    installed: bool = True
+    """Whether that is there."""
+    key: str = ""
+    """Environment variable that holds the secret it needs, if it needs one."""
+
+    def misfit(self, *, action: str, observation: str = "", family: str = "") -> str:
+        """Why it cannot act there; empty if it can. Kinds that are not known are taken to fit."""
+        if not self.installed:
+            return f"needs the extra '{self.extra}': pip install \"mosaic-rl[{self.extra}]\""
+        for name, given, known in (
+            ("actions", action, self.actions),
+            ("observations", observation, self.observations),
+            ("environments", family, self.families),
+        ):
+            if given and known and given not in known:
+                return f"{self.label} knows {' and '.join(known)} {name}, not {given}"
+        return ""
+
+
+def split(word: str) -> tuple[str, str]:
+    """`policy:01K9…` as ("policy", "01K9…"); a plain id has no argument."""
+    name, _, argument = word.partition(":")
+    return name, argument

@@ -1,0 +1,163 @@
+"""A played episode: `episodes/episode-<n>.jsonl`, one JSON object a line, each written the moment it happened.
+
+    {"kind": "head", "v": 1, "episode": 1, "env_id": "CartPole-v1", "seed": 1, "seats": {"agent_0": "random"}, ...}
+    {"kind": "step", "t": 1, "seat": "agent_0", "actor": "random", "action": 0, "reward": 1.0, ...}
+    {"kind": "end", "outcome": "terminated", "length": 17, "returns": {"agent_0": 17.0}, ...}
+
+Seed and actions make the episode again, exactly; the digests tell whether they did. A process that is killed loses the
+step that it was in: a file without an end is an episode that was cut short, and a torn last line is left out. Numbers
+that JSON cannot carry are the strings "nan", "inf" and "-inf".
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from annotated_types import Ge
+
+from mosaic import config
+from mosaic.config import JsonValue
+from mosaic.errors import ConfigError, RecordingError
+from mosaic.spec.events import Number
+
+VERSION = 1
+Outcome: TypeAlias = Literal["terminated", "truncated", "stopped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeHead:
+    """All that is needed to begin the episode again."""
+
+    v: Literal[1] = VERSION
+    """Version of this format."""
+    run_id: str
+    """The run that it was played in."""
+    episode: Annotated[int, Ge(1)]
+    """1 for the first of its run."""
+    env_id: str
+    """Environment."""
+    seed: Annotated[int, Ge(0)]
+    """Seed of the reset."""
+    seats: dict[str, str]
+    """Actor of each seat when the episode began."""
+    versions: dict[str, str]
+    """Versions of what it was played with: mosaic, gymnasium, numpy and the simulator."""
+    digest: str
+    """Digest of the first observation."""
+    observation: JsonValue = None
+    """The first observation, where observations are recorded."""
+    started_at: float = 0.0
+    """Unix seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeStep:
+    """One action and what came of it."""
+
+    t: Annotated[int, Ge(1)]
+    """1 for the first step of the episode."""
+    seat: str
+    """Who acted."""
+    actor: str
+    """Which actor acted for it."""
+    action: JsonValue
+    """The action, as the environment took it."""
+    reward: Number
+    """What the one who acted got for it."""
+    rewards: dict[str, Number] | None = None
+    """What each seat got, where there are several."""
+    terminated: bool = False
+    """The episode came to its end."""
+    truncated: bool = False
+    """The episode was cut off, by a time limit for example."""
+    digest: str
+    """Digest of the observation that followed."""
+    observation: JsonValue = None
+    """That observation, where observations are recorded."""
+    wall_s: float
+    """Seconds since the episode began."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeEnd:
+    """How it ended."""
+
+    outcome: Outcome
+    """By the environment, by a limit, or stopped by a person, a reset or an error."""
+    length: Annotated[int, Ge(0)]
+    """Steps."""
+    returns: dict[str, Number]
+    """Sum of the rewards of each seat."""
+    ended_at: float = 0.0
+    """Unix seconds."""
+
+
+Line: TypeAlias = EpisodeHead | EpisodeStep | EpisodeEnd
+_KINDS: dict[str, type[Line]] = {"head": EpisodeHead, "step": EpisodeStep, "end": EpisodeEnd}
+_NAMES = {cls: kind for kind, cls in _KINDS.items()}
+
+
+@dataclass(frozen=True)
+class EpisodeFile:
+    """An episode as it was read."""
+
+    path: Path
+    head: EpisodeHead
+    steps: list[EpisodeStep] = field(default_factory=list[EpisodeStep])
+    end: EpisodeEnd | None = None
+
+    @property
+    def returns(self) -> dict[str, float]:
+        """So far, where it was cut short."""
+        totals = dict.fromkeys(self.head.seats, 0.0)
+        for step in self.steps:
+            for seat, reward in (step.rewards or {step.seat: step.reward}).items():
+                totals[seat] = totals.get(seat, 0.0) + float(reward)
+        return totals
+
+
+def encode(line: Line) -> str:
+    """One line, without its line feed; what is unset is left out."""
+    content = {key: value for key, value in vars(line).items() if value is not None}
+    return json.dumps({"kind": _NAMES[type(line)], **content}, separators=(",", ":"), allow_nan=False)
+
+
+def decode(text: bytes, *, what: str) -> Line:
+    """One line; anything else raises RecordingError with the reason."""
+    try:
+        data: dict[str, Any] = config.loads(text, what=what)
+        kind = data.pop("kind", None)
+        if kind not in _KINDS:
+            raise RecordingError(f"{what}: {kind!r} is no kind of line; head, step and end are")
+        return config.from_json(_KINDS[kind], data, what=what)
+    except ConfigError as error:
+        raise RecordingError(str(error)) from error
+
+
+def read(path: Path) -> EpisodeFile:
+    """A whole episode file, or RecordingError; the line that a kill tore is left out."""
+    lines = _whole_lines(path)
+    head = next(lines, None)
+    if not isinstance(head, EpisodeHead):
+        raise RecordingError(f"{path} is no recorded episode: its first line is no head")
+    found, end = EpisodeFile(path, head), None
+    for line in lines:
+        if isinstance(line, EpisodeStep) and end is None:
+            found.steps.append(line)
+        elif isinstance(line, EpisodeEnd) and end is None:
+            end = line
+        else:
+            raise RecordingError(f"{path} has a line after its end, or a second head")
+    return EpisodeFile(path, head, found.steps, end)
+
+
+def _whole_lines(path: Path) -> Iterator[Line]:
+    try:
+        with path.open("rb") as file:
+            for number, text in enumerate(file, start=1):
+                if text.endswith(b"\n"):
+                    yield decode(text, what=f"{path.name}, line {number}")
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from error

@@ -1,0 +1,113 @@
+"""The index of recorded episodes: `episodes.sqlite`, a cache of what the files in the run directories say.
+
+Brought up to date when somebody asks: a file whose size did not change since is not read again.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from mosaic.errors import RecordingError
+from mosaic.log import get_logger
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec import episodes
+from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.run_list import all_runs
+
+MAX_EPISODES = 1000
+_COLUMNS = "run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path"
+_SCHEMA = f"""CREATE TABLE IF NOT EXISTS episodes ({_COLUMNS}, bytes, PRIMARY KEY (run_id, episode)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS episodes_by_environment ON episodes (env_id, started_at);"""
+
+log = get_logger()
+
+
+class EpisodeIndex:
+    """Asked from any thread; a damaged file is thrown away and made again."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._lock = threading.Lock()
+
+    def find(self, *, run_id: str = "", env_id: str = "", limit: int = 0) -> list[pb.RecordedEpisode]:
+        with self._lock:
+            try:
+                return self._find(run_id, env_id, limit)
+            except sqlite3.DatabaseError as error:
+                log.warning("episodes.rebuilt", error=str(error))
+                self._home.episodes.unlink(missing_ok=True)
+                return self._find(run_id, env_id, limit)
+
+    def _find(self, run_id: str, env_id: str, limit: int) -> list[pb.RecordedEpisode]:
+        connection = sqlite3.connect(self._home.episodes)
+        try:
+            connection.executescript(_SCHEMA)
+            with connection:
+                self._bring_up_to_date(connection, [self._home.run(run_id)] if run_id else list(all_runs(self._home)))
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM episodes WHERE (? = '' OR run_id = ?) AND (? = '' OR env_id = ?)"
+                " ORDER BY started_at DESC, episode DESC LIMIT ?",
+                (run_id, run_id, env_id, env_id, min(limit or MAX_EPISODES, MAX_EPISODES)),
+            )
+            return [_message(row) for row in rows]
+        finally:
+            connection.close()
+
+    def _bring_up_to_date(self, connection: sqlite3.Connection, runs: list[RunDir]) -> None:
+        known = {
+            (run, path): size for run, path, size in connection.execute("SELECT run_id, path, bytes FROM episodes")
+        }
+        there = {run_dir.run_id for run_dir in runs}
+        for run_dir in runs:
+            for path, size in _files(run_dir):
+                name = run_dir.relative(path)
+                if known.pop((run_dir.run_id, name), None) != size:
+                    self._take_in(connection, run_dir, path, size)
+        gone = [key for key in known if key[0] in there or not self._home.run(key[0]).root.exists()]
+        connection.executemany("DELETE FROM episodes WHERE run_id = ? AND path = ?", gone)
+
+    def _take_in(self, connection: sqlite3.Connection, run_dir: RunDir, path: Path, size: int) -> None:
+        try:
+            found = episodes.read(path)
+        except RecordingError as error:
+            log.warning("episodes.unreadable", run_id=run_dir.run_id, error=str(error))
+            return
+        head, end = found.head, found.end
+        row = (
+            run_dir.run_id,
+            head.episode,
+            head.env_id,
+            head.seed,
+            json.dumps(head.seats),
+            end.outcome if end else "",
+            len(found.steps),
+            json.dumps({seat: str(total) for seat, total in found.returns.items()}),
+            head.started_at,
+            run_dir.relative(path),
+            size,
+        )
+        connection.execute(f"INSERT OR REPLACE INTO episodes VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
+    if run_dir.episodes.is_dir():
+        for path in sorted(run_dir.episodes.glob("episode-*.jsonl")):
+            yield path, path.stat().st_size
+
+
+def _message(row: tuple[str, int, str, int, str, str, int, str, float, str]) -> pb.RecordedEpisode:
+    run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path = row
+    return pb.RecordedEpisode(
+        run_id=run_id,
+        episode=episode,
+        env_id=env_id,
+        seed=seed,
+        seats=json.loads(seats),
+        outcome=outcome,
+        length=length,
+        returns={seat: float(total) for seat, total in json.loads(returns).items()},
+        started_at=started_at,
+        path=path,
+    )
