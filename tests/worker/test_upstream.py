@@ -88,13 +88,7 @@ def test_an_upstream_file_is_known_by_its_keys_and_shapes(upstream: Path, tmp_pa
     """Without a name that says what it is."""
     path, env_id = tmp_path / "model.pt", UPSTREAM[upstream.stem][0]
     upstream.rename(path)
-    if upstream.stem == "ppo_continuous_action":
-        # RPO's networks are the same, so that only a name can tell them apart.
-        with pytest.raises(PolicyError, match="alike; say which with --algo"):
-            open_policy(path, env_id=env_id, running_normaliser=True)
-        file, _ = open_policy(path, env_id=env_id, running_normaliser=True, algo=upstream.stem)
-    else:
-        file, _ = open_policy(path, env_id=env_id)
+    file, _ = open_policy(path, env_id=env_id, running_normaliser=True)
     assert file.algo == upstream.stem
 
 

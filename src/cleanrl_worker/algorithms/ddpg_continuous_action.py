@@ -23,7 +23,6 @@ from mosaic.errors import IncompatibleSpaces
 
 ACTIONS = "continuous"
 UPSTREAM = ("actor", "qf1")
-"""What a file of upstream CleanRL holds."""
 BLOCK = 100
 """Steps of each environment between two looks at the checkpoint clock."""
 LOG_INTERVAL = 100

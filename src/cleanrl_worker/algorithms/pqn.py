@@ -17,6 +17,7 @@ from cleanrl_worker.sdk.fast.radam import RAdam
 from mosaic import config
 
 ACTIONS = "discrete"
+UPSTREAM = None
 Array = np.ndarray[Any, Any]
 
 
@@ -58,6 +59,9 @@ class Args:
     """Gradients longer than this are scaled down to it."""
     q_lambda: Annotated[float, Ge(0), Le(1)] = 0.65
     """Lambda of the targets: 0 trusts the network after one step, 1 the rewards to the rollout's end."""
+
+    bootstrap_truncated: bool = True
+    """Add what the network expects beyond a time limit; off, a truncation is an end."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -274,8 +278,11 @@ def train(run: Run, args: Args) -> None:
         random_actions = run.generator.integers(q_network.choices, size=rollout)
         for step in range(args.num_steps):
             actions[step] = np.where(explores[step], random_actions[step], learner.act(inputs[step]))
-            obs[step + 1], rewards[step], terminations, truncations, _ = envs.step(actions[step])
+            obs[step + 1], rewards[step], terminations, truncations, infos = envs.step(actions[step])
             dones[step] = terminations | truncations
+            if args.bootstrap_truncated and (cut := truncations & ~terminations).any():
+                last_obs = infos["final_obs"][cut].reshape(cut.sum(), -1)
+                rewards[step, cut] += args.gamma * learner.values(last_obs)
         values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
         returns = lambda_returns(rewards, values, dones, gamma=args.gamma, q_lambda=args.q_lambda)
         batch = Batch(inputs[:-1].reshape(args.batch_size, -1), actions.reshape(-1), returns.reshape(-1))

@@ -18,6 +18,7 @@ from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser
 from mosaic import config
 
 ACTIONS = "continuous"
+UPSTREAM = None
 Array = np.ndarray[Any, Any]
 
 

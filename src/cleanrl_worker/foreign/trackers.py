@@ -107,17 +107,16 @@ class Tracker:
         )
         metadata = replace(document.metadata, worker=replace(worker, config=replace(worker.config, extras=told)))
         artifacts = replace(document.artifacts, wandb=Toggle(enabled=True))
-        write_start(self.record.run_dir, replace(document, metadata=metadata, artifacts=artifacts))
-        self._start_exporter()
+        complete = replace(document, metadata=metadata, artifacts=artifacts)
+        self.record.clerk.do(lambda: write_start(self.record.run_dir, complete))
+        self.record.clerk.do(self._start_exporter)
 
     def _start_exporter(self) -> None:
-        import importlib.util
-
+        """By ourselves: the daemon has looked at the config already, and looks again when it is started anew."""
         from mosaic.track.start import start
 
-        if importlib.util.find_spec("mosaic.track.wandb_exporter") is None:
-            return
         try:
+            # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
             start(self.record.run_dir, os.environ).returncode = 0
         except OSError as error:
             self.record.warn(f"no export to Weights & Biases: {error}; 'mosaic wandb sync' repeats it")

@@ -29,9 +29,15 @@ class Algorithm(Protocol):
 def upstream_parts(algorithm: Algorithm) -> tuple[str, ...]:
     """`UPSTREAM`, which a file may define: names of the state dicts in the tuple that upstream saves, the actor first.
 
-    Without it, upstream's file of this algorithm is one state dict (alone, or under `model_weights`).
+    Without it, upstream's file of this algorithm is one state dict (alone, or under `model_weights`). None says that
+    upstream saves no such file.
     """
-    return getattr(algorithm, "UPSTREAM", ())
+    return getattr(algorithm, "UPSTREAM", ()) or ()
+
+
+def saved_by_upstream(algorithm: Algorithm) -> bool:
+    """Whether a file of upstream's may be this algorithm's though nothing says so."""
+    return getattr(algorithm, "UPSTREAM", ()) is not None
 
 
 def names() -> list[str]:

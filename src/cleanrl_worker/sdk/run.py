@@ -146,6 +146,11 @@ class Run:
             self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else state["algorithm"]
 
+    @property
+    def episodes_went_on(self) -> bool:
+        """Whether `resume` took the environments back into their episodes; if not, memories of these are void."""
+        return self._exact
+
     def steps_per_second(self) -> int:
         """CleanRL's SPS: steps of this attempt over its whole time."""
         return int((self.global_step - self._first_step) / max(time.monotonic() - self._started, 1e-9))

@@ -39,6 +39,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "actors": ("actors", "list the actors that can play"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
     "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
+    "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
+    "import": ("bring", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
     "algos": ("algos", "list algorithms, or read the page of one"),
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli.reach import BadArguments
+from mosaic.cli.reach import BadArguments, refuse_remote
 from mosaic.scripts import script
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import settings_from
@@ -43,6 +43,8 @@ def parse(argv: Sequence[str]) -> Given:
     words, own = list(argv[:at]), list(argv[at + 1 :])
     if is_script(words[0]) and not words[0].startswith("-"):
         words = ["--script", *words]
+    # The file is read here, before anybody is asked to run it.
+    refuse_remote("train --script")
     path, module = _take(words, "--script"), _take(words, "--module")
     if path is not None and module is not None:
         raise BadArguments("--script and --module both name a script; give one of them")

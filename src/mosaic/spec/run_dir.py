@@ -89,6 +89,16 @@ class Home:
     def runs(self) -> Path:
         return self.trainer / "runs"
 
+    @property
+    def imports(self) -> Path:
+        """Runs of other tools while they are being written."""
+        return self.trainer / "imports"
+
+    @property
+    def imports_lock(self) -> Path:
+        """Locked (flock) by an import as long as it works."""
+        return self.trainer / "imports.lock"
+
     def config(self, run_id: str, *, policy: bool = False) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}{'-policy' if policy else ''}.json"
 
@@ -220,6 +230,11 @@ class RunDir:
     def play_summary(self) -> Path:
         """Results of a play session."""
         return self.root / "play_summary.json"
+
+    @property
+    def imported(self) -> Path:
+        """Files of the tool that an imported run comes from."""
+        return self.root / "imported"
 
     @property
     def checkpoints(self) -> Path:

@@ -297,9 +297,9 @@ def test_a_policy_of_an_unknown_algorithm_is_refused(
 ) -> None:
     file = policy.read(ppo_policy)
     path = tmp_path / "new.cleanrl_model"
-    policy.write(path, policy.PolicyFile(**vars(file) | {"algo": "dpn"}))
+    policy.write(path, policy.PolicyFile(**vars(file) | {"algo": "dqm"}))
     assert evaluate.main(["--policy-path", str(path)]) == 2
-    assert "algorithm 'dpn' is not known; did you mean dqn" in capsys.readouterr().err
+    assert "algorithm 'dqm' is not known; did you mean dqn" in capsys.readouterr().err
 
 
 def test_a_foreign_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action"):
+    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action", "ppo_lstm"):
         module: Any = catalog.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
@@ -257,6 +257,22 @@ CASES = {
                 total_timesteps=20_480,
                 settings={"num_steps": 512, "num_minibatches": 16, "learning_rate": 1e-3},
                 above=500,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="ppo_lstm",
+            env_id="mosaic/Recall-v0",
+            total_timesteps=3072,
+            # A rollout ends in the middle of most episodes.
+            settings={"num_envs": 4, "num_steps": 16, "num_minibatches": 2, "update_epochs": 2},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id="mosaic/Recall-v0",
+                total_timesteps=8192,
+                settings={"num_steps": 32, "learning_rate": 2e-3},
+                # One answer in four is right without a memory.
+                above=0.9,
                 sign_error=ascend_the_policy_gradient,
             ),
         ),

@@ -1,0 +1,4 @@
+import gymnasium
+
+def broken(:
+    pass
