@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mosaic import config
-from mosaic.spec import events, identity, manifest, run_config, run_record
+from mosaic.spec import episodes, events, identity, manifest, run_config, run_record
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir
@@ -41,6 +41,9 @@ TABLES = [
     ("run-config.md", "`extras`, play", run_config.PlayExtras, run_config.LiveView),
     ("manifest.md", "The document", Manifest, None),
     ("manifest.md", "`artifacts`", Artifact, None),
+    ("play.md", "`head`", episodes.EpisodeHead, None),
+    ("play.md", "`step`", episodes.EpisodeStep, None),
+    ("play.md", "`end`", episodes.EpisodeEnd, None),
     ("run-directory.md", "`worker.json`", ProcessIdentity, None),
     ("run-directory.md", "`run.json`", Placed, None),
     ("run-directory.md", "`wandb/export.json`", Export, None),

@@ -30,13 +30,15 @@ from mosaic.spec.states import TERMINAL, RunState
 SUMMARY = "play_summary.json"
 MODULE = "mosaic.play"
 SEAT = "agent_0"
+PERSON = "human"
 PICTURE_WAIT_S = 20.0
 
 
 def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
     with connect() as client:
-        document = document_of(flags.env_id, actors_of(client, flags.actor), options_of(flags), seed=flags.seed)
+        actors = actors_of(client, flags.actor)
+        document = document_of(flags.env_id, actors, options_of(flags, actors), seed=flags.seed)
         if flags.label:
             document["run_name"] = flags.label
         [run] = client.submit(document)
@@ -44,7 +46,11 @@ def main(argv: Sequence[str]) -> int:
             print(run.run_id)
             return 0
         try:
-            if flags.watch:
+            if PERSON in actors.values():
+                from mosaic.cli.play_terminal import play_in_terminal
+
+                play_in_terminal(client, run)
+            elif flags.watch:
                 watch(client, run)
             [ended] = follow(client, [run], tell=note)
         except KeyboardInterrupt:
@@ -78,14 +84,20 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
         words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
+    if PERSON in (flags.actor or ()):
+        from mosaic.cli.play_terminal import refuse_pipe
+
+        refuse_pipe()
     if flags.watch and not is_terminal():
         raise BadArguments("'mosaic play --watch' needs a terminal; without --watch it plays and records all the same")
     return flags
 
 
-def options_of(flags: argparse.Namespace) -> dict[str, Any]:
-    speed = flags.speed if flags.speed is not None else 1.0 if flags.watch else 0.0
+def options_of(flags: argparse.Namespace, actors: dict[str, str]) -> dict[str, Any]:
+    person = PERSON in actors.values()
+    speed = flags.speed if flags.speed is not None else 1.0 if flags.watch or person else 0.0
     return {
+        "interactive": person,
         "episodes": flags.episodes,
         "speed": speed,
         "deterministic": flags.deterministic,

@@ -100,6 +100,8 @@ class Session:
         self.paused = options.paused
         self.reason = "paused until somebody says go" if options.paused else ""
         """Why it stands still, for people."""
+        self.sends_pixels = False
+        """Somebody wants to see observations that are pictures."""
         self.ending = False
         self.stopped = False
         """Somebody asked for the end."""
@@ -349,7 +351,7 @@ class Session:
         player = self.players[data.get("seat", self.arena.turn)]
         match word:
             case "look":
-                pass
+                self.sends_pixels |= bool(data.get("pixels", False))
             case "keys":
                 self._keys(player, [str(key) for key in data["down"]])
             case "act":

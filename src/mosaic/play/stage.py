@@ -30,6 +30,8 @@ STATE_S = 0.03
 """States that nobody waits for are told no more often than this."""
 BEAT_S = 1.0
 CLOSE_S = 1.0
+ALONE_S, NEVER_SEEN_S = 5.0, 60.0
+"""A session that waits for people ends when none was there for so long, or none came at all."""
 
 
 class Stage:
@@ -41,6 +43,7 @@ class Stage:
         self._ledger = ledger
         self._told_at = 0.0
         self._told = True
+        self._seen_at, self._patience_s = time.monotonic(), NEVER_SEEN_S
         self._beat = (time.monotonic(), 0)
         self._results: list[dict[str, Any]] = []
         inbox: queue.SimpleQueue[Answer | Command] = queue.SimpleQueue()
@@ -127,9 +130,17 @@ class Stage:
                 raise self._recorder.error
 
     def _idle(self) -> None:
+        if self._plan.options.interactive and self._left_alone():
+            self.session.stop()
         if self._view is not None:
             self._view.refresh()
         self._say(False)
+
+    def _left_alone(self) -> bool:
+        now = time.monotonic()
+        if self._control.heard:
+            self._seen_at, self._patience_s = now, ALONE_S
+        return now - self._seen_at > self._patience_s
 
     def _say(self, at_once: bool) -> None:
         if self._told or not self._control.heard:

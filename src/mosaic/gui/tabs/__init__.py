@@ -14,6 +14,7 @@ from mosaic.gui.tabs.log import LogTab
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.notes import NotesTab
 from mosaic.gui.tabs.overview import OverviewTab
+from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.tabs.wandb import WandbTab
 from mosaic.gui.theme import Theme
@@ -31,6 +32,7 @@ class Tab:
 
 TABS: Sequence[Tab] = (
     Tab("Live view", "monitor-play", "centre", LiveTab),
+    Tab("Play", "play", "centre", PlayTab),
     Tab("Metrics", "chart-line", "middle", MetricsTab),
     Tab("Evaluate", "brain-circuit", "centre", EvaluateTab),
     Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab),
