@@ -32,18 +32,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "export": ("export", "copy a run into a zip file or a folder"),
     "policies": ("policies", "list the policies that runs have saved"),
     "evaluate": ("evaluate", "play episodes with trained policies and print what they score"),
-<<<<<<< HEAD
     "publish": ("publish", "publish a run's policy on the Hugging Face Hub"),
-=======
->>>>>>> main
     "play": ("play", "let a person, a policy or another actor play, and record it"),
     "replay": ("replay", "make a recorded episode again and say whether it is the same"),
     "episodes": ("episodes", "list recorded episodes"),
     "actors": ("actors", "list the actors that can play"),
-<<<<<<< HEAD
-=======
-    "publish": ("publish", "publish a run's policy on the Hugging Face Hub"),
->>>>>>> main
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
     "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
