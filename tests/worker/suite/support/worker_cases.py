@@ -116,7 +116,7 @@ def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module.SquashedGaussian, "backward", wrong)
 
 
-LIGHTS, TILES = "worker_pictures:Lights-v0", "worker_pictures:Tiles-v0"
+LIGHTS = "worker_pictures:Lights-v0"
 
 
 def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ CASES = {
     for case in (
         Case(
             algo="ppo_atari",
-            env_id=TILES,
+            env_id=LIGHTS,
             total_timesteps=640,
             settings={"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1},
             tags=PPO_TAGS,
@@ -192,7 +192,7 @@ CASES = {
         ),
         Case(
             algo="ppo_rnd",
-            env_id=TILES,
+            env_id=LIGHTS,
             total_timesteps=512,
             settings={
                 "num_envs": 2,
@@ -219,14 +219,13 @@ CASES = {
         ),
         Case(
             algo="dqn_atari",
-            env_id=TILES,
+            env_id=LIGHTS,
             total_timesteps=500,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
                 "buffer_size": 120,
                 "learning_starts": 60,
                 "batch_size": 8,
-                "learning_rate": 1e-3,
                 "target_network_frequency": 50,
                 "train_frequency": 10,
             },
@@ -248,14 +247,13 @@ CASES = {
         ),
         Case(
             algo="c51_atari",
-            env_id=TILES,
+            env_id=LIGHTS,
             total_timesteps=500,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
                 "buffer_size": 120,
                 "learning_starts": 60,
                 "batch_size": 8,
-                "learning_rate": 1e-3,
                 "target_network_frequency": 50,
                 "train_frequency": 10,
             },
@@ -277,14 +275,13 @@ CASES = {
         ),
         Case(
             algo="rainbow_atari",
-            env_id=TILES,
+            env_id=LIGHTS,
             total_timesteps=500,
             # The buffer wraps around.
             settings={
                 "buffer_size": 120,
                 "learning_starts": 60,
                 "batch_size": 8,
-                "learning_rate": 1e-3,
                 "target_network_frequency": 50,
                 "train_frequency": 20,
             },
