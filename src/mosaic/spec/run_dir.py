@@ -241,6 +241,14 @@ class RunDir:
         return self.root / "play_summary.json"
 
     @property
+    def actors(self) -> Path:
+        """What actors of a play session leave behind: what they learnt, what was said to a language model."""
+        return self.root / "actors"
+
+    def actor_file(self, name: str) -> Path:
+        return self.inside(Path("actors") / _LABEL_UNSAFE.sub("-", name))
+
+    @property
     def imported(self) -> Path:
         """Files of the tool that an imported run comes from."""
         return self.root / "imported"
