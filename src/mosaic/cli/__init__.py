@@ -38,6 +38,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "actors": ("actors", "list the actors that can play"),
     "publish": ("publish", "publish a run's policy on the Hugging Face Hub"),
     "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
+    "track": ("track", "exports to all trackers: their state, or a further one to Trackio or MLflow"),
     "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
     "import": ("bring", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),

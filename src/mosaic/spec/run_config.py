@@ -57,6 +57,12 @@ class TrainOptions(LiveView):
     """Folder of the TensorBoard files, relative to the run directory."""
     track_wandb: bool = False
     """Export to Weights & Biases."""
+    track_trackio: bool = False
+    """Export to Trackio."""
+    track_mlflow: bool = False
+    """Export to MLflow."""
+    track_project_name: Annotated[str, MinLen(1)] = "mosaic"
+    """Project of Trackio, experiment of MLflow."""
     wandb_project_name: str = "mosaic"
     """W&B project."""
     wandb_entity: str | None = None
