@@ -56,8 +56,7 @@ def _carry_out(plan: ScriptPlan) -> int:
         write_start(run_dir, plan.run_config)
         record = Record(plan)
         identity.write_self(run_dir.worker, attempt=record.attempt)
-        if plan.options.track_wandb:
-            tracking.start_exporter(run_dir)
+        tracking.start_exporters(run_dir, plan.options)
         stopping = Stopping()
         stack.enter_context(stopping.listening())
         stack.enter_context(publishing(plan.flags, run_dir, superseded=stopping.ask))

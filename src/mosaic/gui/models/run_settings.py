@@ -10,7 +10,7 @@ from mosaic.config import JsonObject
 from mosaic.gui.models.schema import Setting, settings_of, title_of_name
 from mosaic.rpc.client import Algorithm
 from mosaic.scripts.script import is_script
-from mosaic.spec.run_config import SECRETS
+from mosaic.spec.run_config import PLAY_SECRETS, SECRETS
 
 WORKER = "metadata.worker.config"
 EXTRAS = f"{WORKER}.extras"
@@ -77,6 +77,8 @@ def run_settings(algorithm: Algorithm, run_schema: JsonObject) -> list[Setting]:
     for path in (*DERIVED, *FIXED, *(NOT_FOR_SCRIPTS if is_script(algorithm.name) else ())):
         found.pop(path, None)
     for key, variable in SECRETS.items():
+        if key in PLAY_SECRETS:
+            continue
         doc = f"Handed to the worker as {variable}; never stored or logged."
         path = f"{EXTRAS}.{key}"
         found[path] = Setting(path=path, title=title_of_name(key), kind="secret", default="", doc=doc)
