@@ -98,6 +98,10 @@ class Studio:
         for run_dir in all_runs(self.home):
             with contextlib.suppress(OSError, MosaicError):
                 end_session(identity.read(run_dir.worker).pid)
+        for exporter in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if any(str(self.home.runs) in word for word in exporter.cmdline()):
+                    end_session(exporter.pid)
 
 
 def end_session(leader: int) -> None:

@@ -29,13 +29,13 @@ def test_the_exporter_follows(
     assert run.state == "finished", (run.reason, run.stderr_tail)
     run_dir = studio.home.run(run.run_id)
 
-    def exported() -> dict[str, Any] | None:
+    def begun() -> dict[str, Any] | None:
         state = json.loads(run_dir.wandb_export.read_bytes()) if run_dir.wandb_export.exists() else {}
-        return state if state.get("state") in ("offline", "failed") else None
+        return state if state.get("project") or state.get("state") == "failed" else None
 
-    state = eventually(exported, 90, what="the export")
-    assert (state["state"], state["project"]) == ("offline", project), state
-    assert state["rows"] > 0
+    # That it then is complete is what tests/track is about.
+    state = eventually(begun, what="the exporter")
+    assert (state["project"], state["state"] != "failed") == (project, True), state
     scalars = [event for event in studio.events(run) if event["kind"] == "scalars"]
     assert any(tag in event["values"] for event in scalars)
     # The package itself would have left its folder beside the script.
