@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench import process
+from bench import page, process
 
 FOLDER = process.ROOT / "var" / "bench"
 NO_REFERENCE = "no reference"
@@ -121,7 +121,8 @@ def _pixels(algo: str, steps: int, settings: dict[str, Any]) -> Task:
 
 PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
 TD3, DDPG = "td3_continuous_action", "ddpg_continuous_action"
-FIRST = {"learning_starts": 1_000}
+# Half the batch takes half the time, on both sides.
+FIRST = {"learning_starts": 1_000, "batch_size": 128}
 # SB3's DDPG has no delayed policy.
 UNDELAYED = {"policy_frequency": 1}
 
@@ -166,8 +167,8 @@ TASKS = (
     Task(algo=DDPG, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10),
     _alone("rpo_continuous_action", "InvertedPendulum-v5", 102_400, FIVE, BOOTSTRAP, 20),
     _alone("rpo_continuous_action", "HalfCheetah-v5", 204_800, FIVE, BOOTSTRAP, 10),
-    _alone("ppo_lstm", "mosaic/Recall-v0", 50_000, FIVE, {"learning_rate": 2e-3}, 100),
-    _alone("ppo", "mosaic/Recall-v0", 50_000, FIVE, {"learning_rate": 2e-3, "num_envs": 8}, 100),
+    _alone("ppo_lstm", "mosaic/Recall-v0", 20_480, THREE, {"learning_rate": 2e-3}, 100),
+    _alone("ppo", "mosaic/Recall-v0", 20_480, THREE, {"learning_rate": 2e-3, "num_envs": 8}, 100),
     _alone("ppo_lstm", "mosaic/CartPoleNoVelocity-v1", 500_000, THREE, {}, 100),
     _alone("ppo", "mosaic/CartPoleNoVelocity-v1", 500_000, THREE, {"num_envs": 8}, 100),
     Task(algo=TD3, env_id="InvertedPendulum-v5", steps=8_000, seeds=THREE, settings=FIRST, last_episodes=10),
@@ -188,26 +189,30 @@ def unfinished(tasks: Sequence[Task]) -> Iterator[tuple[Task, int, Side]]:
 
 def table(tasks: Sequence[Task]) -> str:
     """Markdown."""
-    lines = ["| algorithm | environment | steps | ours | SB3 | result of | |", "|---|---|---|---|---|---|---|"]
-    for task in tasks:
-        ours, sb3 = (_mean_and_std(task.results(side)) for side in ("ours", "sb3"))
-        last = f"last {task.last_episodes} episodes"
-        lines.append(f"| {task.algo} | {task.env_id} | {task.steps:,} | {ours} | {sb3} | {last} | {task.verdict} |")
-    return "\n".join(lines)
+    head = ["| algorithm | environment | steps | ours | SB3 | result of | |", "|---|---|---|---|---|---|---|"]
+    return "\n".join([*head, *map(row, tasks)])
+
+
+def row(task: Task) -> str:
+    ours, sb3 = (_mean_and_std(task.results(side)) for side in ("ours", "sb3"))
+    last = f"last {task.last_episodes} episodes"
+    return f"| {task.algo} | {task.env_id} | {task.steps:,} | {ours} | {sb3} | {last} | {task.verdict} |"
 
 
 def _mean_and_std(results: Sequence[float]) -> str:
     if not results:
         return "–"
-    each = ", ".join(f"{result:.1f}" for result in results)
-    spread = statistics.stdev(results) if len(results) > 1 else float("nan")
-    return f"{statistics.mean(results):.1f} ± {spread:.1f} (n = {len(results)}: {each})"
+    digits = 1 if max(map(abs, results)) > 10 else 2
+    each = ", ".join(f"{result:.{digits}f}" for result in results)
+    spread = f" ± {statistics.stdev(results):.{digits}f}" if len(results) > 1 else ""
+    return f"{statistics.mean(results):.{digits}f}{spread} (n = {len(results)}: {each})"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
     parser.add_argument("--only", action="append", choices=[task.name for task in TASKS], help="repeatable")
     parser.add_argument("--show", action="store_true", help="print the table of what is there; train nothing")
+    parser.add_argument("--write", action="store_true", help="put the rows that have results into docs/benchmarks.md")
     options = parser.parse_args()
     process.end_cleanly()
     tasks = [task for task in TASKS if not options.only or task.name in options.only]
@@ -217,6 +222,9 @@ def main() -> int:
         last, name = statistics.mean(returns[-task.last_episodes :]), task.file(seed, side).stem
         print(f"{name}: {last:.1f} over the last {min(task.last_episodes, len(returns))} episodes", flush=True)
     print(f"\n{table(tasks)}")
+    if options.write:
+        measured = [row(task) for task in tasks if task.results("ours")]
+        page.write_rows("## Learning", measured, key_cells=3)
     return 0 if all(task.verdict.startswith(("ok", NO_REFERENCE)) for task in tasks) else 1
 
 

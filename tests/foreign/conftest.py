@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], timeout_s: float = 60.0, *, what: str = "") -> T:
+def eventually(look: Callable[[], T], timeout_s: float = 100.0, *, what: str = "") -> T:
     deadline = time.monotonic() + timeout_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {what or look}"
@@ -49,8 +49,11 @@ class Studio:
         self.outside.mkdir()
         temporary = root / "tmp"
         temporary.mkdir()
-        for folder in ("manners", "faults", "more", "checkout"):
-            Allowed(self.home).add(HERE / folder)
+        self.own = root / "own"
+        """A folder of scripts that tests write."""
+        self.own.mkdir()
+        for folder in (*(HERE / name for name in ("manners", "faults", "more", "checkout")), self.own):
+            Allowed(self.home).add(folder)
         environment = {**os.environ, "MOSAIC_HOME": str(self.home.root), "TMPDIR": str(temporary)}
         environment |= {"WANDB_MODE": "offline", "HOME": str(root)}
         with (root / "daemon.log").open("wb") as log:
@@ -58,7 +61,7 @@ class Studio:
             self.process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         eventually(lambda: running_address(self.home), what="a daemon")
         self.client = Client(home=self.home, start=False)
-        eventually(lambda: self.client.health().warm_workers, 90, what="a warm worker")
+        eventually(lambda: self.client.health().warm_workers, 110, what="a warm worker")
 
     def submit(self, path: str, *words: str, seeds: tuple[int, ...] = (), **extras: Any) -> RunRecord:
         """Start a script with its own flags."""
@@ -74,7 +77,7 @@ class Studio:
             "metadata": {"worker": {"config": worker}},
         }
 
-    def ended(self, run: RunRecord, timeout_s: float = 60.0) -> RunRecord:
+    def ended(self, run: RunRecord, timeout_s: float = 100.0) -> RunRecord:
         def look() -> RunRecord | None:
             now = self.client.get(run.run_id)
             return now if now.state in TERMINAL else None
@@ -95,6 +98,10 @@ class Studio:
         for run_dir in all_runs(self.home):
             with contextlib.suppress(OSError, MosaicError):
                 end_session(identity.read(run_dir.worker).pid)
+        for exporter in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if any(str(self.home.runs) in word for word in exporter.cmdline()):
+                    end_session(exporter.pid)
 
 
 def end_session(leader: int) -> None:

@@ -10,8 +10,6 @@ import pytest
 
 from mosaic.rpc.client import Refused
 
-FAULTS = Path(__file__).parent / "faults"
-
 
 @pytest.mark.parametrize(
     ("name", "reason", "tail"),
@@ -31,7 +29,9 @@ def test_a_script_that_crashes_says_where_and_why(studio: Any, name: str, reason
 
 def test_a_syntax_error_is_refused_with_its_line_before_anything_is_made(studio: Any) -> None:
     document = studio.document("faults/exits.py")
-    document["metadata"]["worker"]["config"]["algo"] = str(FAULTS / "syntax_error.py")
+    broken = studio.own / "broken.py"
+    broken.write_text("import gymnasium\n\ndef broken(:\n    pass\n")
+    document["metadata"]["worker"]["config"]["algo"] = str(broken)
     before = len(studio.client.list())
     with pytest.raises(Refused, match=r"line 3: invalid syntax"):
         studio.client.submit(document)

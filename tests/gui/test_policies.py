@@ -147,7 +147,7 @@ def test_the_policy_of_the_current_run_is_chosen_locked_evaluated_and_shown(show
     shown.until(lambda: tab.model.assessed and tab.model.assessed[0].played.run_id == run_id, "its returns")
     assert tab.line.text().startswith("batch 1 · 20 episodes · return ")
     [[name, episodes, *_]] = tab.table.texts()
-    assert (name.endswith("evaluated"), episodes) == (True, "20")
+    assert (name, episodes) == (trained.label, "20")
     assert tab.histogram.content is not None
     assert len(tab.chart.curves) == 1
     print(f"longest stall {shown.longest_stall_s * 1000:.0f} ms")
@@ -170,7 +170,7 @@ def test_two_policies_are_compared_on_the_same_episodes(show: Show, client: Clie
     assert pair is not None
     assert pair.episodes == 10
     assert tab.table.texts()[0][5] == "reference"
-    assert tab.table.texts()[1][6].endswith("of 10")
+    assert tab.table.texts()[1][6] == f"{pair.better:.0%}"
 
 
 def test_a_repeating_evaluation_shows_each_batch_and_ends_finished(

@@ -39,7 +39,7 @@ class Args:
     """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    learning_rate: Annotated[float, Gt(0)] = 2e-3
     """Step size of Adam."""
     num_envs: Annotated[int, Ge(1)] = 8
     """Environments stepped in parallel; a multiple of num_minibatches."""

@@ -33,7 +33,8 @@ class WroteOutside(PermissionError):
 def allowed_folders(work: Path, also: Sequence[Path]) -> list[Path]:
     caches = [os.environ.get(name) for name in ("XDG_CACHE_HOME", "TORCH_HOME", "HF_HOME", "MPLCONFIGDIR")]
     wanted = [work, *also, Path(tempfile.gettempdir()), Path("/dev"), Path("/proc")]
-    wanted += [Path.home() / ".cache", Path.home() / ".nv", *(Path(one) for one in caches if one)]
+    wanted += [Path.home() / name for name in (".cache", ".nv", ".triton", ".minari")]
+    wanted += [Path(one) for one in caches if one]
     return [folder.resolve() for folder in wanted if folder.exists()]
 
 

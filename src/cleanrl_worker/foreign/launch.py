@@ -26,6 +26,8 @@ from mosaic.spec.life_lock import own_life
 
 WORK = "work"
 """The script's working directory in the run directory, so that nothing it writes meets the run's own files."""
+WRITABLE = "MOSAIC_SCRIPT_WRITES"
+"""Variable of further folders that scripts may write to."""
 FAILED = 1
 
 
@@ -54,8 +56,7 @@ def _carry_out(plan: ScriptPlan) -> int:
         write_start(run_dir, plan.run_config)
         record = Record(plan)
         identity.write_self(run_dir.worker, attempt=record.attempt)
-        if plan.options.track_wandb:
-            tracking.start_exporter(run_dir)
+        tracking.start_exporters(run_dir, plan.options)
         stopping = Stopping()
         stack.enter_context(stopping.listening())
         stack.enter_context(publishing(plan.flags, run_dir, superseded=stopping.ask))
@@ -109,10 +110,10 @@ def _give_up(record: Record, error: TooMuchOutput) -> None:
 def _own_choice() -> list[Path]:
     """Where the user, not the script, wants files."""
     board = os.environ.get("CLEANRL_TENSORBOARD_DIR")
-    if not board:
-        return []
-    Path(board).mkdir(parents=True, exist_ok=True)
-    return [Path(board)]
+    if board:
+        Path(board).mkdir(parents=True, exist_ok=True)
+    chosen = os.environ.get(WRITABLE, "").split(os.pathsep)
+    return [Path(folder) for folder in (board, *chosen) if folder]
 
 
 def _work_folder(plan: ScriptPlan) -> Path:

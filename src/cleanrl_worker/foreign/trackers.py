@@ -76,6 +76,8 @@ class Tracker:
 
     def hook(self, hooks: Hooks) -> None:
         hooks.instead_of("wandb", self._fill)
+        # `from wandb.integration.sb3 import WandbCallback` and its kin.
+        hooks.instead_of("wandb.*", _fill_part)
 
     def init(self, project: Any = None, entity: Any = None, name: Any = None, config: Any = None, **_: Any) -> Any:
         if not self._plan.options.track_wandb:
@@ -130,6 +132,12 @@ class Tracker:
         known.run, known.config, known.summary = None, Config(), Config()
         known.finish = known.login = known.save = known.watch = known.define_metric = Anything()
         known.__getattr__ = _anything
+
+
+def _fill_part(module: ModuleType) -> None:
+    known: Any = module
+    known.__path__ = []
+    known.__getattr__ = _anything
 
 
 def _anything(name: str) -> Any:

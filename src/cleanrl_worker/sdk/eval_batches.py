@@ -182,11 +182,12 @@ def play(
     # Where the environments share one generator the first episodes alone can be seeded.
     obs = lanes.reset(None if vector.seed_episodes(shares) else quotas.seeds[0])
     starts = np.ones(num_envs, np.bool_)
+    remembering = actor if isinstance(actor, RecurrentPolicy) else None
     while quotas.played < total:
         if stop():
             return None
-        if isinstance(actor, RecurrentPolicy):
-            actor.forget(starts)
+        if remembering is not None:
+            remembering.forget(starts)
         obs, _, terminations, truncations, _ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
         starts = terminations | truncations
     return [episode for episode in played if episode is not None]

@@ -171,8 +171,7 @@ def carry_out(plan: Plan) -> int:
                 write_start(run_dir, plan.run_config)
                 run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
-                if plan.options.track_wandb:
-                    tracking.start_exporter(run_dir)
+                tracking.start_exporters(run_dir, plan.options)
                 signals = on_stop_signal(run.stop), on_hold_signals(run.hold, run.let_go)
                 with signals[0], signals[1], publishing(plan.flags, run_dir, superseded=run.stop), run:
                     plan.algorithm.train(run, plan.args)

@@ -17,7 +17,7 @@ import torch
 
 from cleanrl_worker.sdk import checkpoint, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger, common_artifacts, tracking_artifacts
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
@@ -313,7 +313,7 @@ class Run:
             env_id=args["env_id"],
             seed=args["seed"],
             label=self.spec.label,
-            artifacts=common_artifacts(self.run_dir),
+            artifacts=(*common_artifacts(self.run_dir), *tracking_artifacts(self.run_dir, self.spec.options)),
         )
 
     def _choose_device(self) -> torch.device:

@@ -9,8 +9,10 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from mosaic.cli import INTERRUPTED
+from mosaic.cli.actor_params import LANGUAGE_MODEL, params_of, secrets_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
+from mosaic.cli.pick import pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import is_terminal, note, print_json
 from mosaic.rpc.client import Client
@@ -38,7 +40,9 @@ def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
     with connect() as client:
         actors = actors_of(client, flags.actor)
-        document = document_of(flags.env_id, actors, options_of(flags, actors), seed=flags.seed)
+        options = options_of(flags, actors) | {"actor_params": params_of(flags.param, actors.values())}
+        document = document_of(flags.env_id, actors, options, seed=flags.seed)
+        document["metadata"]["worker"]["config"]["extras"] |= secrets_of(actors.values())
         if flags.label:
             document["run_name"] = flags.label
         [run] = client.submit(document)
@@ -66,7 +70,13 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--actor",
         action="append",
         metavar="[SEAT=]WHO",
-        help="random, policy:RUN, policy:FILE, scripted:FILE.py, …; 'mosaic actors' lists them (default random)",
+        help="random, policy:RUN, scripted:FILE.py, bdi, llm:MODEL, …; 'mosaic actors' lists them (default random)",
+    )
+    words.add_argument(
+        "--param",
+        action="append",
+        metavar="ACTOR.NAME=VALUE",
+        help="a setting of an actor, for example llm.memory=2 or bdi_q.exploration=0.1",
     )
     words.add_argument("--episodes", type=int, default=1, metavar="N", help="episodes to play (default 1)")
     words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
@@ -123,7 +133,10 @@ def resolved(client: Client, word: str) -> str:
     name, argument = split(word)
     if name == "policy" and argument:
         return f"policy:{find_policy(client, argument).path}"
-    if argument and Path(argument).expanduser().exists():
+    if name == "bdi_q" and argument.startswith("@"):
+        return f"{name}:{pick(client, argument).run_id}"
+    # A model is no file, whatever lies in this folder.
+    if argument and name != LANGUAGE_MODEL and Path(argument).expanduser().exists():
         return f"{name}:{Path(argument).expanduser().absolute()}"
     return word
 

@@ -97,7 +97,7 @@ def _evaluated(client: Client, policy: PolicyInfo, flags: argparse.Namespace) ->
         eval_deterministic=flags.deterministic,
         eval_capture_video=True,
     )
-    subject = Subject(policy=policy.path, env_id=policy.env_id)
+    subject = Subject(policy=policy.path, env_id=policy.env_id, algo=policy.algo)
     label = f"{policy.label}, for its card"
     [run] = client.submit(document_of(subject, extras, seed=flags.seed, label=label))
     try:

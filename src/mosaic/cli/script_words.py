@@ -46,6 +46,9 @@ def parse(argv: Sequence[str]) -> Given:
     # The file is read here, before anybody is asked to run it.
     refuse_remote("train --script")
     path, module = _take(words, "--script"), _take(words, "--module")
+    idioms = _take(words, "--script-idioms") or "auto"
+    if idioms not in ("auto", "0.29", "1.x"):
+        raise BadArguments(f"--script-idioms: '{idioms}' is none of auto, 0.29, 1.x")
     if path is not None and module is not None:
         raise BadArguments("--script and --module both name a script; give one of them")
     found = Path(path).expanduser() if path is not None else _module_file(str(module))
@@ -53,7 +56,8 @@ def parse(argv: Sequence[str]) -> Given:
         raise BadArguments(f"{found} is no Python file: a script's name ends with {script.SUFFIX}")
     read = script.read(Path(found.absolute()))
     prog = f"mosaic train --script {read.name} --"
-    return Given(read, settings_from(read, own, prog=prog) | {"script_module": module or ""}, words)
+    ours = {"script_module": module or "", "script_idioms": idioms}
+    return Given(read, settings_from(read, own, prog=prog) | ours, words)
 
 
 def refuse_unused(given: Mapping[str, Any], defaults: Mapping[str, Any], *, prog: str) -> None:

@@ -140,7 +140,7 @@ def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
 
 
 def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
-    params: dict[str, Any] = dict(settings) if isinstance(settings, dict) else config.to_json(settings)
+    params: dict[str, Any] = {**settings} if isinstance(settings, dict) else config.to_json(settings)
     outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
     options = {field.name: getattr(flags, field.name) for field in fields(TrainOptions)}
     worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))

@@ -210,12 +210,15 @@ class Session:
 
     def _view(self, player: Player) -> View:
         info = self.arena.info
+        # Only this thread may draw, so what an actor is to look at is drawn before it is asked.
+        wanted = player.agent is not None and getattr(player.agent.actor, "wants_picture", False)
         return View(
             observation=self.now.observation,
             step=self.now.t,
             seat=player.seat,
             info=info,
             legal=info.get("action_mask"),
+            picture=self.arena.render() if wanted else None,
         )
 
     def _wait_s(self, hand: Hand) -> float:

@@ -11,6 +11,7 @@ from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from mosaic.errors import EnvironmentFailed
 from mosaic.fastlane.ring import RingWriter
+from mosaic.play.actor import Summarised
 from mosaic.play.arena import Arena
 from mosaic.play.control import Control
 from mosaic.play.lineup import Lineup, recording_of
@@ -80,6 +81,11 @@ class Stage:
         """`play_summary.json`: every episode, and what came of a replay."""
         compared = self.session.comparison
         summary = {"episodes": self._results, "replay": compared.as_json() if compared else None}
+        summary["actors"] = {
+            seat: player.agent.actor.summary()
+            for seat, player in self.session.players.items()
+            if player.agent is not None and isinstance(player.agent.actor, Summarised)
+        }
         write_atomically(self._plan.run_dir.play_summary, json.dumps(summary, indent=1) + "\n")
 
     def _recording(self) -> Recording:
@@ -184,4 +190,6 @@ class Stage:
 
 def _pictures(plan: Plan) -> bool:
     options = plan.options
+    if any(isinstance(params, dict) and params.get("image") for params in options.actor_params.values()):
+        return True  # An actor looks, even if no person does.
     return (options.fastlane_enabled and options.video_mode != "off") or options.record_frames

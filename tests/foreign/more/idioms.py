@@ -103,7 +103,19 @@ def check_model():
     assert torch.load("whole.pt").in_features == 2
 
 
+def check_make():
+    envs = gym.vector.make("CartPole-v1", num_envs=2, asynchronous=False)
+    assert envs.reset(seed=1)[0].shape == (2, 4)
+    env = gym.make("CartPole-v1", autoreset=True, apply_api_compatibility=False)
+    env.reset(seed=1)
+    over = False
+    while not over:
+        *_, over, _truncated, info = env.step(0)
+    assert "final_observation" in info
+
+
 check_model()
+check_make()
 check_vector(gym.vector.SyncVectorEnv)
 check_vector(gym.vector.AsyncVectorEnv)
 check_wrappers()

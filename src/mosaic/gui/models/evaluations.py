@@ -1,11 +1,12 @@
 """What the selected evaluations have measured: statistics and comparisons, reckoned beside the GUI thread."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 
 from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.series import Column
@@ -16,6 +17,9 @@ from mosaic.spec.returns import Interval, Paired
 
 RETURNS, MEANS = "eval/episodic_return", "eval/mean_return"
 SEEDS = 2**32
+SHORTEST_PAUSE_MS = 200
+PAUSES = 4
+"""Times as long as the last reckoning took."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +79,36 @@ class Evaluations(Beside):
         self.assessed: Sequence[Assessed] = ()
         self._studio = studio
         self._wanted: tuple[object, ...] = ()
-        self._is_busy = False
+        self._is_busy = self._is_seen = False
+        self._began_s = 0.0
+        self._pause = QTimer(self)
+        """A repeating evaluation has something new all the time: reckoning may take a part of it, not all."""
+        self._pause.setSingleShot(True)
+        self._pause.timeout.connect(self.look)
         self._made.connect(self._take)
         studio.selection_changed.connect(self.look)
         studio.runs_changed.connect(self.look)
         studio.opened_changed.connect(self._hear)
 
+    def watch(self, seen: bool) -> None:
+        """Whether anybody looks; nothing is reckoned otherwise."""
+        self._is_seen = seen
+        self.look()
+
     def look(self) -> None:
         """See what there is, and reckon if it is something new."""
+        if not self._is_seen or self._is_busy:
+            return
         played = self._played()
         wanted = tuple(one.key for one in played)
-        if wanted == self._wanted or self._is_busy:
+        others = {one.run_id for one in played} != {one.played.run_id for one in self.assessed}
+        if wanted == self._wanted or (self._pause.isActive() and not others):
             return
         self._wanted = wanted
         if not played:
             self._show(())
             return
-        self._is_busy = True
+        self._is_busy, self._began_s = True, time.monotonic()
         self.run_beside(partial(self._reckon, played), "evaluations")
 
     def _hear(self, _run_id: str) -> None:
@@ -114,6 +131,7 @@ class Evaluations(Beside):
 
     def _take(self, assessed: Sequence[Assessed]) -> None:
         self._is_busy = False
+        self._pause.start(max(SHORTEST_PAUSE_MS, round(PAUSES * 1000 * (time.monotonic() - self._began_s))))
         selected = set(self._studio.selected)
         self._show([one for one in assessed if one.played.run_id in selected])
         self.look()

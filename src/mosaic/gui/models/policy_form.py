@@ -127,8 +127,9 @@ class PolicyForm(QObject):
         put(document, ENV_ID, env_id)
         put(document, "environment.env_id", env_id)
         put(document, SEED, self.fields[SEED].value)
-        # Our own files say it; naming it again could only contradict them.
-        put(document, ALGO, str(self.fields[ALGO].value or "") if self.overrides or policy.kind == "cleanrl" else "")
+        # What a name suggests of a file from elsewhere is left to its weights, unless somebody insists.
+        own = policy.algo if policy.kind == "mosaic" else ""
+        put(document, ALGO, str(self.fields[ALGO].value or "") if self.overrides else own)
         put(document, "run_name", f"{name_of_policy(policy)}, evaluated")
         put(document, "metadata.ui", {"form": "evaluate", "override_environment": self.overrides})
         return config.to_json(run_config.parse(document))

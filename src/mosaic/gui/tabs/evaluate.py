@@ -1,6 +1,7 @@
 """The Evaluate tab: what the selected evaluations return, how sure that is, and how policies compare."""
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic.gui.models.evaluations import Evaluations
@@ -53,6 +54,14 @@ class EvaluateTab(QWidget):
         studio.selection_changed.connect(self.refresh)
         studio.runs_changed.connect(self._say)
         self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.model.watch(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.model.watch(False)
 
     def refresh(self) -> None:
         assessed = self.model.assessed

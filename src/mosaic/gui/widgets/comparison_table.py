@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from mosaic.gui.models.evaluations import Assessed
@@ -14,6 +14,8 @@ from mosaic.spec.returns import Interval
 COLUMNS = ("Policy", "Episodes", "Mean ± std", "Median", "IQM [95 %]", "Difference [95 %]", "Better in")
 DOT = 10
 NARROWEST = 56
+ROOMY = 780
+"""Pixels below which the median gives its place to the names."""
 
 
 class ComparisonTable(QTreeView):
@@ -35,6 +37,7 @@ class ComparisonTable(QTreeView):
         header = self.header()
         header.setStretchLastSection(False)
         header.setMinimumSectionSize(NARROWEST)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for place in range(1, len(COLUMNS)):
@@ -45,6 +48,10 @@ class ComparisonTable(QTreeView):
         self._assessed = assessed
         self._fill()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.setColumnHidden(COLUMNS.index("Median"), self.width() < ROOMY)
+
     def texts(self) -> list[list[str]]:
         """What is shown, line by line."""
         rows, columns = range(self._model.rowCount()), range(self._model.columnCount())
@@ -53,8 +60,11 @@ class ComparisonTable(QTreeView):
     def _fill(self) -> None:
         self._model.removeRows(0, self._model.rowCount())
         for one in self._assessed:
-            name = QStandardItem(_dot(self._theme.curve(one.played.colour)), one.played.name)
-            self._model.appendRow([name, *(_cell(text, one.why_not) for text in _texts(one))])
+            whole = one.played.name
+            name = QStandardItem(_dot(self._theme.curve(one.played.colour)), whole.removesuffix(", evaluated"))
+            name.setToolTip(whole)
+            tip = f"on the {one.pair.episodes:,} episodes that both have played" if one.pair else one.why_not
+            self._model.appendRow([name, *(_cell(text, tip) for text in _texts(one))])
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -68,7 +78,7 @@ def _texts(one: Assessed) -> list[str]:
         number(one.median),
         _interval(one.iqm),
         _interval(pair.difference, signed=True) if pair else one.why_not or "reference",
-        f"{pair.better:.0%} of {pair.episodes:,}" if pair else "",
+        f"{pair.better:.0%}" if pair else "",
     ]
 
 

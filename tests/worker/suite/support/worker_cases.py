@@ -84,7 +84,7 @@ def hate_rewards(patch: pytest.MonkeyPatch) -> None:
     """PQN that is afraid of what follows."""
     module: Any = catalog.load("pqn")
     right = module.lambda_returns
-    patch.setattr(module, "lambda_returns", lambda rewards, *rest, **more: right(-rewards, *rest, **more))
+    patch.setattr(module, "lambda_returns", lambda rewards, *rest: right(-rewards, *rest))
 
 
 def fear_the_reward(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,0 @@
-import gymnasium
-
-def broken(:
-    pass
