@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
-EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb
+EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb,pettingzoo,minari
 # venv: Debian ships it apart. GL, EGL, OSMesa: MuJoCo's headless renderers. Then Qt without a display and with one; Xvfb
 # is the display of the tests.
 DEBIAN_PACKAGES="libgl1 libegl1 libosmesa6 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0

@@ -5,7 +5,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mosaic.envs import atari, box2d, classic_control, minigrid, mujoco, other, toy_text
+from mosaic.envs import atari, box2d, classic_control, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
 
@@ -19,6 +19,7 @@ FAMILIES: tuple[Family, ...] = (
     mujoco.FAMILY,
     atari.FAMILY,
     minigrid.FAMILY,
+    pettingzoo.FAMILY,
     other.FAMILY,  # last: it owns whatever nobody above does
 )
 
@@ -34,6 +35,8 @@ def family_of(env_id: str) -> Family:
     if module:
         _import_registering(module, env_id)
     if name not in gymnasium.registry:
+        if module and pettingzoo.is_registered(name):
+            return pettingzoo.FAMILY
         raise unknown(env_id)
     return _owner(gymnasium.registry[name])
 
@@ -48,6 +51,8 @@ def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
 
     family = family_of(env_id)
     family.prepare()
+    if family.listed is not None:
+        raise EnvironmentFailed(f"'{env_id}' is for several players: 'mosaic play' can, nothing here trains in it")
     _, name = split_id(env_id)
     spec = gymnasium.registry.get(name)
     # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
@@ -82,6 +87,8 @@ def _ids(family: Family) -> tuple[str, ...]:
     import gymnasium
 
     family.prepare()
+    if family.listed is not None:
+        return family.listed()
     ours = [
         spec
         for spec in gymnasium.registry.values()

@@ -24,6 +24,8 @@ from mosaic.spec.events import Number
 
 VERSION = 1
 Outcome: TypeAlias = Literal["terminated", "truncated", "stopped"]
+Order: TypeAlias = Literal["one", "turns", "together", "copies"]
+"""Who acts when: one seat; one after the other; all, and then a step is made; each in a copy of its own, in turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,8 @@ class EpisodeHead:
     """Seed of the reset."""
     seats: dict[str, str]
     """Actor of each seat when the episode began."""
+    order: Order = "one"
+    """Who acts when: one seat alone, seats in turns, all together, or each in a copy of the environment of its own."""
     versions: dict[str, str]
     """Versions of what it was played with: mosaic, gymnasium, numpy and the simulator."""
     digest: str
@@ -65,7 +69,7 @@ class EpisodeStep:
     action: JsonValue
     """The action, as the environment took it."""
     reward: Number
-    """What the one who acted got for it."""
+    """What the one who acted got for it at once."""
     rewards: dict[str, Number] | None = None
     """What each seat got, where there are several."""
     terminated: bool = False
@@ -73,7 +77,7 @@ class EpisodeStep:
     truncated: bool = False
     """The episode was cut off, by a time limit for example."""
     digest: str
-    """Digest of the observation that followed."""
+    """Digest of the observation that followed; with several seats, of what the next one to act sees."""
     observation: JsonValue = None
     """That observation, where observations are recorded."""
     wall_s: float

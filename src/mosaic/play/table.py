@@ -1,0 +1,286 @@
+"""A PettingZoo environment: seats around a table, who act in turns, or together by choosing one after the other.
+
+What one sees with an action mask beside it (`{"observation": …, "action_mask": …}`) is taken apart: the mask becomes
+what is legal, and an action against it is refused before the environment sees it. Whoever is out is passed over.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from mosaic import envs
+from mosaic.envs import pettingzoo
+from mosaic.errors import EnvironmentFailed
+from mosaic.play.arena import Arena, News, Picture, Result
+from mosaic.spec.episodes import Order
+
+MASK = "action_mask"
+
+
+class _Game(Protocol):
+    """One of PettingZoo's two interfaces, as the table uses it."""
+
+    order: Order
+    turn: str
+
+    def reset(self, seed: int) -> None: ...
+    def act(self, action: Any) -> Mapping[str, float]:
+        """The action of the one whose turn it is; what each seat got by it."""
+        ...
+
+    @property
+    def ended(self) -> Mapping[str, tuple[bool, bool]]:
+        """Terminated and truncated, of each seat that has been in the game."""
+        ...
+
+    def observe(self, seat: str) -> Any: ...
+    def info(self, seat: str) -> Mapping[str, Any]: ...
+
+
+class Table(Arena):
+    """All seats; `at(seat)` is what one of them knows."""
+
+    def _make(self) -> Any:
+        if not self._pictures:
+            self.pictures_problem = "the session was started without pictures"
+        made = envs.make_for_several(self.env_id, render_mode="rgb_array" if self._pictures else None)
+        if self._pictures and getattr(made.env, "render_mode", None) != "rgb_array":
+            self.pictures_problem = f"{self.env_id} cannot be drawn: it has no render mode rgb_array"
+        self.order = made.order
+        self._game: _Game = _Turns(made.env) if made.order == "turns" else _Together(made.env)
+        return made.env
+
+    def _know(self) -> None:
+        self.seats = tuple(str(seat) for seat in self._env.possible_agents)
+        self._sides = {seat: Side(self, seat, self._env) for seat in self.seats}
+        first = self._sides[self.seats[0]]
+        self.observation_space, self.action_space = first.observation_space, first.action_space
+        self.action_names = first.action_names
+        self.max_episode_steps = None
+        self._done: dict[str, Any] = {}
+        """The last action of each seat that has not heard yet what came of it."""
+        self._gained = dict.fromkeys(self.seats, 0.0)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        return super().versions | pettingzoo.versions()
+
+    @property
+    def steps_per_s(self) -> float:
+        """Choices, not rounds: where all act together, as many as there are seats make one step of the game."""
+        return super().steps_per_s * (len(self.seats) if self.order == "together" else 1)
+
+    @property
+    def turn(self) -> str:
+        return self._game.turn or self.seats[0]
+
+    def at(self, seat: str) -> Arena:
+        return self._sides[seat]
+
+    def seen(self, seat: str) -> Any:
+        return _without_mask(self._game.observe(seat))
+
+    def legal(self, seat: str) -> Any:
+        observed, info = self._game.observe(seat), self._game.info(seat)
+        return observed[MASK] if isinstance(observed, dict) and MASK in observed else info.get(MASK)
+
+    def refusal(self, seat: str, action: Any) -> str:
+        mask = self.legal(seat)
+        space = self._sides[seat].action_space
+        if mask is None or not isinstance(space, spaces.Discrete) or np.asarray(mask)[int(action) - int(space.start)]:
+            return ""
+        allowed = (np.flatnonzero(mask) + int(space.start)).tolist()
+        return f"which the rules do not allow now; allowed is {_some(allowed)}"
+
+    def reset(self, seed: int) -> Any:
+        try:
+            self._game.reset(seed)
+            if not self._game.turn:
+                raise ValueError("nobody is to act")
+            self.info = self._game.info(self.turn)
+            self._observation = self.seen(self.turn)
+        except Exception as error:  # A border: whatever somebody else's environment raises.
+            raise EnvironmentFailed(f"{self.env_id} raised in reset(): {error!r}") from error
+        self.over, self._done, self._gained = "", {}, dict.fromkeys(self.seats, 0.0)
+        return self._observation
+
+    def step(self, action: Any) -> Result:
+        seat = self._game.turn
+        try:
+            got = self._game.act(action)
+            # What the next one sees; at the end, what the last one saw of it.
+            looking = self._game.turn or seat
+            self._observation, self.info = self.seen(looking), self._game.info(looking)
+        except Exception as error:  # A border: as above.
+            raise EnvironmentFailed(f"{self.env_id} raised in step(): {error!r}") from error
+        self.rewards = {each: float(got.get(each, 0.0)) for each in self.seats}
+        if not self._game.turn:
+            ended = self._game.ended.values()
+            self.over = "terminated" if any(terminated for terminated, _ in ended) else "truncated"
+        self._done[seat] = action
+        self.news = self._told(seat)
+        return self._observation, self.rewards[seat], self.over == "terminated", self.over == "truncated"
+
+    def _told(self, acted: str) -> list[News]:
+        """A seat hears what came of its action when it is to act again, and when it is out."""
+        for seat, reward in self.rewards.items():
+            self._gained[seat] += reward
+        # Together: everybody's choice has come to something once the first one is asked again.
+        round_over = self.order == "together" and self.seats.index(self.turn) <= self.seats.index(acted)
+        told: list[News] = []
+        for seat in [each for each in self.seats if each in self._done]:
+            terminated, truncated = self._game.ended.get(seat, (False, False))
+            out = terminated or truncated or not self._game.turn
+            if not (out or round_over or (self.order == "turns" and seat == self._game.turn)):
+                continue
+            told.append(
+                News(
+                    seat=seat,
+                    action=self._done.pop(seat),
+                    observation=self.seen(seat),
+                    reward=self._gained[seat],
+                    terminated=terminated,
+                    truncated=truncated,
+                    info=self._game.info(seat),
+                )
+            )
+            self._gained[seat] = 0.0
+        return told
+
+
+class Side(Arena):
+    """What the actor of one seat may know of the table."""
+
+    def __init__(self, table: Table, seat: str, env: Any) -> None:
+        self.env_id, self.family, self.order = table.env_id, table.family, table.order
+        self._table, self._env = table, env
+        self.seats = (seat,)
+        self.observation_space = _space_without_mask(env.observation_space(seat))
+        self.action_space = env.action_space(seat)
+        self.max_episode_steps = None
+        self.action_names = _names(self.action_space)
+        self.pictures_problem = table.pictures_problem
+
+    @property
+    def turn(self) -> str:
+        return self._table.turn
+
+    def seen(self, seat: str) -> Any:
+        return self._table.seen(seat)
+
+    def legal(self, seat: str) -> Any:
+        return self._table.legal(seat)
+
+    def render(self) -> Picture | None:
+        return self._table.render()
+
+
+class _Turns:
+    """AEC: one after the other. Whoever is out is passed over with the empty step that PettingZoo asks for."""
+
+    order: Order = "turns"
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self.turn = ""
+        self.ended: dict[str, tuple[bool, bool]] = {}
+        self._last: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+
+    def reset(self, seed: int) -> None:
+        self._env.reset(seed=seed)
+        self.ended, self._last = {}, {}
+        self._pass()
+
+    def act(self, action: Any) -> Mapping[str, float]:
+        self._env.step(action)
+        got = dict(self._env.rewards)
+        self._pass()
+        return got
+
+    def observe(self, seat: str) -> Any:
+        return self._last[seat][0] if seat in self._last else self._env.observe(seat)
+
+    def info(self, seat: str) -> Mapping[str, Any]:
+        return self._last[seat][1] if seat in self._last else self._env.infos.get(seat, {})
+
+    def _pass(self) -> None:
+        env = self._env
+        while env.agents:
+            for seat in env.agents:
+                self.ended[seat] = bool(env.terminations[seat]), bool(env.truncations[seat])
+            seat = env.agent_selection
+            if not any(self.ended[seat]):
+                break
+            # Kept: an environment need not show anything to one who is out.
+            self._last[seat] = env.observe(seat), env.infos.get(seat, {})
+            env.step(None)
+        self.turn = env.agent_selection if env.agents else ""
+
+
+class _Together:
+    """Parallel: everybody is asked in the order of the seats, then one step is made of all their choices."""
+
+    order: Order = "together"
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self.turn = ""
+        self.ended: dict[str, tuple[bool, bool]] = {}
+        self._seen: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+        self._chosen: dict[str, Any] = {}
+
+    def reset(self, seed: int) -> None:
+        self.ended, self._chosen = {}, {}
+        observations, infos = self._env.reset(seed=seed)
+        self._see(observations, infos)
+
+    def act(self, action: Any) -> Mapping[str, float]:
+        self._chosen[self.turn] = action
+        waiting = [seat for seat in self._env.agents if seat not in self._chosen]
+        if waiting:
+            self.turn = waiting[0]
+            return {}
+        observations, rewards, terminations, truncations, infos = self._env.step(self._chosen)
+        self._chosen = {}
+        for seat in terminations:
+            self.ended[seat] = bool(terminations[seat]), bool(truncations[seat])
+        self._see(observations, infos)
+        return rewards
+
+    def observe(self, seat: str) -> Any:
+        return self._seen[seat][0]
+
+    def info(self, seat: str) -> Mapping[str, Any]:
+        return self._seen[seat][1]
+
+    def _see(self, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
+        for seat, observation in observations.items():
+            self._seen[seat] = observation, infos.get(seat, {})
+        self.turn = next(iter(self._env.agents), "")
+
+
+def _without_mask(observed: Any) -> Any:
+    if isinstance(observed, dict) and MASK in observed:
+        rest = {key: value for key, value in observed.items() if key != MASK}
+        return rest["observation"] if set(rest) == {"observation"} else rest
+    return observed
+
+
+def _space_without_mask(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
+    if isinstance(space, spaces.Dict) and MASK in space.spaces:
+        rest = {key: inner for key, inner in space.spaces.items() if key != MASK}
+        return rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
+    return space
+
+
+def _names(space: gymnasium.Space[Any]) -> tuple[str, ...]:
+    if not isinstance(space, spaces.Discrete):
+        return ()
+    return tuple(str(int(space.start) + at) for at in range(int(space.n)))
+
+
+def _some(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:12])) + (" and more" if len(numbers) > 12 else "")
