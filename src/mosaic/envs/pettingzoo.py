@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, UnknownEnvironment
+from mosaic.spec.seats import PETTINGZOO_IDS
 
 NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
 """Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
@@ -42,7 +43,7 @@ FAMILY = Family(
     distribution="pettingzoo",
     extra="pettingzoo",
     modules=("pettingzoo", "mpe2"),
-    id_pattern=r"^(pettingzoo|classic|butterfly|sisl|mpe)/|^atari/\w+[_-]v\d+$|^[a-z]\w+_v\d+$",
+    id_pattern=PETTINGZOO_IDS,
     actions="by seat",
     listed=_listed,
 )

@@ -13,9 +13,8 @@ from mosaic import __version__, envs
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.keys import action_names
 from mosaic.spec.episodes import Order
+from mosaic.spec.seats import SEAT
 
-SEAT = "agent_0"
-"""The one seat of an environment for one."""
 DEFAULT_FPS = 30.0
 
 Picture = NDArray[np.uint8]

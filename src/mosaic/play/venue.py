@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from mosaic import envs
 from mosaic.envs import pettingzoo
 from mosaic.errors import ConfigError, Problem
-from mosaic.play.arena import SEAT, Arena
+from mosaic.play.arena import Arena
 from mosaic.play.copies import Copies
 from mosaic.play.table import Table
 from mosaic.spec.run_config import MAX_GRID, PlayExtras
-
-EVERYBODY = "*"
-"""In place of a seat: all that are not named."""
+from mosaic.spec.seats import EVERYBODY, SEAT
 
 
 def arena_of(env_id: str, options: PlayExtras, *, pictures: bool) -> Arena:
