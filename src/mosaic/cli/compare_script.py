@@ -10,11 +10,10 @@ TOML, or JSON where the name ends in .json.
 """
 
 import difflib
-import json
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le, MinLen
 
@@ -58,7 +57,7 @@ def read(path: Path) -> Script:
     except OSError as error:
         raise ConfigError([Problem("", f"cannot be read: {error.strerror}")], what=str(path)) from error
     except ValueError as error:
-        raise ConfigError([Problem("", f"is not {_format(path)} that can be used: {error}")], what=str(path)) from error
+        raise ConfigError([Problem("", f"is no TOML: {error}")], what=str(path)) from error
     known = [each.name for each in fields(Script)]
     strange = [
         Problem(key, f"is not known; did you mean {near[0]}?")
@@ -74,16 +73,7 @@ def read(path: Path) -> Script:
 
 
 def _parsed(path: Path, data: bytes) -> JsonObject:
-    if path.suffix.lower() != ".json":
-        return tomllib.loads(data.decode())
-    content: Any = json.loads(data)
-    if not isinstance(content, dict):
-        raise ValueError("it must be an object")
-    return content
-
-
-def _format(path: Path) -> str:
-    return "JSON" if path.suffix.lower() == ".json" else "TOML"
+    return config.loads(data, what=str(path)) if path.suffix.lower() == ".json" else tomllib.loads(data.decode())
 
 
 def _problems(script: Script) -> list[Problem]:

@@ -134,3 +134,4 @@ class RunFailed(MosaicError):
     def __init__(self, run: RunRecord) -> None:
         lines = [f"run {run.run_id} {summary_of(run)}", *(f"  {clean(line)}" for line in run.stderr_tail)]
         super().__init__("\n".join(lines))
+        self.exit_code = exit_code(run)

@@ -140,6 +140,8 @@ def counted(request: Mapping[str, Any], results: Mapping[str, Results]) -> tuple
     sides = Side("A", request["actors"][0]), Side("B", request["actors"][1])
     for key, found in results.items():
         first, second = sides if key == LEGS[0] else reversed(sides)
+        for side in sides:
+            side.by_seat = {seat: side.by_seat.get(seat, (0, 0, 0)) for seat in found.seats} | side.by_seat
         for _, returns in sorted(found.returns.items()):
             one, other = found.seats
             first.take(one, returns[one], returns[other])

@@ -115,6 +115,10 @@ class Arena:
         """What this seat observes now."""
         return self._observation
 
+    def acted(self, seat: str, t: int) -> int:  # noqa: ARG002 - as above
+        """Actions that this seat counts, of the t of the episode so far."""
+        return t
+
     def legal(self, seat: str) -> Any:  # noqa: ARG002 - as above
         """One truth value an action where only some are allowed; None where all are."""
         return self.info.get("action_mask")

@@ -53,6 +53,9 @@ class Copies(Arena):
     def seen(self, seat: str) -> Any:
         return self._copies[seat].seen(seat)
 
+    def acted(self, seat: str, t: int) -> int:  # noqa: ARG002 - a copy knows nothing of the others
+        return self.lengths[seat]
+
     def legal(self, seat: str) -> Any:
         return self._copies[seat].legal(seat)
 

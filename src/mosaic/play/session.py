@@ -221,7 +221,7 @@ class Session:
     def _view(self, player: Player) -> View:
         return View(
             observation=self.arena.seen(player.seat),
-            step=self.now.t,
+            step=self.arena.acted(player.seat, self.now.t),
             seat=player.seat,
             info=self.arena.info,
             legal=self.arena.legal(player.seat),
