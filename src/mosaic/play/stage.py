@@ -107,8 +107,11 @@ class Stage:
         return view
 
     def _line(self) -> str:
-        now = self.session.now
-        actor = now.last.actor or self.session.players[self._arena.turn].hand(1).word
+        now, players = self.session.now, self.session.players
+        if self._arena.order == "copies":
+            actor = " | ".join(f"{seat} {_short(player.hand(now.t + 1).word)}" for seat, player in players.items())
+        else:
+            actor = now.last.actor or players[self._arena.turn].hand(1).word
         return f"episode {now.episode}, {actor}" + (f": {self.session.reason}" if self.session.reason else "")
 
     def _tiles(self) -> list[Tile]:
@@ -185,6 +188,11 @@ class Stage:
         self._recorder.close()
         os.write(2, f"error: {error}\n".encode())
         os._exit(error.exit_code)
+
+
+def _short(actor: str) -> str:
+    """Without the folders of a file."""
+    return actor.rpartition("/")[2]
 
 
 def _pictures(plan: Plan) -> bool:
