@@ -115,7 +115,7 @@ class Series:
         results = Results()
         for run in runs:
             results.runs.append(run.run_id)
-            for episode in client.episodes(run.run_id):
+            for episode in sorted(client.episodes(run.run_id), key=lambda episode: episode.episode):
                 if episode.outcome in ("terminated", "truncated") and episode.seed not in results.returns:
                     results.returns[episode.seed] = dict(episode.returns)
                     # A message does not keep the order of the seats, the recording does.
