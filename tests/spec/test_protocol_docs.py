@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mosaic import config
-from mosaic.spec import events, identity, manifest, run_config, run_record
+from mosaic.spec import episodes, events, identity, manifest, run_config, run_record
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir
@@ -39,6 +39,9 @@ TABLES = [
     ("run-config.md", "`extras`, training", run_config.TrainExtras, run_config.LiveView),
     ("run-config.md", "`extras`, evaluation of a policy", run_config.PolicyEvalExtras, run_config.LiveView),
     ("run-config.md", "`extras`, play", run_config.PlayExtras, run_config.LiveView),
+    ("episodes.md", "`head`", episodes.EpisodeHead, None),
+    ("episodes.md", "`step`", episodes.EpisodeStep, None),
+    ("episodes.md", "`end`", episodes.EpisodeEnd, None),
     ("manifest.md", "The document", Manifest, None),
     ("manifest.md", "`artifacts`", Artifact, None),
     ("run-directory.md", "`worker.json`", ProcessIdentity, None),
