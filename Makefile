@@ -41,7 +41,7 @@ bench-live: setup ## what the live view costs the learner, and how fast frames t
 	@$(BIN)/python -m bench.charts
 
 bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
-	@$(BIN)/python -m bench.learning
+	@$(BIN)/python -m bench.learning --write
 
 gui: setup ## open the window
 	@$(BIN)/mosaic gui

@@ -10,12 +10,30 @@ import json
 import os
 from pathlib import Path
 
-from bench import process
+from bench import evaluation, process
 from bench.cases import CASES, Case
 from bench.table import Row, table
 
 
+def measure_evaluation(case: Case, *, repetitions: int) -> Row:
+    row = Row(case)
+    with evaluation.trained() as (shop, policy):
+        for repetition in range(repetitions):
+            pair = [evaluation.measured(shop, side, policy, case.episodes) for side in ("ours", "sb3")]
+            for side, found in zip((row.ours, row.sb3), pair, strict=True):
+                side.add(found["steps"], found["wall_s"], found["cpu_s"])
+            print(
+                f"{case.name} {repetition + 1}/{repetitions}: ours {pair[0]['wall_s']:.2f} s, return"
+                f" {pair[0]['mean']:.1f}  SB3 {pair[1]['wall_s']:.2f} s, return {pair[1]['mean']:.1f}"
+                f"  ratio {row.pair_ratios[-1]:.2f}  load {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
+    return row
+
+
 def measure(case: Case, *, quick: bool, repetitions: int) -> Row:
+    if case.episodes:
+        return measure_evaluation(case, repetitions=repetitions)
     row, settings = Row(case), case.settings_for(quick=quick)
     for repetition in range(repetitions):
         if case.whole_command:

@@ -23,6 +23,8 @@ class Case:
     """SB3 has no such algorithm: the other side is our own plain torch version, `bench.plain_<algo>`."""
     whole_command: bool = False
     """Time the command from start to exit, imports and saving included."""
+    episodes: int = 0
+    """Time an evaluation of so many episodes instead of a training; figures are then episodes."""
     floor: float
 
     @property
@@ -34,6 +36,7 @@ class Case:
         return {**self.settings, "total_timesteps": self.quick_steps if quick else self.steps}
 
 
+BREAKOUT = "BreakoutNoFrameskip-v4"
 CARTPOLE = {"env_id": "CartPole-v1", "num_envs": 4, "num_steps": 128}
 ROLLOUT = 4 * 128
 
@@ -93,6 +96,41 @@ CASES = (
         floor=1.4,
     ),
     Case(
+        name="ppo_atari",
+        algo="ppo_atari",
+        settings={"env_id": BREAKOUT},
+        steps=5 * 1024,
+        quick_steps=3 * 1024,
+        warmup_steps=1024,
+        floor=1.3,
+    ),
+    Case(
+        name="ppo_atari-envpool",
+        algo="ppo_atari",
+        settings={"env_id": BREAKOUT},
+        # Threads of its own; SB3 has nothing like it and steps Gymnasium's environments.
+        options={"env_backend": "envpool"},
+        steps=5 * 1024,
+        quick_steps=3 * 1024,
+        warmup_steps=1024,
+        floor=2.0,
+    ),
+    Case(
+        name="dqn_atari",
+        algo="dqn_atari",
+        settings={
+            "env_id": BREAKOUT,
+            # SB3 would need 56 GiB for the million steps of the default.
+            "buffer_size": 10_000,
+            "learning_starts": 400,
+            "exploration_fraction": 0.01,
+        },
+        steps=2_400,
+        quick_steps=1_400,
+        warmup_steps=600,
+        floor=1.3,
+    ),
+    Case(
         name="td3",
         algo="td3_continuous_action",
         settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000},
@@ -131,4 +169,5 @@ CASES = (
         whole_command=True,
         floor=5.0,
     ),
+    Case(name="evaluate", algo="ppo", settings={}, steps=0, quick_steps=0, episodes=200, floor=3.0),
 )

@@ -1,7 +1,10 @@
 """Returns after equal steps: classic control beside CleanRL's figures, continuous control beside Stable-Baselines3.
 
+On Breakout, where the budgets are small, the goal is a curve that rises.
+
 One process at a time. Each finished training is a file in var/bench and is not repeated, so this can be stopped and
-started again; delete a file to train it anew. Exit code 1 if a goal is missed or not all is there.
+started again; delete a file to train it anew. The long ones on Breakout are resumed where they were stopped. Exit code
+1 if a goal is missed or not all is there.
 """
 
 import argparse
@@ -12,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bench import process
+from bench import page, process
 
 FOLDER = process.ROOT / "var" / "bench"
+NO_REFERENCE = "no reference"
+"""SB3 has no such algorithm, and CleanRL publishes nothing for this task and budget."""
 Side = Literal["ours", "sb3"]
 
 # CleanRL's q_lr of 1e-3 and policy_frequency of 2 cannot be told to SB3.
@@ -34,6 +39,8 @@ class Task:
     settings: dict[str, Any]
     last_episodes: int
     """The result is the mean return of so many episodes at the end of training, exploration included."""
+    rises: bool = False
+    """The goal is a result of at least twice the mean return of as many episodes at the beginning."""
     upstream: tuple[float, float] | None = None
     """CleanRL's published mean and standard deviation, if it has this task with this budget."""
 
@@ -42,7 +49,7 @@ class Task:
         return f"{self.algo}-{self.env_id}"
 
     def file(self, seed: int, side: Side) -> Path:
-        return FOLDER / f"{self.name}-{self.steps}-{seed}-{side}.json"
+        return FOLDER / f"{self.name.replace('/', '_')}-{self.steps}-{seed}-{side}.json"
 
     def returns(self, seed: int, side: Side) -> list[float] | None:
         """Of every episode; None if this was not trained yet, or with other settings."""
@@ -55,9 +62,12 @@ class Task:
     def train(self, seed: int, side: Side) -> list[float]:
         """The returns, kept in a file with the steps at which the episodes ended."""
         settings = {**self.settings, "env_id": self.env_id, "seed": seed, "total_timesteps": self.steps}
-        loop = (
-            process.our_loop(self.algo, settings, {}, 0) if side == "ours" else process.sb3_loop(self.algo, settings, 0)
-        )
+        if side == "ours" and self.rises:
+            loop = process.our_long_run(self.algo, settings, self.file(seed, side).with_suffix(""))
+        elif side == "ours":
+            loop = process.our_loop(self.algo, settings, {}, 0)
+        else:
+            loop = process.sb3_loop(self.algo, settings, 0)
         partial = self.file(seed, side).with_suffix(".partial")
         partial.write_text(json.dumps({"settings": self.settings, "returns": loop["returns"], "ends": loop["ends"]}))
         partial.replace(self.file(seed, side))
@@ -73,21 +83,46 @@ class Task:
         ours, sb3 = self.results("ours"), self.results("sb3")
         if any(len(self.results(side)) < len(self.seeds) for side in self.sides):
             return "incomplete"
+        if self.rises:
+            firsts = [statistics.mean((self.returns(seed, "ours") or [])[: self.last_episodes]) for seed in self.seeds]
+            risen = sum(last >= 2 * first for first, last in zip(firsts, ours, strict=True))
+            began = ", ".join(f"{first:.1f}" for first in firsts)
+            return f"{'ok' if risen == len(ours) else 'short'}: {risen} of {len(ours)} at least doubled, from {began}"
         if self.upstream is not None:
             mean, std = self.upstream
             within = statistics.mean(ours) >= mean - std
             return f"{'ok' if within else 'below its band'}: CleanRL {mean} ± {std}"
         if "sb3" in self.sides:
             return "ok" if statistics.mean(ours) >= statistics.mean(sb3) else "below SB3"
-        raise ValueError(f"{self.name} has no goal: give it SB3's side or CleanRL's figure")
+        return NO_REFERENCE
 
 
-THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
+ONE, THREE, FIVE = (1,), (1, 2, 3), (1, 2, 3, 4, 5)
+BREAKOUT = "BreakoutNoFrameskip-v4"
+# Upstream's buffer, warm-up and exploration are made for a hundred times the steps.
+SMALL = {"buffer_size": 100_000, "learning_starts": 5_000, "exploration_fraction": 0.3}
 # SB3's PPO always does so.
 BOOTSTRAP = {"bootstrap_truncated": True}
+
+
+def _pixels(algo: str, steps: int, settings: dict[str, Any]) -> Task:
+    """Hours on a CPU for each seed; one of ours only."""
+    return Task(
+        algo=algo,
+        env_id=BREAKOUT,
+        steps=steps,
+        seeds=ONE,
+        sides=("ours",),
+        settings=settings,
+        last_episodes=100,
+        rises=True,
+    )
+
+
 PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
 TD3, DDPG = "td3_continuous_action", "ddpg_continuous_action"
-FIRST = {"learning_starts": 1_000}
+# Half the batch takes half the time, on both sides.
+FIRST = {"learning_starts": 1_000, "batch_size": 128}
 # SB3's DDPG has no delayed policy.
 UNDELAYED = {"policy_frequency": 1}
 
@@ -106,6 +141,13 @@ def _classic(algo: str, env_id: str, upstream: tuple[float, float], seeds: tuple
     )
 
 
+def _alone(algo: str, env_id: str, steps: int, seeds: tuple[int, ...], settings: dict[str, Any], last: int) -> Task:
+    """Without anything to stand beside it but our own other algorithms."""
+    return Task(
+        algo=algo, env_id=env_id, steps=steps, seeds=seeds, sides=("ours",), settings=settings, last_episodes=last
+    )
+
+
 TASKS = (
     _classic("ppo", "CartPole-v1", (490.0, 6.1)),
     _classic("dqn", "CartPole-v1", (488.7, 16.1)),
@@ -119,8 +161,16 @@ TASKS = (
     Task(algo=PPO, env_id="HalfCheetah-v5", steps=204_800, seeds=FIVE, settings=BOOTSTRAP, last_episodes=10),
     Task(algo=SACS, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=EARLY, last_episodes=10),
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
+    _pixels("ppo_atari", 200_000, {}),
+    _pixels("dqn_atari", 100_000, SMALL),
     Task(algo=TD3, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=FIRST, last_episodes=10),
     Task(algo=DDPG, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10),
+    _alone("rpo_continuous_action", "InvertedPendulum-v5", 102_400, FIVE, BOOTSTRAP, 20),
+    _alone("rpo_continuous_action", "HalfCheetah-v5", 204_800, FIVE, BOOTSTRAP, 10),
+    _alone("ppo_lstm", "mosaic/Recall-v0", 20_480, THREE, {"learning_rate": 2e-3}, 100),
+    _alone("ppo", "mosaic/Recall-v0", 20_480, THREE, {"learning_rate": 2e-3, "num_envs": 8}, 100),
+    _alone("ppo_lstm", "mosaic/CartPoleNoVelocity-v1", 500_000, THREE, {}, 100),
+    _alone("ppo", "mosaic/CartPoleNoVelocity-v1", 500_000, THREE, {"num_envs": 8}, 100),
     Task(algo=TD3, env_id="InvertedPendulum-v5", steps=8_000, seeds=THREE, settings=FIRST, last_episodes=10),
     Task(
         algo=DDPG, env_id="InvertedPendulum-v5", steps=8_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10
@@ -139,26 +189,30 @@ def unfinished(tasks: Sequence[Task]) -> Iterator[tuple[Task, int, Side]]:
 
 def table(tasks: Sequence[Task]) -> str:
     """Markdown."""
-    lines = ["| algorithm | environment | steps | ours | SB3 | result of | |", "|---|---|---|---|---|---|---|"]
-    for task in tasks:
-        ours, sb3 = (_mean_and_std(task.results(side)) for side in ("ours", "sb3"))
-        last = f"last {task.last_episodes} episodes"
-        lines.append(f"| {task.algo} | {task.env_id} | {task.steps:,} | {ours} | {sb3} | {last} | {task.verdict} |")
-    return "\n".join(lines)
+    head = ["| algorithm | environment | steps | ours | SB3 | result of | |", "|---|---|---|---|---|---|---|"]
+    return "\n".join([*head, *map(row, tasks)])
+
+
+def row(task: Task) -> str:
+    ours, sb3 = (_mean_and_std(task.results(side)) for side in ("ours", "sb3"))
+    last = f"last {task.last_episodes} episodes"
+    return f"| {task.algo} | {task.env_id} | {task.steps:,} | {ours} | {sb3} | {last} | {task.verdict} |"
 
 
 def _mean_and_std(results: Sequence[float]) -> str:
     if not results:
         return "–"
-    each = ", ".join(f"{result:.1f}" for result in results)
-    spread = statistics.stdev(results) if len(results) > 1 else float("nan")
-    return f"{statistics.mean(results):.1f} ± {spread:.1f} (n = {len(results)}: {each})"
+    digits = 1 if max(map(abs, results)) > 10 else 2
+    each = ", ".join(f"{result:.{digits}f}" for result in results)
+    spread = f" ± {statistics.stdev(results):.{digits}f}" if len(results) > 1 else ""
+    return f"{statistics.mean(results):.{digits}f}{spread} (n = {len(results)}: {each})"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
     parser.add_argument("--only", action="append", choices=[task.name for task in TASKS], help="repeatable")
     parser.add_argument("--show", action="store_true", help="print the table of what is there; train nothing")
+    parser.add_argument("--write", action="store_true", help="put the rows that have results into docs/benchmarks.md")
     options = parser.parse_args()
     process.end_cleanly()
     tasks = [task for task in TASKS if not options.only or task.name in options.only]
@@ -168,7 +222,10 @@ def main() -> int:
         last, name = statistics.mean(returns[-task.last_episodes :]), task.file(seed, side).stem
         print(f"{name}: {last:.1f} over the last {min(task.last_episodes, len(returns))} episodes", flush=True)
     print(f"\n{table(tasks)}")
-    return 0 if all(task.verdict.startswith("ok") for task in tasks) else 1
+    if options.write:
+        measured = [row(task) for task in tasks if task.results("ours")]
+        page.write_rows("## Learning", measured, key_cells=3)
+    return 0 if all(task.verdict.startswith(("ok", NO_REFERENCE)) for task in tasks) else 1
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from bench.clock import Clock
 from cleanrl_worker.sdk import execute
 from cleanrl_worker.sdk.run import Run
 from cleanrl_worker.sdk.vector import Envs
+from mosaic.envs import Observations
 
 
 def flags(settings: Mapping[str, Any]) -> list[str]:
@@ -30,8 +31,8 @@ def main(result: Path, warmup_steps: int, words: list[str]) -> int:
     clock = Clock()
 
     class ClockedRun(Run):
-        def make_envs(self, env_id: str, num_envs: int) -> Envs:
-            envs = super().make_envs(env_id, num_envs)
+        def make_envs(self, env_id: str, num_envs: int, *, observations: Observations = "vector") -> Envs:
+            envs = super().make_envs(env_id, num_envs, observations=observations)
             clock.start_after(warmup_steps, envs, num_envs)
             return envs
 

@@ -24,11 +24,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Workshop(ExitStack):
-    """A temporary folder, and commands run in it."""
+    """A folder, temporary if none is given, and commands run in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         super().__init__()
-        self.folder = Path(self.enter_context(tempfile.TemporaryDirectory(prefix="mosaic-bench-")))
+        self.folder = folder or Path(self.enter_context(tempfile.TemporaryDirectory(prefix="mosaic-bench-")))
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.result = self.folder / "result.json"
         self.home = Home(self.folder / "home")
 
@@ -81,6 +82,15 @@ def our_loop(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any],
     with Workshop() as shop:
         shop.run(["bench.ours", str(shop.result), str(warmup_steps), *our_words(algo, settings, options)])
         return shop.measured() | shop.episodes()
+
+
+def our_long_run(algo: str, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The episodes of a run that lives in `folder` until it is complete; one that was interrupted is resumed."""
+    with Workshop(folder) as shop:
+        begun = sorted(shop.home.runs.glob("*/config.json"))
+        words = ["--resume", str(begun[0].parent)] if begun else our_words(algo, settings, {})
+        shop.run(["cleanrl_worker.cli", "--quiet", *words])
+        return shop.episodes()
 
 
 def our_command(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, float]:

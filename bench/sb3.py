@@ -5,6 +5,7 @@
 SPEC is JSON from `bench.settings`. SB3's logger is off, in its favour: ours logs as always.
 """
 
+import importlib
 import json
 import sys
 from itertools import accumulate
@@ -14,10 +15,10 @@ from typing import Any
 import numpy as np
 import stable_baselines3
 import torch
-from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.env_util import make_atari_env, make_vec_env
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise
-from stable_baselines3.common.vec_env import VecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecEnv, VecFrameStack, VecNormalize
 
 from bench.clock import Clock
 
@@ -26,7 +27,11 @@ ALL_EPISODES = 10**9
 
 def make_model(spec: dict[str, Any]) -> Any:
     # DummyVecEnv of Gymnasium environments under Monitor, which counts returns and lengths, as ours does.
-    envs: VecEnv = make_vec_env(spec["env_id"], n_envs=spec["num_envs"], seed=spec["seed"])
+    if spec.get("atari"):
+        importlib.import_module("ale_py")  # registers the games
+        envs: VecEnv = VecFrameStack(make_atari_env(spec["env_id"], n_envs=spec["num_envs"], seed=spec["seed"]), 4)
+    else:
+        envs = make_vec_env(spec["env_id"], n_envs=spec["num_envs"], seed=spec["seed"])
     if "vec_normalize" in spec:
         envs = VecNormalize(envs, **spec["vec_normalize"])
     kwargs = dict(spec["kwargs"])
@@ -37,9 +42,11 @@ def make_model(spec: dict[str, Any]) -> Any:
     if "action_noise" in spec:
         width = envs.action_space.shape[0]
         kwargs["action_noise"] = NormalActionNoise(np.zeros(width), np.full(width, spec["action_noise"]))
-    policy_kwargs = spec["policy_kwargs"] | {"activation_fn": getattr(torch.nn, spec["policy_kwargs"]["activation_fn"])}
+    policy_kwargs = dict(spec["policy_kwargs"])
+    if "activation_fn" in policy_kwargs:
+        policy_kwargs["activation_fn"] = getattr(torch.nn, policy_kwargs["activation_fn"])
     model = getattr(stable_baselines3, spec["model"])(
-        "MlpPolicy",
+        "CnnPolicy" if spec.get("atari") else "MlpPolicy",
         envs,
         policy_kwargs=policy_kwargs,
         seed=spec["seed"],

@@ -62,6 +62,22 @@ def ppo(args: Any) -> Spec:
     }
 
 
+def ppo_atari(args: Any) -> Spec:
+    """Not equal, beside `ppo`:
+    - SB3 makes a picture grey after it has merged two frames in colour; ours come grey from the emulator.
+    """
+    spec = ppo(args)
+    # SB3's CnnPolicy has our network: three convolutions and a hidden layer for both, then a layer for each.
+    return spec | {"atari": True, "policy_kwargs": {"ortho_init": True, "optimizer_kwargs": {"eps": 1e-5}}}
+
+
+def dqn_atari(args: Any) -> Spec:
+    """Not equal, beside `dqn` and the pictures of `ppo_atari`:
+    - SB3's buffer holds two stacks of each step.
+    """
+    return dqn(args) | {"atari": True, "policy_kwargs": {}}
+
+
 def ppo_continuous_action(args: Any) -> Spec:
     """Not equal, beside `ppo`:
     - VecNormalize learns from the first observation of an episode but not from its last; Gymnasium's wrappers, and we,
@@ -173,6 +189,8 @@ _TABLES = {
     "ppo_continuous_action": ("PPO", ppo_continuous_action),
     "dqn": ("DQN", dqn),
     "sac_continuous_action": ("SAC", sac_continuous_action),
+    "ppo_atari": ("PPO", ppo_atari),
+    "dqn_atari": ("DQN", dqn_atari),
     "td3_continuous_action": ("TD3", td3_continuous_action),
     "ddpg_continuous_action": ("DDPG", ddpg_continuous_action),
 }

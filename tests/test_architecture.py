@@ -46,7 +46,7 @@ def test_the_contracts_hold() -> None:
         ("cleanrl_worker/sdk/tree.py", "import cleanrl_worker.algorithms.ppo", "cleanrl_worker: imports flow down"),
         ("cleanrl_worker/algorithms/ppo.py", "import cleanrl_worker.algorithms.dqn", "algorithms stand alone"),
         ("mosaic/spec/states.py", "import torch", "only workers load torch and gymnasium"),
-        ("mosaic/trainer/store.py", "import wandb", "wandb in its exporter only"),
+        ("mosaic/trainer/store.py", "import wandb", "trackers in their exporters only"),
         ("cleanrl_worker/sdk/tree.py", "import pydantic", "tyro and pydantic behind mosaic.config"),
     ],
 )

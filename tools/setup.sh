@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
-EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb,pettingzoo,minari
+EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb,mlflow,hub,bdi,llm,pettingzoo,minari
+TRACKIO="brotli gradio-client httpx huggingface_hub orjson python-multipart starlette uvicorn"
 # venv: Debian ships it apart. GL, EGL, OSMesa: MuJoCo's headless renderers. Then Qt without a display and with one; Xvfb
 # is the display of the tests.
 DEBIAN_PACKAGES="libgl1 libegl1 libosmesa6 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0
@@ -48,6 +49,9 @@ say "installing the pinned packages (a few minutes the first time)"
 # torch first and exactly: a looser request may take several gigabytes of CUDA.
 pip install -q -c constraints.txt "$(grep '^torch==' constraints.txt)" || die "$offline"
 pip install -q -c constraints.txt -e ".[$EXTRAS]" || die "$offline"
+# Trackio asks for pillow < 13, which nothing that we hand to it needs: what else it asks for, then itself alone.
+pip install -q -c constraints.txt $TRACKIO || die "$offline"
+pip install -q -c constraints.txt --no-deps trackio || die "$offline"
 rm -f .venv/.setup-*
 touch "$stamp"
 say "done"

@@ -28,6 +28,7 @@ TRAINED = (
     ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--label=far too fast"),
 )
 """The last one is meant to fail."""
+EVALUATED = ("cartpole, seed 1", "cartpole, seed 2", "cartpole, seed 3")
 LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=3000000", "--num-envs=8", "--label=lander")
 LIVE_STEPS = 60_000
 TIMEOUT_S = 180.0
@@ -47,6 +48,7 @@ def main() -> int:
             for flags in TRAINED:
                 print("training", *flags, flush=True)
                 mosaic("train", *flags, "--follow")
+            mosaic("evaluate", *EVALUATED, "--episodes=200")
             mosaic("train", *LIVE, "--detach")
             with_window(application, home, take)
         finally:
@@ -82,8 +84,8 @@ def take_empty(application: QApplication, opened: app.Opened) -> None:
 def take(application: QApplication, opened: app.Opened) -> None:
     window, records = opened.window, opened.studio.runs.records
 
-    def runs(label: str) -> list[str]:
-        return [run.run_id for run in records() if run.label.startswith(label)]
+    def runs(label: str, kind: str = "train") -> list[str]:
+        return [run.run_id for run in records() if run.label.startswith(label) and run.kind == kind]
 
     wait(application, lambda: any(run.label == "lander" and run.global_step > LIVE_STEPS for run in records()))
     for scheme in SCHEMES:
@@ -97,6 +99,7 @@ def take(application: QApplication, opened: app.Opened) -> None:
         window.reset_layout()
         for title, label, size in (
             ("Metrics", "cartpole", SMALL),
+            ("Evaluate", "cartpole", SMALL),
             ("TensorBoard", "cartpole", SMALL),
             ("Overview", "far too fast", SMALL),
             ("Artifacts", "cartpole", SMALL),
@@ -105,12 +108,17 @@ def take(application: QApplication, opened: app.Opened) -> None:
         ):
             window.resize(size)
             window.reset_layout()
-            opened.studio.select(runs(label))
+            opened.studio.select(runs(label, "policy_eval" if title == "Evaluate" else "train"))
             if title == "Notes":
                 window.form.dry_run.click()
                 wait(application, lambda: window.form.dry_run.isEnabled())
             window.bench.bring_up(title)
             shoot(application, opened, f"{title.lower()}-{scheme}", size)
+        window.load_policy()
+        assert window.policies is not None
+        run_for(application, SETTLE_S)
+        keep(window.policies, f"policies-{scheme}", opened.theme.tokens)
+        window.policies.close()
     opened.theme.use("dark")
     palette = window.menus.open_palette()
     palette.typed.setText("pa")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
-from cleanrl_worker.sdk import command, live
+from cleanrl_worker.sdk import catalog, command, live
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.eval_batches import Batches
 from cleanrl_worker.sdk.eval_plan import Plan, check_fit, resolve
@@ -57,13 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _make_vector(plan: Plan) -> envs.VecEnv:
     """With pictures where they are wanted and can be had."""
-    size = min(PARALLEL, plan.flags.episodes)
+    size, seen = min(PARALLEL, plan.flags.episodes), catalog.observations(plan.file.algo)
     if live.wanted(plan.flags) or plan.flags.capture_video:
         try:
-            return envs.make_vec(plan.env_id, size, render_mode="rgb_array")
+            return envs.make_vec(plan.env_id, size, observations=seen, render_mode="rgb_array")
         except EnvironmentFailed as error:
             log.warning("eval.no_pictures", reason=str(error))
-    return envs.make_vec(plan.env_id, size)
+    return envs.make_vec(plan.env_id, size, observations=seen)
 
 
 def _reported(action: Callable[[], int]) -> int:

@@ -47,8 +47,9 @@ def main() -> int:
 def _import_everything() -> None:
     for module in MODULES:
         importlib.import_module(module)
-    # Imported by a run only where it has somebody to publish to.
-    importlib.import_module("cleanrl_worker.sdk.publisher")
+    # Imported by a run only where it has somebody to publish to, or is a script's.
+    for module in ("cleanrl_worker.sdk.publisher", "cleanrl_worker.foreign.launch", "torch.utils.tensorboard"):
+        importlib.import_module(module)
     from cleanrl_worker.sdk import catalog
 
     for name in catalog.names():

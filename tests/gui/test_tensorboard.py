@@ -19,7 +19,6 @@ from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.batch import Batch
 from mosaic.gui.models.board import Board
-from mosaic.gui.models.board_links import BoardRun, count_written, lay, links_of, make_folder
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.studio import Studio
@@ -30,6 +29,7 @@ from mosaic.gui.widgets import web_view
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
+from mosaic.track.board_links import BoardRun, count_written, lay, links_of, make_folder
 
 from .conftest import Show
 
@@ -205,7 +205,7 @@ WINDOW = """
 import sys
 from PySide6.QtCore import QCoreApplication
 from mosaic.gui.models.board import Board
-from mosaic.gui.models.board_links import BoardRun
+from mosaic.track.board_links import BoardRun
 application = QCoreApplication([])
 board = Board()
 board.changed.connect(lambda: board.url and print(board.pid, flush=True))

@@ -1,6 +1,8 @@
 """The W&B tab on a really trained run: exported, uploaded to a stand-in of the server, near and far."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,9 +11,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtNetwork import QNetworkProxy
 
 from mosaic.gui.models.link import Link
 from mosaic.gui.tabs.wandb import NOT_EXPORTED, WandbTab
+from mosaic.gui.widgets import web_view
+from mosaic.gui.widgets.web_proxy import WebProxy
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home, RunDir
@@ -20,6 +25,7 @@ from mosaic.track import state
 from mosaic.track.state import Export
 
 from ..track.stand_in import serving  # noqa: TID252
+from ..track.test_network import listening  # noqa: TID252
 from .conftest import Show, Shown
 
 KEY = "5ec3e7" * 6 + "beef"
@@ -135,3 +141,65 @@ def test_from_afar_the_state_is_shown_and_the_upload_left_to_the_other_machine(
     assert not tab.probe.isEnabled()
     assert tab.folder.isHidden()
     assert tab.key.isHidden()
+
+
+def test_the_proxy_of_a_page_is_qts_and_is_given_back() -> None:
+    before = QNetworkProxy.applicationProxy()
+    proxy = WebProxy()
+    proxy.use("http://me:a%20b@proxy.example:3128")
+    used = QNetworkProxy.applicationProxy()
+    assert (used.type(), used.hostName(), used.port()) == (QNetworkProxy.ProxyType.HttpProxy, "proxy.example", 3128)
+    assert (used.user(), used.password()) == ("me", "a b")
+    proxy.use("socks5://proxy.example")
+    assert QNetworkProxy.applicationProxy().type() == QNetworkProxy.ProxyType.Socks5Proxy
+    proxy.use("")
+    assert QNetworkProxy.applicationProxy() == before
+    proxy.use("nonsense")
+    assert QNetworkProxy.applicationProxy() == before
+
+
+def synced(run: RunRecord, address: str, **extras: object) -> RunDir:
+    """As if it were on a server."""
+    run_dir = RunDir(Path(run.run_dir))
+    document = json.loads(run_dir.config.read_text())
+    document["metadata"]["worker"]["config"]["extras"] |= extras
+    run_dir.config.write_text(json.dumps(document))
+    run_dir.wandb.mkdir()
+    state.write(run_dir, Export(state="synced", url=address, project="mosaic", folder="wandb"))
+    return run_dir
+
+
+@pytest.mark.skipif(web_view.is_installed(), reason="WebEngine is installed")
+def test_without_webengine_the_page_opens_in_the_browser_only(show: Show, run: RunRecord) -> None:
+    synced(run, "http://wandb.invalid/somebody/mosaic/runs/x")
+    shown = show()
+    tab = opened(shown, run)
+    shown.until(lambda: tab.state.text() == "Synced")
+    assert not tab.open.isHidden()
+    assert tab.show_page.isHidden()
+
+
+@pytest.mark.skipif(not web_view.is_installed(), reason="needs WebEngine")
+def test_the_page_is_shown_in_the_tab_through_the_proxy_of_the_run(show: Show, run: RunRecord) -> None:
+    heard: list[bytes] = []
+
+    def serve(connection: socket.socket) -> None:
+        heard.append(connection.recv(65536).partition(b"\r\n")[0])
+        page = b"<title>the run</title>"
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n" + page)
+
+    before = QNetworkProxy.applicationProxy()
+    with listening(serve) as proxy:
+        address = "http://wandb.invalid/somebody/mosaic/runs/x"
+        synced(run, address, wandb_use_vpn_proxy=True, wandb_http_proxy=proxy)
+        shown = show()
+        tab = opened(shown, run)
+        shown.until(lambda: not tab.show_page.isHidden(), "the button")
+        tab.show_page.click()
+        shown.until(lambda: tab.frame.web is not None and tab.frame.web.title == "the run", "the page", 60)
+        assert heard[0] == f"GET {address} HTTP/1.1".encode()
+        assert tab.frame.isVisible()
+        tab.frame.back.click()
+        assert tab.facts.isVisible()
+        shown.window.close()
+    assert QNetworkProxy.applicationProxy() == before

@@ -88,7 +88,7 @@ def test_kill_9_loses_at_most_the_running_step(client: Client, kit: Any) -> None
         file.write(b'{"kind":"step","t":')  # What a kill in the middle of a write would leave.
     found = episodes.read(path)
     assert len(found.steps) >= steps_done
-    assert [listed for listed in client.episodes(run.run_id) if listed.episode == 1][0].length == len(found.steps)
+    assert next(listed for listed in client.episodes(run.run_id) if listed.episode == 1).length == len(found.steps)
     [again] = client.submit(kit.document("CartPole-v1", f"replay:{run.run_id}/1"))
     [ended] = client.wait(again.run_id)
     assert ended.state == "finished", ended

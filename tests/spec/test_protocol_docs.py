@@ -44,6 +44,9 @@ TABLES = [
     ("episodes.md", "`end`", episodes.EpisodeEnd, None),
     ("manifest.md", "The document", Manifest, None),
     ("manifest.md", "`artifacts`", Artifact, None),
+    ("play.md", "`head`", episodes.EpisodeHead, None),
+    ("play.md", "`step`", episodes.EpisodeStep, None),
+    ("play.md", "`end`", episodes.EpisodeEnd, None),
     ("run-directory.md", "`worker.json`", ProcessIdentity, None),
     ("run-directory.md", "`run.json`", Placed, None),
     ("run-directory.md", "`wandb/export.json`", Export, None),
@@ -187,6 +190,7 @@ def paths_in_code() -> set[str]:
     ]
     paths = [path for path in properties if isinstance(path, Path) and path != home.trainer]
     paths += [run.root, home.config(RUN), home.config(RUN, policy=True), home.worker_config(RUN, 7)]
+    paths += [part("<tracker>") for part in (run.export_state, run.export_lock, run.export_log)]
     paths += [run.checkpoint(9), run.policy("<label>", "<algo>")]
     texts = {path.relative_to(home.trainer).as_posix().replace(RUN, "<RUN>") for path in paths}
     return {text.replace("-7.json", "-<slot>.json").replace("step-9", "step-<n>") for text in texts}

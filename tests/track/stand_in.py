@@ -16,12 +16,14 @@ class Server(ThreadingHTTPServer):
     port = 0
     """Any that is free."""
 
-    def __init__(self, refuse: int, *, silent: bool) -> None:
+    def __init__(self, refuse: int, *, silent: bool, says: bytes | None) -> None:
         super().__init__(("127.0.0.1", self.port), Handler)
         self.refuse = refuse
         """HTTP status of every answer to a query; 0 answers properly."""
         self.silent = silent
         """Queries are never answered."""
+        self.says = says
+        """What every query is answered with instead of an answer; nothing at all closes the connection."""
         self.ended = threading.Event()
         self.history: dict[int, dict[str, Any]] = {}
         """Lines of history by their place, as the server would keep them."""
@@ -68,6 +70,11 @@ class Handler(BaseHTTPRequestHandler):
             if self.server.silent:
                 self.server.ended.wait()
                 return
+            if self.server.says is not None:
+                # As it is, whether it speaks HTTP or not.
+                self.wfile.write(self.server.says)
+                self.close_connection = True
+                return
             if self.server.refuse:
                 self._send(self.server.refuse, {"errors": [{"message": "refused by the stand-in"}]})
                 return
@@ -104,8 +111,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(refuse: int = 0, *, silent: bool = False) -> Iterator[Server]:
-    server = Server(refuse, silent=silent)
+def serving(refuse: int = 0, *, silent: bool = False, says: bytes | None = None) -> Iterator[Server]:
+    server = Server(refuse, silent=silent, says=says)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:

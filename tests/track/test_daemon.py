@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -24,9 +25,9 @@ from mosaic.track import follow, state
 from mosaic.track.rows import row_of
 
 from .conftest import KEY, eventually
+from .stand_in import Server, serving
 from .wandb_file import history
 
-REFUSED = "http://127.0.0.1:9"
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
@@ -66,13 +67,13 @@ def daemon(home: Home, kept: Path) -> Iterator[Start]:
                 os.kill(pid, signal.SIGKILL)
 
 
-def document(steps: int, **extras: Any) -> dict[str, Any]:
+def document(steps: int, env_id: str = "CartPole-v1", **extras: Any) -> dict[str, Any]:
     params = {"num_envs": 2, "num_steps": 32, "num_minibatches": 1, "update_epochs": 1}
-    worker = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": steps}
+    worker = {"algo": "ppo", "env_id": env_id, "total_timesteps": steps}
     worker["extras"] = {"algo_params": params, "track_wandb": True, **extras}
     return {
-        "environment": {"env_id": "CartPole-v1"},
-        "artifacts": {"tensorboard": {"enabled": False}, "wandb": {"enabled": True}},
+        "environment": {"env_id": env_id},
+        "artifacts": {"tensorboard": {"enabled": False}, "wandb": {"enabled": worker["extras"]["track_wandb"]}},
         "metadata": {"worker": {"config": worker}},
     }
 
@@ -86,10 +87,16 @@ def exporters_of(run_dir: RunDir) -> list[int]:
     return found
 
 
-def test_a_run_is_whole_in_its_export_whoever_is_killed_meanwhile(home, daemon, capsys):
-    process = daemon(WANDB_BASE_URL=REFUSED)
+def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwhile(
+    home, daemon, tmp_path, monkeypatch, capsys
+):
+    """kill -9 of exporter, daemon and worker; then the server comes back, and the daemon uploads by itself."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    away = f"http://127.0.0.1:{port}"
+    process = daemon(WANDB_BASE_URL=away)
     with Client(home=home, start=False) as client:
-        run = client.submit(document(10**9, wandb_api_key=KEY))[0]
+        run = client.submit(document(10**9, "Acrobot-v1", wandb_api_key=KEY))[0]
         run_dir = home.run(run.run_id)
         first = eventually(lambda: exporters_of(run_dir))[0]
         worker = identity.read(run_dir.worker).pid
@@ -101,38 +108,61 @@ def test_a_run_is_whole_in_its_export_whoever_is_killed_meanwhile(home, daemon, 
 
         process.kill()
         process.wait()
-        daemon(WANDB_BASE_URL=REFUSED)
+        daemon(WANDB_BASE_URL=away, WANDB_API_KEY=KEY, MOSAIC_UPLOAD_RETRY_S="1")
         assert client.get(run.run_id).pid == worker
         assert exporters_of(run_dir) == [second]
-        client.cancel(run.run_id)
-        eventually(lambda: client.get(run.run_id).state == "cancelled")
-        eventually(lambda: (found := state.read(run_dir)) and found.state == "offline" and not state.is_busy(run_dir))
+        eventually(lambda: (found := state.read(run_dir)) and found.rows > 0)
+        os.kill(worker, signal.SIGKILL)
+        eventually(lambda: client.get(run.run_id).state == "lost")
+        eventually(lambda: (found := state.read(run_dir)) and found.state == "offline")
         export = state.read(run_dir)
         assert export is not None
         assert "refused" in export.why
         assert export.events == follow.last_seq(run_dir)
-        assert _numbers_exported(run_dir, export.folder) == _numbers_of_events(run_dir)
+        wanted = _numbers_of_events(run_dir)
+        (path,) = run_dir.inside(export.folder).glob("*.wandb")
+        assert _numbers(history(path)) == wanted
+        assert ("wandb", "wandb") in [(item.kind, item.path) for item in client.artifacts(run.run_id)]
         capsys.readouterr()
         assert cli.main(["wandb", "status", run.run_id, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["export"]["state"] == "offline"
         assert cli.main(["wandb", "sync", run.run_id]) == 1
         assert "no API key" in capsys.readouterr().err
-    leaks = [path for path in home.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+        monkeypatch.setattr(Server, "port", port)
+        with serving() as server:
+            eventually(lambda: (found := state.read(run_dir)) and found.state == "synced")
+            assert _numbers(server.rows) == wanted
+    leaks = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert leaks == []
 
 
-def test_without_the_package_a_run_trains_and_its_export_says_what_to_install(home, daemon, tmp_path):
+def test_one_export_that_cannot_work_holds_up_neither_the_run_nor_the_other_exports(home, daemon, tmp_path, capsys):
     shadow = tmp_path / "shadow"
     shadow.mkdir()
     (shadow / "wandb.py").write_text("raise ImportError('No module named wandb')\n")
-    daemon(WANDB_MODE="offline", PYTHONPATH=str(shadow))
+    path = os.pathsep.join(filter(None, [str(shadow), os.environ.get("PYTHONPATH")]))
+    daemon(WANDB_MODE="offline", PYTHONPATH=path, TRACKIO_DIR=str(tmp_path / "trackio"))
     with Client(home=home, start=False) as client:
-        run = client.submit(document(512))[0]
+        run = client.submit(document(512, track_trackio=True, track_mlflow=True))[0]
         ended = client.wait(run.run_id)[0]
         assert (ended.state, ended.exit_code) == ("finished", 0)
     run_dir = home.run(run.run_id)
     export = eventually(lambda: (found := state.read(run_dir)) and found.state == "failed" and found)
     assert 'pip install "mosaic-rl[wandb]"' in export.why
+    rows = set()
+    for tracker in ("trackio", "mlflow"):
+        eventually(lambda name=tracker: (found := state.read(run_dir, name)) and found.state == "synced")
+        done = state.read(run_dir, tracker)
+        assert done is not None
+        assert done.events == follow.last_seq(run_dir)
+        rows.add(done.rows)
+    assert len(rows) == 1
+    capsys.readouterr()
+    assert cli.main(["track", run.run_id, "--to", "trackio"]) == 1
+    said = capsys.readouterr().out
+    assert "W&B  failed" in said
+    assert f"MLflow  synced: {rows.pop()} rows" in said
 
 
 def test_a_stand_alone_run_starts_its_own_exporter(home, tmp_path):
@@ -148,9 +178,7 @@ def test_a_stand_alone_run_starts_its_own_exporter(home, tmp_path):
     shutil.rmtree(run_dir.root)
 
 
-def _numbers_exported(run_dir: RunDir, folder: str) -> list[tuple[int, str, float]]:
-    (path,) = run_dir.inside(folder).glob("*.wandb")
-    rows = history(path)
+def _numbers(rows: list[dict[str, Any]]) -> list[tuple[int, str, float]]:
     return sorted(
         (row["global_step"], tag, value)
         for row in rows

@@ -1,6 +1,7 @@
 """An offline export holds everything, step for step, whatever happened on the way."""
 
 import math
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,11 @@ def expected(run: Written, keep: Callable[[int, int], bool] = lambda seq, step: 
             told.append(rows.take(event))
     told.append(rows.rest())
     return [{**row.values, "global_step": row.global_step} for row in told if row is not None]
+
+
+def system_metrics(run: Written) -> list[dict[str, float]]:
+    found = (record.stats for record in records(run.wandb_file) if record.WhichOneof("record_type") == "stats")
+    return [{item.key: float(item.value_json) for item in one.item} for one in found]
 
 
 def numbers(run: Written) -> list[dict[str, Any]]:
@@ -66,9 +72,13 @@ def test_every_number_setting_and_file_is_in_the_export_and_the_key_is_in_none(w
 
 
 def test_a_killed_export_is_whole_after_the_next_one(written, track):
-    run = written().start().train(0, 300).live()
-    process = track(run, WANDB_MODE="offline", WANDB_API_KEY=KEY)
+    run = written().start(pid=os.getpid()).train(0, 300).live()
+    process = track(run, WANDB_MODE="offline", WANDB_API_KEY=KEY, WANDB_X_STATS_SAMPLING_INTERVAL="0.2")
     eventually(lambda: run.dir.wandb_export.exists() and run.export.rows > 0)
+    # System metrics: of the worker, which is this process.
+    measured = eventually(lambda: [stats for stats in system_metrics(run) if "proc.memory.rssMB" in stats])
+    assert {"proc.cpu.threads", "memory_percent"} <= measured[0].keys()
+    assert measured[0]["proc.memory.rssMB"] > 20
     family = [process.pid, *(child.pid for child in psutil.Process(process.pid).children(recursive=True))]
     assert len(family) > 1
     assert [pid for pid in family if KEY.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()] == []
@@ -83,6 +93,17 @@ def test_a_killed_export_is_whole_after_the_next_one(written, track):
     assert run.export.folder != cut_off
     assert [path.name for path in run_folders(run.dir)] == [Path(run.export.folder).name]
     assert numbers(run) == expected(run)
+
+
+def test_videos_and_the_whole_export_can_be_switched_off(written, track):
+    run = written().start().save_video(3).train(0, 10).end(10)
+    assert track(run, WANDB_MODE="offline", WANDB_MONITOR_GYM="false").wait(60) == 0
+    assert numbers(run) == expected(run)
+    other = written().start().train(0, 10).end(10)
+    assert track(other, WANDB_MODE="disabled").wait(60) == 0
+    assert other.export.state == "failed"
+    assert "WANDB_MODE is 'disabled'" in other.export.why
+    assert run_folders(other.dir) == []
 
 
 def test_a_run_resumed_under_the_exporter_keeps_only_what_counts(written, track):

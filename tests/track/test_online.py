@@ -1,11 +1,15 @@
 """With a server that answers, a run is there step for step; with one that does not, nothing is lost."""
 
+import threading
+from contextlib import ExitStack
+
 import pytest
 
 from mosaic.track.sync import SyncFailed, sync
 
 from .conftest import KEY
 from .stand_in import serving
+from .test_network import listening
 from .test_offline import expected, numbers
 
 
@@ -44,22 +48,51 @@ def test_an_offline_export_is_uploaded_later_step_for_step(written, track, monke
     assert [path for path in run.dir.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
 
 
-def test_a_server_that_refuses_the_run_leaves_it_offline_and_whole(written, track):
-    with serving(refuse=401) as server:
-        run = written().start().train(0, 100).end(100)
-        assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(90) == 0
-    assert run.export.state == "offline"
-    assert "the server refused the run" in run.export.why
-    assert numbers(run) == expected(run)
+def answer(content: bytes) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    return head.encode() + content
 
 
-def test_a_server_that_never_accepts_the_run_costs_no_more_than_the_limit(written, track):
-    with serving(silent=True) as server:
-        run = written().start().train(0, 100).end(100)
-        variables = {"WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "WANDB_INIT_TIMEOUT": "2"}
-        assert track(run, **variables).wait(90) == 0
-    assert run.export.state == "offline"
-    assert "the server refused the run" in run.export.why
+FAILING = {
+    "wrong key": {"refuse": 401},
+    "no such project": {"refuse": 404},
+    "overloaded": {"refuse": 503},
+    "never answers": {"silent": True},
+    "closes": {"says": b""},
+    "no JSON": {"says": answer(b"<html>log in to the hotel's network</html>")},
+    "no such team": {"says": answer(b'{"errors": [{"message": "entity not found"}], "data": null}')},
+}
+
+
+def test_a_server_that_does_not_take_the_run_leaves_it_offline_and_whole(written, track):
+    """It answers the probe; what it does with the run costs no more than the limit, and no row. All ways at once."""
+    with ExitStack() as servers:
+        started = {}
+        for way, how in FAILING.items():
+            server = servers.enter_context(serving(**how))
+            run = written().start().train(0, 100).end(100)
+            variables = {"WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "WANDB_INIT_TIMEOUT": "2"}
+            started[way] = (run, track(run, **variables))
+        codes = {way: process.wait(110) for way, (_, process) in started.items()}
+    assert set(codes.values()) == {0}
+    for way, (run, _) in started.items():
+        assert run.export.state == "offline", way
+        assert "the server refused the run" in run.export.why, way
+        assert numbers(run) == expected(run), way
+        files = (path for path in run.dir.root.rglob("*") if path.is_file())
+        assert [path for path in files if KEY.encode() in path.read_bytes()] == [], way
+
+
+@pytest.mark.parametrize("way", ["never answers", "closes"])
+def test_a_proxy_that_leads_nowhere_leaves_a_run_offline_and_whole(written, track, way):
+    done = threading.Event()
+    with listening(lambda _: done.wait(60) and None if way == "never answers" else None) as proxy:
+        run = written(wandb_use_vpn_proxy=True, wandb_https_proxy=proxy).start().train(0, 50).end(50)
+        process = track(run, WANDB_API_KEY=KEY, WANDB_BASE_URL="https://wandb.invalid")
+        assert process.wait(90) == 0
+        done.set()
+    assert (run.export.state, run.export.proxy) == ("offline", proxy)
+    assert ("no answer within 5 s" if way == "never answers" else "closed") in run.export.why.lower()
     assert numbers(run) == expected(run)
 
 

@@ -1,12 +1,16 @@
 """Every test of the worker gets a home of its own, and the helpers of `suite/support`."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
-sys.path.append(str(Path(__file__).parent / "suite" / "support"))
+SUPPORT = str(Path(__file__).parent / "suite" / "support")
+sys.path.append(SUPPORT)
+# The workers that tests start find the environments there too.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), SUPPORT)))
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,11 @@ from mosaic.spec.run_dir import RunDir, new_run_id
 
 PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
 EPISODE_TAGS = {"charts/episodic_return", "charts/episodic_length"}
-ENV_IDS = {"discrete": "CartPole-v1", "continuous": "Pendulum-v1"}
+ENV_IDS = {
+    ("vector", "discrete"): "CartPole-v1",
+    ("vector", "continuous"): "Pendulum-v1",
+    ("pixels", "discrete"): "worker_pictures:Lights-v0",
+}
 SHORT = {
     "cuda": False,
     "total_timesteps": 600,
@@ -51,7 +55,7 @@ def logged_tags(name: str, folder: Path) -> set[str]:
     algorithm = catalog.load(name)
     known = {field.name for field in fields(algorithm.Args)}
     settings = {key: value for key, value in SHORT.items() if key in known}
-    args = algorithm.Args(env_id=ENV_IDS[algorithm.ACTIONS], **settings)
+    args = algorithm.Args(env_id=ENV_IDS[catalog.observations(name), algorithm.ACTIONS], **settings)
     run_dir = RunDir(folder / new_run_id())
     run_dir.create()
     spec = RunSpec(

@@ -86,9 +86,9 @@ def test_an_upstream_file_is_evaluated_where_upstream_left_it(upstream: Path, tm
 
 def test_an_upstream_file_is_known_by_its_keys_and_shapes(upstream: Path, tmp_path: Path) -> None:
     """Without a name that says what it is."""
-    path = tmp_path / "model.pt"
+    path, env_id = tmp_path / "model.pt", UPSTREAM[upstream.stem][0]
     upstream.rename(path)
-    file, _ = open_policy(path, env_id=UPSTREAM[upstream.stem][0], running_normaliser=True)
+    file, _ = open_policy(path, env_id=env_id, running_normaliser=True)
     assert file.algo == upstream.stem
 
 

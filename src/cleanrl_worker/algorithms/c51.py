@@ -174,7 +174,7 @@ class NumpyLearner:
     def target_pmfs(self, batch: Transitions) -> Array:
         next_logits = self.target_network.infer(batch.next_obs.reshape(len(batch.obs), -1))
         next_pmfs = c51_gradient.best_distribution(next_logits, self.atoms)
-        return c51_gradient.project(next_pmfs, batch.rewards, self.args.gamma * (1 - batch.dones), self.atoms)
+        return c51_gradient.project(next_pmfs, batch.rewards, batch.dones, self.atoms, gamma=self.args.gamma)
 
     def gradient(self, batch: Transitions) -> Losses:
         """Write the gradient of `c51_loss` into the flat vector; the test compares the two."""

@@ -287,6 +287,11 @@ class QPolicy:
         explores = generator.random(len(q_values)) < self.epsilon
         return np.where(explores, generator.integers(q_values.shape[1], size=len(q_values)), q_values.argmax(1))
 
+    def explain(self, observations: Array) -> dict[str, Any]:
+        """What each action is worth, for the first of these observations."""
+        q_values = self.q_network.infer(observations.reshape(len(observations), -1))[0]
+        return {"values": tuple(q_values.tolist()), "value": float(q_values.max())}
+
 
 def load(file: PolicyFile) -> Policy:
     args = config.from_json(Args, file.args, what="policy file")

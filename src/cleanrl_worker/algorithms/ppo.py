@@ -413,13 +413,25 @@ class CategoricalPolicy:
     """Acts with a trained agent."""
 
     def __init__(self, agent: Agent) -> None:
-        self.actor = Mlp(FlatParameters(agent), agent.actor, "actor")
+        parameters = FlatParameters(agent)
+        self.actor = Mlp(parameters, agent.actor, "actor")
+        self.critic = Mlp(parameters, agent.critic, "critic")
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
         logits = self.actor.infer(observations.reshape(len(observations), -1))
         if deterministic:
             return logits.argmax(1)
         return ppo_gradient.sample_categorical(logits, ppo_gradient.gumbel(generator, logits.shape))
+
+    def explain(self, observations: Array) -> dict[str, Any]:
+        """Probability of each action, and the value, for the first of these observations."""
+        inputs = observations.reshape(len(observations), -1)
+        logits = self.actor.infer(inputs)[0]
+        shares = np.exp(logits - logits.max())
+        return {
+            "probabilities": tuple((shares / shares.sum()).tolist()),
+            "value": float(self.critic.infer(inputs)[0, 0]),
+        }
 
 
 def load(file: PolicyFile) -> Policy:

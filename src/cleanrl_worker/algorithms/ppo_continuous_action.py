@@ -452,6 +452,7 @@ class GaussianPolicy:
     def __init__(self, agent: Agent, normaliser: ObservationNormaliser, action_space: gym.spaces.Box) -> None:
         parameters = FlatParameters(agent)
         self.actor = Mlp(parameters, agent.actor_mean, "actor_mean")
+        self.critic = Mlp(parameters, agent.critic, "critic")
         self.std = np.exp(parameters.value_of["actor_logstd"])
         self.normaliser = normaliser
         self.action_space = action_space
@@ -463,6 +464,11 @@ class GaussianPolicy:
             actions = actions + self.std * generator.standard_normal(actions.shape, dtype=np.float32)
         space = self.action_space
         return actions.reshape(-1, *space.shape).clip(space.low, space.high)
+
+    def explain(self, observations: Array) -> dict[str, Any]:
+        """The value of the first of these observations, in the units of the normalised return."""
+        inputs = self.normaliser.apply(observations).reshape(len(observations), -1)
+        return {"value": float(self.critic.infer(inputs)[0, 0])}
 
 
 def load(file: PolicyFile) -> Policy:

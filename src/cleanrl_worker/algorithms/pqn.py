@@ -17,6 +17,7 @@ from cleanrl_worker.sdk.fast.radam import RAdam
 from mosaic import config
 
 ACTIONS = "discrete"
+UPSTREAM = None
 Array = np.ndarray[Any, Any]
 
 
@@ -58,6 +59,9 @@ class Args:
     """Gradients longer than this are scaled down to it."""
     q_lambda: Annotated[float, Ge(0), Le(1)] = 0.65
     """Lambda of the targets: 0 trusts the network after one step, 1 the rewards to the rollout's end."""
+
+    mend_returns: bool = False
+    """Let no return through the end of an episode, and bootstrap one that a time limit cut off; off, as upstream."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -131,17 +135,20 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
     return np.maximum((end_e - start_e) / duration * step + start_e, end_e)
 
 
-def lambda_returns(rewards: Array, values: Array, dones: Array, *, gamma: float, q_lambda: float) -> Array:
+def lambda_returns(rewards: Array, values: Array, dones: Array, args: Args) -> Array:
     """The targets of a rollout of `steps` × `envs`; `values` are those of the best actions, and have one row more.
 
-    `dones[t]` tells that step t ended its episode, so that nothing flows back from the next one.
+    `dones[t]` tells that step t ended its episode: the value behind it counts nothing. Upstream lets the return behind
+    it count all the same, the next episode's, but for the last step of a rollout.
     """
-    discounts = gamma * (1.0 - dones)
+    continues = 1.0 - dones
+    passes = continues if args.mend_returns else np.concatenate([np.ones_like(dones[:-1]), continues[-1:]])
     returns = np.empty_like(rewards)
     following = values[-1]
     for step in reversed(range(len(rewards))):
-        following = q_lambda * following + (1 - q_lambda) * values[step + 1]
-        following = returns[step] = rewards[step] + discounts[step] * following
+        ahead = args.q_lambda * passes[step] * following
+        ahead += (1 - args.q_lambda) * continues[step] * values[step + 1]
+        following = returns[step] = rewards[step] + args.gamma * ahead
     return returns
 
 
@@ -274,10 +281,13 @@ def train(run: Run, args: Args) -> None:
         random_actions = run.generator.integers(q_network.choices, size=rollout)
         for step in range(args.num_steps):
             actions[step] = np.where(explores[step], random_actions[step], learner.act(inputs[step]))
-            obs[step + 1], rewards[step], terminations, truncations, _ = envs.step(actions[step])
+            obs[step + 1], rewards[step], terminations, truncations, infos = envs.step(actions[step])
             dones[step] = terminations | truncations
+            if args.mend_returns and (cut := truncations & ~terminations).any():
+                last_obs = infos["final_obs"][cut].reshape(cut.sum(), -1)
+                rewards[step, cut] += args.gamma * learner.values(last_obs)
         values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
-        returns = lambda_returns(rewards, values, dones, gamma=args.gamma, q_lambda=args.q_lambda)
+        returns = lambda_returns(rewards, values, dones, args)
         batch = Batch(inputs[:-1].reshape(args.batch_size, -1), actions.reshape(-1), returns.reshape(-1))
 
         # Improve.

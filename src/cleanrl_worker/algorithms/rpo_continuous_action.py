@@ -14,10 +14,11 @@ from torch.distributions.normal import Normal
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, clip_gradient_norm, ppo_gradient
-from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser
+from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from mosaic import config
 
 ACTIONS = "continuous"
+UPSTREAM = None
 Array = np.ndarray[Any, Any]
 
 
@@ -477,10 +478,8 @@ def load(file: PolicyFile) -> Policy:
     config.from_json(Args, file.args, what="policy file")
     agent = Agent(file.observation_space, file.action_space)
     agent.load_state_dict(file.weights())
-    normaliser = ObservationNormaliser(file.observation_space.shape or ())
-    normaliser.load(file.group("observation_normaliser"))
     assert isinstance(file.action_space, gym.spaces.Box)
-    return GaussianPolicy(agent, normaliser, file.action_space)
+    return GaussianPolicy(agent, normaliser_of(file), file.action_space)
 
 
 if __name__ == "__main__":

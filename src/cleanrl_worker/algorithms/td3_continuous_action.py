@@ -22,6 +22,7 @@ from mosaic import config
 from mosaic.errors import IncompatibleSpaces
 
 ACTIONS = "continuous"
+UPSTREAM = ("actor", "qf1", "qf2")
 BLOCK = 100
 """Steps of each environment between two looks at the checkpoint clock."""
 LOG_INTERVAL = 100

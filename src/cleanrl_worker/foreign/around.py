@@ -31,7 +31,7 @@ class Surroundings:
             vector.change()
             wrappers.change()
             modules.change(self._hooks)
-        Making(self._stage).change()
+        Making(self._stage, old=self._plan.idioms == "0.29").change()
         films.change(self._plan, self._record)
         self._models.change()
         self._hooks.install()

@@ -1,5 +1,7 @@
 """How a script ended, in words that say what to do next."""
 
+from cleanrl_worker.foreign import fence
+from cleanrl_worker.foreign.plan import ScriptPlan
 from mosaic.scripts.script import Script
 
 
@@ -10,10 +12,14 @@ class ScriptExited(Exception):
         super().__init__(f"the script ended itself with exit code {code}" if isinstance(code, int) else str(code))
 
 
-def explained(failure: BaseException | None, script: Script) -> str:
+def explained(failure: BaseException | None, plan: ScriptPlan) -> str:
     if failure is None:
         return ""
-    place = _place(failure, script)
+    place = _place(failure, plan.script)
+    if isinstance(failure, PermissionError):
+        refused = fence.explained(failure, plan.run_dir.root)
+        if refused is not None:
+            return f"{refused}{place}"
     if isinstance(failure, ModuleNotFoundError) and failure.name:
         return f"{failure}{place}; {_how_to_get(failure.name)}"
     text = str(failure) or repr(failure)

@@ -64,7 +64,7 @@ class Hooks(importlib.abc.MetaPathFinder):
             self._actions[name] = action
 
     def instead_of(self, name: str, fill: Action) -> None:
-        """A module of ours under this name, whatever is installed."""
+        """A module of ours under this name, and any below it, whatever is installed."""
         for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
             del sys.modules[known]
         self._instead[name] = fill
@@ -77,7 +77,7 @@ class Hooks(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         del path, target
-        fill = self._instead.get(fullname)
+        fill = self._instead.get(fullname) or self._instead.get(f"{fullname.partition('.')[0]}.*")
         if fill is not None:
             return importlib.machinery.ModuleSpec(fullname, _Made(fill), is_package=True)
         if fullname in self._busy or fullname not in self._actions.keys() | self._if_missing.keys():

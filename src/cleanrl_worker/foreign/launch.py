@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from cleanrl_worker.foreign import around, endings
+from cleanrl_worker.foreign import around, endings, fence
+from cleanrl_worker.foreign.output import Output, TooMuchOutput
 from cleanrl_worker.foreign.paths import search_path
 from cleanrl_worker.foreign.plan import ScriptPlan, refuse_missing, rehearse, resolve
 from cleanrl_worker.foreign.record import Record
@@ -25,6 +26,8 @@ from mosaic.spec.life_lock import own_life
 
 WORK = "work"
 """The script's working directory in the run directory, so that nothing it writes meets the run's own files."""
+WRITABLE = "MOSAIC_SCRIPT_WRITES"
+"""Variable of further folders that scripts may write to."""
 FAILED = 1
 
 
@@ -53,8 +56,7 @@ def _carry_out(plan: ScriptPlan) -> int:
         write_start(run_dir, plan.run_config)
         record = Record(plan)
         identity.write_self(run_dir.worker, attempt=record.attempt)
-        if plan.options.track_wandb:
-            tracking.start_exporter(run_dir)
+        tracking.start_exporters(run_dir, plan.options)
         stopping = Stopping()
         stack.enter_context(stopping.listening())
         stack.enter_context(publishing(plan.flags, run_dir, superseded=stopping.ask))
@@ -65,12 +67,16 @@ def _run(plan: ScriptPlan, record: Record, stopping: Stopping) -> int:
     """The script from its first line to its last; the exit code."""
     pid = os.getpid()
     record.begin()
+    output = Output(plan.run_dir, lambda error: _give_up(record, error))
     failure: BaseException | None = None
+    ours = set(threading.enumerate())
     surroundings = around.Surroundings(plan, record, stopping)
     try:
+        folder = _work_folder(plan)
         surroundings.put_up()
-        _execute(plan, _work_folder(plan))
-        _wait_for_threads()
+        fence.put_up(folder, _own_choice())
+        _execute(plan, folder)
+        _wait_for_threads(ours)
     except SystemExit as end:
         failure = None if end.code in (None, 0) else endings.ScriptExited(end.code)
         if failure is not None and isinstance(end.code, str):
@@ -86,12 +92,28 @@ def _run(plan: ScriptPlan, record: Record, stopping: Stopping) -> int:
         # A process that the script forked and that ran to the end: the record is its parent's.
         os._exit(FAILED if failure else 0)
     stopping.ended = True
+    output.close()
     surroundings.take_down()
     # What the script registered, because a forked worker ends without the interpreter's own end.
     atexit._run_exitfuncs()  # type: ignore[attr-defined]
     sys.stdout.flush()
-    record.finish(failure, stopped=stopping.asked and failure is None, message=endings.explained(failure, plan.script))
+    record.finish(failure, stopped=stopping.asked and failure is None, message=endings.explained(failure, plan))
     return 0 if failure is None else FAILED
+
+
+def _give_up(record: Record, error: TooMuchOutput) -> None:
+    """From another thread, whatever the script is doing."""
+    record.finish(error, stopped=False)
+    os._exit(FAILED)
+
+
+def _own_choice() -> list[Path]:
+    """Where the user, not the script, wants files."""
+    board = os.environ.get("CLEANRL_TENSORBOARD_DIR")
+    if board:
+        Path(board).mkdir(parents=True, exist_ok=True)
+    chosen = os.environ.get(WRITABLE, "").split(os.pathsep)
+    return [Path(folder) for folder in (board, *chosen) if folder]
 
 
 def _work_folder(plan: ScriptPlan) -> Path:
@@ -122,10 +144,10 @@ def _execute(plan: ScriptPlan, folder: Path) -> None:
     exec(code, main_module.__dict__)
 
 
-def _wait_for_threads() -> None:
-    """As the interpreter does at its end."""
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.main_thread():
+def _wait_for_threads(ours: set[threading.Thread]) -> None:
+    """For those that the script began, as the interpreter does at its end."""
+    for thread in set(threading.enumerate()) - ours:
+        if not thread.daemon:
             thread.join()
 
 

@@ -73,8 +73,10 @@ class ProcessSlot:
 
 
 class Making:
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, *, old: bool) -> None:
         self._stage = stage
+        self._old = old
+        """For a script that was written for Gymnasium 0.29."""
         self._counted: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def change(self) -> None:
@@ -89,12 +91,13 @@ class Making:
         @functools.wraps(original)
         def make(id: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
             _find_plugin(id)
+            autoreset = making._old and _take_old_arguments(kwargs)
             arguments = dict(kwargs)
             if making._stage.wanted and "render_mode" not in kwargs and _can_render(id):
                 kwargs["render_mode"] = "rgb_array"
             env: Any = original(id, *args, **kwargs)
             making._enter(env, id if isinstance(id, str) else id.id, arguments)
-            return env
+            return known.wrappers.AutoResetWrapper(env) if autoreset else env
 
         known: Any = gym
         known.make = known.envs.registration.make = make
@@ -157,6 +160,12 @@ class Making:
         cls.reset = reset
 
 
+def _take_old_arguments(kwargs: dict[str, Any]) -> bool:
+    """Arguments of `gym.make` that 1.x does not know; whether the environment is to be reset by itself."""
+    kwargs.pop("apply_api_compatibility", None)
+    return bool(kwargs.pop("autoreset", False))
+
+
 def _find_plugin(env_id: Any) -> None:
     """0.29 imported the packages of environments by itself: `gym.make("BreakoutNoFrameskip-v4")` just worked."""
     if not isinstance(env_id, str) or ":" in env_id or env_id in gym.registry:
@@ -171,7 +180,9 @@ def _find_plugin(env_id: Any) -> None:
 def _can_render(env_id: Any) -> bool:
     try:
         spec = gym.spec(env_id) if isinstance(env_id, str) else env_id
-        metadata: Any = getattr(load_env_creator(spec.entry_point), "metadata", {})
+        point: Any = spec.entry_point
+        creator = load_env_creator(point) if isinstance(point, str) else point
+        metadata: Any = getattr(creator, "metadata", {})
         return "rgb_array" in metadata.get("render_modes", ()) and "render_mode" not in spec.kwargs
     except Exception:  # A border: gym.make itself is about to say what is wrong with this environment.
         return False

@@ -41,7 +41,7 @@ class ScriptPlan:
     @property
     def words(self) -> list[str]:
         """What the script finds in sys.argv."""
-        return script_flags.words_for(self.script, self.settings)
+        return script_flags.words_for(self.script.schema, self.settings)
 
     @property
     def module(self) -> str:

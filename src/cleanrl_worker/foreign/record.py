@@ -11,6 +11,7 @@ import time
 from collections import deque
 from pathlib import Path
 
+from cleanrl_worker.foreign.clerk import Clerk
 from cleanrl_worker.foreign.plan import ScriptPlan
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
 from cleanrl_worker.sdk.recorder import Recorder
@@ -67,6 +68,7 @@ class Record:
             ),
         )
         self._recorder = Recorder(spool, (), beat=self._beat)
+        self.clerk = Clerk()
         self._pid = os.getpid()
 
     @property
@@ -75,6 +77,7 @@ class Record:
         return os.getpid() == self._pid
 
     def begin(self) -> None:
+        self._keep_source()
         settings = self.plan.settings
         self.emit(
             RunStarted(
@@ -89,6 +92,13 @@ class Record:
                 host=socket.gethostname(),
             )
         )
+
+    def _keep_source(self) -> None:
+        """A copy of what is run: the file itself may be another one tomorrow."""
+        kept = self.run_dir.root / "script" / self.plan.script.name
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        kept.write_bytes(self.plan.script.path.read_bytes())
+        self._list(Artifact(kind="script", path=self.run_dir.relative(kept)))
 
     def emit(self, body: EventBody) -> None:
         if self.is_mine:
@@ -107,26 +117,26 @@ class Record:
         """A model file that the script saved."""
         relative = self._inside(path)
         if relative is not None:
-            self._ledger.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
+            self._list(Artifact(kind="policy", path=relative, global_step=self.global_step))
             self.emit(PolicySaved(global_step=self.global_step, path=relative))
 
     def video(self, path: Path, episode: int, length: int) -> None:
         relative = self._inside(path)
         if relative is not None:
-            self._ledger.add(Artifact(kind="video", path=relative, global_step=self.global_step))
+            self._list(Artifact(kind="video", path=relative, global_step=self.global_step))
             self.emit(VideoSaved(path=relative, episode_id=episode, episodic_return="nan", episodic_length=length))
 
     def board(self, folder: Path) -> None:
         """A folder of TensorBoard files."""
         if self.is_mine:
-            self._ledger.add_board(folder)
+            self.clerk.do(lambda: self._ledger.add_board(folder))
 
     def view(self, path: str, environments: int) -> None:
-        self._ledger.add(Artifact(kind="fastlane", path=path))
+        self._list(Artifact(kind="fastlane", path=path))
         self.emit(LiveViewOpened(path=path, environments=environments))
 
     def view_closed(self, path: str) -> None:
-        self._ledger.remove(path)
+        self.clerk.do(lambda: self._ledger.remove(path))
 
     def warn(self, message: str) -> None:
         self.emit(Warned(message=message))
@@ -142,8 +152,12 @@ class Record:
             text = message or str(failure)
             self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=text))
         self._recorder.close()
+        self.clerk.close()
         if self._recorder.error is not None:
             raise self._recorder.error
+
+    def _list(self, artifact: Artifact) -> None:
+        self.clerk.do(lambda: self._ledger.add(artifact))
 
     def _inside(self, path: Path) -> str | None:
         """Relative to the run; None for what lies elsewhere, or was done by a forked process."""

@@ -4,10 +4,11 @@ A script knows nothing of step boundaries, so the interrupt comes where it is; `
 `with` work as they do in a terminal. SIGUSR1 holds it inside the handler until SIGUSR2 lets it go on.
 """
 
+import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,6 +41,8 @@ class Stopping:
             signal.SIGUSR2: self._let_go,
         }
         previous = {number: signal.signal(number, answer) for number, answer in answers.items()}
+        # The script's own processes end by these signals, as they would without us.
+        os.register_at_fork(after_in_child=lambda: _forget(answers))
         try:
             yield
         finally:
@@ -66,3 +69,8 @@ class Stopping:
 
     def _let_go(self, _: int, __: Any) -> None:
         self._held = False
+
+
+def _forget(numbers: Iterable[signal.Signals]) -> None:
+    for number in numbers:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)

@@ -76,6 +76,8 @@ class Tracker:
 
     def hook(self, hooks: Hooks) -> None:
         hooks.instead_of("wandb", self._fill)
+        # `from wandb.integration.sb3 import WandbCallback` and its kin.
+        hooks.instead_of("wandb.*", _fill_part)
 
     def init(self, project: Any = None, entity: Any = None, name: Any = None, config: Any = None, **_: Any) -> Any:
         if not self._plan.options.track_wandb:
@@ -107,17 +109,16 @@ class Tracker:
         )
         metadata = replace(document.metadata, worker=replace(worker, config=replace(worker.config, extras=told)))
         artifacts = replace(document.artifacts, wandb=Toggle(enabled=True))
-        write_start(self.record.run_dir, replace(document, metadata=metadata, artifacts=artifacts))
-        self._start_exporter()
+        complete = replace(document, metadata=metadata, artifacts=artifacts)
+        self.record.clerk.do(lambda: write_start(self.record.run_dir, complete))
+        self.record.clerk.do(self._start_exporter)
 
     def _start_exporter(self) -> None:
-        import importlib.util
-
+        """By ourselves: the daemon has looked at the config already, and looks again when it is started anew."""
         from mosaic.track.start import start
 
-        if importlib.util.find_spec("mosaic.track.wandb_exporter") is None:
-            return
         try:
+            # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
             start(self.record.run_dir, os.environ).returncode = 0
         except OSError as error:
             self.record.warn(f"no export to Weights & Biases: {error}; 'mosaic wandb sync' repeats it")
@@ -131,6 +132,12 @@ class Tracker:
         known.run, known.config, known.summary = None, Config(), Config()
         known.finish = known.login = known.save = known.watch = known.define_metric = Anything()
         known.__getattr__ = _anything
+
+
+def _fill_part(module: ModuleType) -> None:
+    known: Any = module
+    known.__path__ = []
+    known.__getattr__ = _anything
 
 
 def _anything(name: str) -> Any:

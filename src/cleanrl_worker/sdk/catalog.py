@@ -4,7 +4,7 @@ import ast
 import difflib
 import importlib
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import cleanrl_worker
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
@@ -21,6 +21,8 @@ class Algorithm(Protocol):
     ACTIONS: str
     """"discrete" or "continuous"."""
 
+    # OBSERVATIONS: "vector" where the file does not say "pixels"; `observations` below reads it.
+
     def train(self, run: Run, args: Any, /) -> None: ...
 
     def load(self, file: PolicyFile, /) -> Policy: ...
@@ -29,9 +31,15 @@ class Algorithm(Protocol):
 def upstream_parts(algorithm: Algorithm) -> tuple[str, ...]:
     """`UPSTREAM`, which a file may define: names of the state dicts in the tuple that upstream saves, the actor first.
 
-    Without it, upstream's file of this algorithm is one state dict (alone, or under `model_weights`).
+    Without it, upstream's file of this algorithm is one state dict (alone, or under `model_weights`). None says that
+    upstream saves no such file.
     """
-    return getattr(algorithm, "UPSTREAM", ())
+    return getattr(algorithm, "UPSTREAM", ()) or ()
+
+
+def saved_by_upstream(algorithm: Algorithm) -> bool:
+    """Whether a file of upstream's may be this algorithm's though nothing says so."""
+    return getattr(algorithm, "UPSTREAM", ()) is not None
 
 
 def names() -> list[str]:
@@ -46,9 +54,14 @@ def load(name: str) -> Algorithm:
     return cast(Algorithm, importlib.import_module(f"{PACKAGE}.{name}"))
 
 
-def fitting(actions: str) -> list[str]:
-    """Algorithms for this kind of action space."""
-    return [name for name in names() if _constant(name, "ACTIONS") == actions]
+def observations(name: str) -> Literal["vector", "pixels"]:
+    """What an algorithm sees: one vector, or a stack of pictures (its file says `OBSERVATIONS = "pixels"`)."""
+    return "pixels" if name in names() and _constant(name, "OBSERVATIONS") == "pixels" else "vector"
+
+
+def fitting(actions: str, seen: str = "vector") -> list[str]:
+    """Algorithms for this kind of action space and of observation."""
+    return [name for name in names() if _constant(name, "ACTIONS") == actions and observations(name) == seen]
 
 
 def _constant(name: str, variable: str) -> object:

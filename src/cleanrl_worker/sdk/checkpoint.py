@@ -2,6 +2,7 @@
 
     state.json           format version, algorithm, its arguments, global step, and the JSON part of the state
     arrays.safetensors   every array and tensor of the state
+    *-<n>.safetensors    pages of the arrays that are saved page by page (`cleanrl_worker.sdk.paged`)
 
 Written and removed under a temporary name (`.step-<n>.tmp`), fsynced, renamed. The last `keep` and the best (mean
 return of the last 100 episodes) stay, older ones are removed after the new one is complete.
@@ -12,15 +13,15 @@ import math
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from cleanrl_worker.sdk import tree
+from cleanrl_worker.sdk import paged, tree
 from mosaic.errors import CheckpointError, HomeUnusable
 from mosaic.spec.files import sync_file, sync_folder
 from mosaic.spec.run_dir import RunDir
@@ -41,11 +42,19 @@ class Header:
 
 def save(run_dir: RunDir, header: Header, state: tree.Tree) -> Path:
     """Write one checkpoint, whole or not at all."""
-    return _write(run_dir, header, *tree.split(state), ready=lambda: None)
+    return _write(run_dir, header, *tree.split(state), _pages(state, {}), ready=lambda: None)
+
+
+Pages = list[paged.PageCopy | paged.PageLink]
+
+
+def _pages(state: tree.Tree, before: Mapping[str, paged.SavedPages]) -> Pages:
+    found = tree.paged(state).items()
+    return [part for name, pages in found for part in paged.plan(name, pages, before.get(name))]
 
 
 def _write(
-    run_dir: RunDir, header: Header, document: Any, arrays: dict[str, Any], *, ready: Callable[[], None]
+    run_dir: RunDir, header: Header, document: Any, arrays: dict[str, Any], pages: Pages, *, ready: Callable[[], None]
 ) -> Path:
     """`ready` is called when everything is on disk but the name."""
     target = run_dir.checkpoint(header.global_step)
@@ -57,6 +66,8 @@ def _write(
         (temporary / "state.json").write_text(json.dumps({"format": FORMAT, **vars(header), "state": document}))
         for name in ("arrays.safetensors", "state.json"):
             sync_file(temporary / name)
+        for part in pages:
+            part.put(temporary)
         ready()
         shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)
@@ -141,7 +152,7 @@ def load(folder: Path, *, algo: str) -> tuple[Header, tree.Tree]:
     if header.algo != algo:
         raise CheckpointError(f"{folder} was written by '{header.algo}'; it cannot be resumed with '{algo}'")
     try:
-        return header, tree.join(document["state"], load_file(folder / "arrays.safetensors"))
+        return header, tree.join(document["state"], load_file(folder / "arrays.safetensors"), folder)
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{folder} is damaged ({error}); resume from an older checkpoint") from error
 
@@ -175,6 +186,7 @@ class BackgroundWriter:
     def __init__(self, run_dir: RunDir) -> None:
         self._run_dir = run_dir
         self._thread: threading.Thread | None = None
+        self._before: dict[str, paged.SavedPages] = {}
         self.error: Exception | None = None
 
     @property
@@ -186,16 +198,34 @@ class BackgroundWriter:
     ) -> None:
         """Copy now, write later; the writer's thread calls `ready` before and `done` after the name is given."""
         document, arrays = tree.split(state)
+        pages, now = _pages(state, self._before), tree.paged(state)
+        folder = self._run_dir.checkpoint(header.global_step)
+        following = {
+            name: paged.SavedPages(folder, name, tuple(each.stamps), each.array.shape) for name, each in now.items()
+        }
 
         def work() -> None:
             try:
-                done(_write(self._run_dir, header, document, arrays, ready=ready))
+                written = _write(self._run_dir, header, document, arrays, pages, ready=ready)
+                self._before = following
+                done(written)
             except Exception as error:  # A border: the learner reads it from `error` and ends the run with it.
                 self.error = error
 
         self._thread = threading.Thread(target=work, name="checkpoint", daemon=True)
         self._thread.start()
 
+    def go_on_from(self, state: tree.Tree) -> None:
+        """`state` was loaded: what does not change from there on need not be written again."""
+        self._before = _saved_pages(state)
+
     def wait(self) -> None:
         if self._thread is not None:
             self._thread.join()
+
+
+def _saved_pages(state: tree.Tree) -> dict[str, paged.SavedPages]:
+    if isinstance(state, paged.SavedPages):
+        return {state.name: state}
+    items = cast("Mapping[str, Any]", state).values() if isinstance(state, Mapping) else ()
+    return {name: pages for value in items for name, pages in _saved_pages(value).items()}

@@ -15,7 +15,7 @@ import numpy as np
 
 from cleanrl_worker.sdk.eval_plan import Plan
 from cleanrl_worker.sdk.ledger import Ledger
-from cleanrl_worker.sdk.policy import Policy
+from cleanrl_worker.sdk.policy import Policy, RecurrentPolicy
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
@@ -181,10 +181,15 @@ def play(
     generator = np.random.default_rng(quotas.seeds[0])
     # Where the environments share one generator the first episodes alone can be seeded.
     obs = lanes.reset(None if vector.seed_episodes(shares) else quotas.seeds[0])
+    starts = np.ones(num_envs, np.bool_)
+    remembering = actor if isinstance(actor, RecurrentPolicy) else None
     while quotas.played < total:
         if stop():
             return None
-        obs, *_ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
+        if remembering is not None:
+            remembering.forget(starts)
+        obs, _, terminations, truncations, _ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
+        starts = terminations | truncations
     return [episode for episode in played if episode is not None]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import torch
 
-from cleanrl_worker.sdk import catalog, command, tracking
+from cleanrl_worker.sdk import catalog, command, frame_replay, memory, replay, tracking
 from cleanrl_worker.sdk.command import CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
@@ -68,8 +68,10 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     envs.headless_defaults()
     env_id = plan.args.env_id
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
-    with closing(envs.make(env_id, render_mode=None)) as env:
+    with closing(_one_environment(plan)) as env:
         check_spaces(plan, env)
+        replay_bytes = _replay_bytes(plan, env)
+        memory.refuse_what_never_fits(replay_bytes)
         try:
             env.reset(seed=plan.args.seed)
             env.step(env.action_space.sample())
@@ -90,6 +92,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "disk_free_bytes": free_bytes(plan.run_dir.root),
         "tensorboard": plan.flags.tensorboard,
     }
+    if replay_bytes:
+        summary["replay_bytes"] = replay_bytes
     if render:
         summary["wandb"] = tracking.outlook(plan.options)
         report = envs.preflight(env_id)
@@ -97,17 +101,52 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     return Rehearsal(summary=summary | {"ok": True})
 
 
+def _one_environment(plan: Plan) -> gym.Env[Any, Any]:
+    """As the algorithm will see it."""
+    env_id = plan.args.env_id
+    if catalog.observations(plan.algo) != "pixels":
+        return envs.make(env_id, render_mode=None)
+    try:
+        return envs.make(env_id, render_mode=None, pixels=True)
+    except IncompatibleSpaces as error:
+        with closing(envs.make(env_id, render_mode=None)) as env:
+            advice = _advice(_action_kind(env), "vector")
+        raise IncompatibleSpaces(f"{plan.algo} needs pictures, and {error}; {advice}") from error
+
+
 def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     """The algorithm can act here, or the error names those that can."""
-    actions = "discrete" if isinstance(env.action_space, gym.spaces.Discrete) else "continuous"
-    if not isinstance(env.action_space, (gym.spaces.Discrete, gym.spaces.Box)):
-        actions = type(env.action_space).__name__
+    actions = _action_kind(env)
     if actions != plan.algorithm.ACTIONS:
-        fits = catalog.fitting(actions)
-        advice = f"algorithms that fit: {', '.join(fits)}" if fits else "no algorithm here fits it"
+        advice = _advice(actions, catalog.observations(plan.algo))
         raise IncompatibleSpaces(
             f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, {plan.args.env_id} has {env.action_space}; {advice}"
         )
+
+
+def _replay_bytes(plan: Plan, env: gym.Env[Any, Any]) -> int:
+    """What a full replay buffer takes; nothing where the algorithm has none."""
+    size = getattr(plan.args, "buffer_size", 0)
+    if not size:
+        return 0
+    if catalog.observations(plan.algo) == "pixels":
+        return frame_replay.bytes_needed(size, plan.args.num_envs, env.observation_space)
+    try:
+        encoder = envs.family_of(plan.args.env_id).encoder(env.observation_space)
+    except (TypeError, NotImplementedError):
+        return 0  # No vector: the environments will be refused as such.
+    return replay.bytes_needed(size, plan.args.num_envs, encoder.space, env.action_space)
+
+
+def _action_kind(env: gym.Env[Any, Any]) -> str:
+    if isinstance(env.action_space, gym.spaces.Discrete):
+        return "discrete"
+    return "continuous" if isinstance(env.action_space, gym.spaces.Box) else type(env.action_space).__name__
+
+
+def _advice(actions: str, seen: str) -> str:
+    fits = catalog.fitting(actions, seen)
+    return f"algorithms that fit: {', '.join(fits)}" if fits else "no algorithm here fits it"
 
 
 def carry_out(plan: Plan) -> int:
@@ -132,8 +171,7 @@ def carry_out(plan: Plan) -> int:
                 write_start(run_dir, plan.run_config)
                 run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
-                if plan.options.track_wandb:
-                    tracking.start_exporter(run_dir)
+                tracking.start_exporters(run_dir, plan.options)
                 signals = on_stop_signal(run.stop), on_hold_signals(run.hold, run.let_go)
                 with signals[0], signals[1], publishing(plan.flags, run_dir, superseded=run.stop), run:
                     plan.algorithm.train(run, plan.args)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -34,6 +34,15 @@ class Policy(Protocol):
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
         """Actions for a batch of observations, one row each, as the environments take them."""
+        ...
+
+
+@runtime_checkable
+class RecurrentPolicy(Policy, Protocol):
+    """A policy that remembers: row i of each batch must go on from row i of the one before."""
+
+    def forget(self, slots: Array) -> None:
+        """The next observation of these slots, (rows,) bool, is the first one of an episode."""
         ...
 
 

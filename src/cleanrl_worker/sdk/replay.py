@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
-import psutil
 
-from mosaic.errors import CheckpointError, ConfigError, IncompatibleSpaces, Problem
+from cleanrl_worker.sdk.memory import refuse_what_never_fits
+from mosaic.errors import CheckpointError, IncompatibleSpaces
 
 Array = np.ndarray[Any, Any]
 
@@ -27,6 +27,11 @@ class Transitions(NamedTuple):
     """(rows,) float32: 1 where the episode was terminated; a truncated one is valued as if it went on."""
 
 
+def bytes_needed(size: int, num_envs: int, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> int:
+    """Memory of a full buffer."""
+    return max(size // num_envs, 1) * num_envs * _record(observation_space, action_space).itemsize
+
+
 class ReplayBuffer:
     """The last `size` transitions of `num_envs` environments (rounded down to whole steps, at least one).
 
@@ -37,20 +42,10 @@ class ReplayBuffer:
     def __init__(
         self, size: int, num_envs: int, observation_space: gym.Space[Any], action_space: gym.Space[Any]
     ) -> None:
-        # Aligned, because numpy and torch are slow at, or refuse, views with odd strides.
-        record = np.dtype(
-            [
-                ("obs", *_field(observation_space)),
-                ("actions", *_field(action_space)),
-                ("next_obs", *_field(observation_space)),
-                ("rewards", np.float32),
-                ("dones", np.float32),
-            ],
-            align=True,
-        )
+        record = _record(observation_space, action_space)
         self.num_envs = num_envs
         self._steps = max(size // num_envs, 1)
-        _refuse_what_never_fits(self._steps * num_envs * record.itemsize)
+        refuse_what_never_fits(bytes_needed(size, num_envs, observation_space, action_space))
         self._records = np.zeros((self._steps, num_envs), record)
         self._flat = self._records.reshape(-1)
         self._obs, self._actions, self._next_obs, self._rewards, self._dones = _fields(self._records)
@@ -109,6 +104,20 @@ def _fields(records: Array) -> Transitions:
     return Transitions(*(records[name] for name in Transitions._fields))
 
 
+def _record(observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> "np.dtype[Any]":
+    # Aligned, because numpy and torch are slow at, or refuse, views with odd strides.
+    return np.dtype(
+        [
+            ("obs", *_field(observation_space)),
+            ("actions", *_field(action_space)),
+            ("next_obs", *_field(observation_space)),
+            ("rewards", np.float32),
+            ("dones", np.float32),
+        ],
+        align=True,
+    )
+
+
 def _field(space: gym.Space[Any]) -> tuple[type[np.generic], tuple[int, ...]]:
     """How a value of `space` is stored."""
     if isinstance(space, gym.spaces.Discrete):
@@ -116,11 +125,3 @@ def _field(space: gym.Space[Any]) -> tuple[type[np.generic], tuple[int, ...]]:
     if not isinstance(space, gym.spaces.Box):
         raise IncompatibleSpaces(f"a replay buffer holds values of Box and Discrete spaces, not of {space}")
     return (np.uint8 if space.dtype == np.uint8 else np.float32), space.shape
-
-
-def _refuse_what_never_fits(size_bytes: int) -> None:
-    """Lazily provided memory would run out hours later."""
-    memory_bytes = psutil.virtual_memory().total
-    if size_bytes > memory_bytes:
-        message = f"needs {size_bytes / 2**30:.1f} GiB once full; this machine has {memory_bytes / 2**30:.1f} GiB"
-        raise ConfigError([Problem("buffer_size", message)], what="replay buffer")

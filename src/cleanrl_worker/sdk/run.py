@@ -17,7 +17,7 @@ import torch
 
 from cleanrl_worker.sdk import checkpoint, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger, common_artifacts, tracking_artifacts
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
@@ -90,6 +90,7 @@ class Run:
         self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
         self._recent_returns: deque[float] = deque(maxlen=100)
         self._exact = True
+        self._begun = False
         self._started = self._last_beat = self._last_save = time.monotonic()
         self._last_beat_step = self._last_save_step = self._first_step
         torch.set_num_threads(spec.cpus)
@@ -111,9 +112,9 @@ class Run:
         """Environment steps so far, over all environments."""
         return self.envs.global_step if self.envs is not None else self._first_step
 
-    def make_envs(self, env_id: str, num_envs: int) -> Envs:
+    def make_envs(self, env_id: str, num_envs: int, *, observations: families.Observations = "vector") -> Envs:
         options = self.spec.options
-        backend = self._make_backend(env_id, num_envs)
+        backend = self._make_backend(env_id, num_envs, observations)
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
             self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self._warn)
@@ -131,6 +132,7 @@ class Run:
         if self._resumed is not None:
             state = self._resumed[1]
             self._resumed = None
+            self._writer.go_on_from(state)
             self._exact = self.envs.restore(state["envs"])
             seeding.restore(state["rng"], self.generator)
             self._recent_returns.extend(state["recent_returns"])
@@ -139,6 +141,7 @@ class Run:
             checkpoint.clear_leftovers(self.run_dir, after=self._first_step)
             self._ledger.list_checkpoints()
         self.emit(self._start_event())
+        self._begun = True
         if self.envs.live is not None:
             self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
@@ -146,9 +149,19 @@ class Run:
             self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else state["algorithm"]
 
+    @property
+    def episodes_went_on(self) -> bool:
+        """Whether `resume` took the environments back into their episodes; if not, memories of these are void."""
+        return self._exact
+
     def steps_per_second(self) -> int:
         """CleanRL's SPS: steps of this attempt over its whole time."""
         return int((self.global_step - self._first_step) / max(time.monotonic() - self._started, 1e-9))
+
+    def mean_return(self, episodes: int) -> float:
+        """Of the last so many episodes (at most 100); not a number before the first has ended."""
+        recent = list(self._recent_returns)[-episodes:]
+        return float(np.mean(recent)) if recent else math.nan
 
     def scalars(self, values: Mapping[str, float]) -> None:
         """Log metrics at the current step; a loss that is not a number ends the run."""
@@ -273,14 +286,15 @@ class Run:
 
     # Inner workings.
 
-    def _make_backend(self, env_id: str, num_envs: int) -> families.VecEnv:
+    def _make_backend(self, env_id: str, num_envs: int, observations: families.Observations) -> families.VecEnv:
         options = self.spec.options
+        how: dict[str, Any] = {"backend": options.env_backend, "observations": observations}
         if live.wanted(options) or options.capture_video:
             try:
-                return families.make_vec(env_id, num_envs, backend=options.env_backend, render_mode="rgb_array")
+                return families.make_vec(env_id, num_envs, render_mode="rgb_array", **how)
             except EnvironmentFailed as error:
                 self._warn(f"no live view and no video: {error}; the run goes on")
-        return families.make_vec(env_id, num_envs, backend=options.env_backend)
+        return families.make_vec(env_id, num_envs, **how)
 
     def _mirrors(self) -> list[Sink]:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
@@ -299,7 +313,7 @@ class Run:
             env_id=args["env_id"],
             seed=args["seed"],
             label=self.spec.label,
-            artifacts=common_artifacts(self.run_dir),
+            artifacts=(*common_artifacts(self.run_dir), *tracking_artifacts(self.run_dir, self.spec.options)),
         )
 
     def _choose_device(self) -> torch.device:
@@ -340,7 +354,7 @@ class Run:
         """Called by the recorder's thread: the learner does nothing for its own heartbeat."""
         now, step = time.monotonic(), self.global_step
         elapsed_s = now - self._last_beat
-        if elapsed_s < HEARTBEAT_S or self.envs is None:
+        if elapsed_s < HEARTBEAT_S or not self._begun:
             return None
         rate = (step - self._last_beat_step) / elapsed_s
         self._last_beat, self._last_beat_step = now, step

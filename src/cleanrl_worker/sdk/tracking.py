@@ -1,4 +1,4 @@
-"""Weights & Biases beside a run: the daemon starts its exporter, a stand-alone run starts one itself."""
+"""Trackers beside a run: the daemon starts its exporters, a stand-alone run starts them itself."""
 
 import importlib.util
 import os
@@ -10,19 +10,21 @@ from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
 
 
-def start_exporter(run_dir: RunDir) -> None:
-    """A process of its own that follows this run; whatever happens to it, the training goes on."""
+def start_exporters(run_dir: RunDir, options: TrainOptions) -> None:
+    """A process of its own for each tracker, that follows this run; whatever happens to it, the training goes on."""
     if os.environ.get(INHERITED):
         return
+    from mosaic.track import trackers
     from mosaic.track.start import start
 
-    try:
-        if importlib.util.find_spec("wandb") is None:
-            raise MissingExtra("the export to Weights & Biases", "wandb")
-        # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
-        start(run_dir, os.environ).returncode = 0
-    except (OSError, MosaicError) as error:
-        sys.stderr.write(f"warning: {error}; the training goes on without it\n")
+    for tracker in trackers.chosen_by(options):
+        try:
+            if importlib.util.find_spec(tracker) is None:
+                raise MissingExtra(f"the export to {tracker}", tracker)
+            # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
+            start(run_dir, os.environ, tracker=tracker).returncode = 0
+        except (OSError, MosaicError) as error:
+            sys.stderr.write(f"warning: {error}; the training goes on without it\n")
 
 
 def outlook(options: TrainOptions) -> str:

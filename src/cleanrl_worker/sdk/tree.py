@@ -2,18 +2,22 @@
 
 A leaf is an array, a tensor, or anything JSON knows. In the JSON part an array is `{"$array": name}`, a tensor
 `{"$tensor": name}`, and a mapping that JSON cannot hold (keys that are not strings, or that begin with `$`)
-`{"$pairs": [[key, value], ...]}`. The name of an array is its path: keys and indices joined by `/`, in which a `/` of a
-key is `~1` and a `~` is `~0`. Tuples become lists. Whole numbers keep any size (the state of a PCG64 has 128 bits).
+`{"$pairs": [[key, value], ...]}`. A paged array (`cleanrl_worker.sdk.paged`) is `{"$pages": name, ...}`; its pages are
+files of their own. The name of an array is its path: keys and indices joined by `/`, in which a `/` of a key is `~1`
+and a `~` is `~0`. Tuples become lists. Whole numbers keep any size (the state of a PCG64 has 128 bits).
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import torch
 
+from cleanrl_worker.sdk.paged import PagedArray, SavedPages
+
 Tree: TypeAlias = Any
-"""dict | list | tuple | ndarray | Tensor | int | float | str | bool | None, nested."""
+"""dict | list | tuple | ndarray | PagedArray | Tensor | int | float | str | bool | None, nested."""
 Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
 
 
@@ -23,10 +27,21 @@ def split(tree: Tree) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
     return _split(tree, "", arrays), arrays
 
 
-def join(node: Any, arrays: Arrays) -> Tree:
-    """The tree that `split` took apart; KeyError, TypeError or ValueError for what it never made."""
+def paged(tree: Tree, path: str = "") -> dict[str, PagedArray]:
+    """The paged arrays of a tree, which `split` names but does not copy."""
+    if isinstance(tree, PagedArray):
+        return {path[1:]: tree}
+    items = cast("Mapping[str, Any]", tree).items() if isinstance(tree, Mapping) else ()
+    return {name: found for key, value in items for name, found in paged(value, f"{path}/{_escaped(str(key))}").items()}
+
+
+def join(node: Any, arrays: Arrays, folder: Path = Path()) -> Tree:
+    """The tree that `split` took apart; KeyError, TypeError or ValueError for what it never made.
+
+    A paged array is a `SavedPages` that reads from `folder`.
+    """
     if isinstance(node, list):
-        return [join(item, arrays) for item in cast("list[Any]", node)]
+        return [join(item, arrays, folder) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
     mapping = cast("dict[str, Any]", node)
@@ -34,15 +49,19 @@ def join(node: Any, arrays: Arrays) -> Tree:
         return arrays[mapping["$array"]]
     if "$tensor" in mapping:
         return torch.from_numpy(arrays[mapping["$tensor"]])
+    if "$pages" in mapping:
+        return SavedPages(folder, mapping["$pages"], tuple(mapping["stamps"]), tuple(mapping["shape"]))
     if "$pairs" in mapping:
-        return {key: join(value, arrays) for key, value in mapping["$pairs"]}
-    return {key: join(value, arrays) for key, value in mapping.items()}
+        return {key: join(value, arrays, folder) for key, value in mapping["$pairs"]}
+    return {key: join(value, arrays, folder) for key, value in mapping.items()}
 
 
 def _split(node: Tree, path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
     if isinstance(node, torch.Tensor):
         arrays[path[1:]] = node.detach().cpu().numpy().copy()
         return {"$tensor": path[1:]}
+    if isinstance(node, PagedArray):
+        return {"$pages": path[1:], "shape": list(node.array.shape), "stamps": list(node.stamps)}
     if isinstance(node, np.ndarray):
         arrays[path[1:]] = np.array(cast("np.ndarray[Any, Any]", node), order="C", copy=True)
         return {"$array": path[1:]}

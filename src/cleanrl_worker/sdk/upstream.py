@@ -86,7 +86,10 @@ def recognise(saved: Saved, wanted: Wanted) -> tuple[PolicyFile, Policy]:
     """The algorithm whose weights these are, ready to act."""
     fits: dict[str, tuple[PolicyFile, Policy]] = {}
     refusals: dict[str, MosaicError] = {}
-    for name in [wanted.algo] if wanted.algo else catalog.names():
+    # The one that its name speaks of first, so that it is the one whose complaint is heard.
+    for name in [wanted.algo] if wanted.algo else sorted(catalog.names(), key=lambda name: name != wanted.name):
+        if name not in (wanted.algo, wanted.name) and not catalog.saved_by_upstream(catalog.load(name)):
+            continue
         try:
             fits[name] = _tried(name, catalog.load(name), saved, wanted)
         except (PolicyError, MissingNormaliser) as refusal:

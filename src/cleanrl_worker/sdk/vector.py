@@ -20,6 +20,9 @@ class Envs:
 
     An observation returned by `step` is already the first one of the next episode where one ended; the true successor
     of every slot is `infos.get("final_obs", observations)`. `infos` is empty unless an episode ended.
+
+    Where a lost life ends an episode (Atari) the algorithm sees the ends and clipped rewards of lives, but reported is
+    the game: once, when it is over, with its true score.
     """
 
     def __init__(self, backend: VecEnv, report: Callable[[Episode], None]) -> None:
@@ -65,11 +68,17 @@ class Envs:
 
     def _report_episodes(self, infos: dict[str, Any]) -> None:
         for slot in np.flatnonzero(infos["_final_obs"]).tolist():
+            total, length = infos["episode_return"][slot], infos["episode_length"][slot]
+            info = infos["final_info"][slot] if "final_info" in infos else {}
+            if "game_over" in info:
+                if not info["game_over"]:
+                    continue
+                total, length = info["game_return"], info["game_length"]
             episode = Episode(
                 global_step=self.global_step,
                 slot=slot,
-                episodic_return=number(float(infos["episode_return"][slot])),
-                episodic_length=int(infos["episode_length"][slot]),
+                episodic_return=number(float(total)),
+                episodic_length=int(length),
             )
             self._report(episode)
             if slot == 0 and self.videos is not None:

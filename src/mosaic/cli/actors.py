@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import print_json, table
+from mosaic.spec.actors import ActorDescriptor
 
 
 def main(argv: Sequence[str]) -> int:
@@ -25,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     rows = [
         (
-            f"{actor.id}:{actor.argument}" if actor.argument else actor.id,
+            _written(actor),
             actor.description,
             actor.misfit(**fitting) or "ready",
         )
@@ -34,3 +35,10 @@ def main(argv: Sequence[str]) -> int:
     for line in table(("actor", "what", "state"), rows, shrink="what"):
         print(line)
     return 0
+
+
+def _written(actor: ActorDescriptor) -> str:
+    """As one writes it; what stands in brackets may be left out."""
+    if actor.argument.startswith("["):
+        return f"{actor.id}[:{actor.argument[1:]}"
+    return f"{actor.id}:{actor.argument}" if actor.argument else actor.id

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mosaic.cli.each import for_each
 from mosaic.cli.reach import connect, parser
+from mosaic.scripts.script import is_script
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -17,6 +18,12 @@ def main(argv: Sequence[str]) -> int:
             if run.state in TERMINAL:
                 return run, f"had already ended as {run.state}; nothing to do"
             after = client.cancel(run.run_id)
-            return after, f"{after.state}" + ("" if after.state in TERMINAL else ": saves a checkpoint, then ends")
+            return after, f"{after.state}{_what_follows(after)}"
 
         return for_each(client, flags, cancel)
+
+
+def _what_follows(run: RunRecord) -> str:
+    if run.state in TERMINAL:
+        return ""
+    return ": is told to end" if is_script(run.algo) else ": saves a checkpoint, then ends"

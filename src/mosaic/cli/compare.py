@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.cli import INTERRUPTED
+from mosaic.cli.actor_params import params_of
 from mosaic.cli.compare_script import Script, read, seeds_of
 from mosaic.cli.following import detached
 from mosaic.cli.pick import short
@@ -58,17 +59,26 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _asked(client: Client, script: Script, folder: Path) -> dict[str, Any]:
+    actors = {name: resolved(client, _beside(word, folder)) for name, word in script.actors.items()}
     return {
         "environments": script.environments,
-        "actors": {name: resolved(client, _beside(word, folder)) for name, word in script.actors.items()},
+        "actors": actors,
         "seeds": seeds_of(script),
         "options": {
             "deterministic": script.deterministic,
             "record_observations": script.record_observations,
             "actor_timeout_s": script.actor_timeout_s,
-            "actor_params": script.actor_params,
+            "actor_params": _told(script, actors),
         },
     }
+
+
+def _told(script: Script, actors: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of actors: what the script says goes before what this terminal's environment does."""
+    found: dict[str, Any] = params_of((), actors.values())
+    for name, settings in script.actor_params.items():
+        found[name] = found.get(name, {}) | settings if isinstance(settings, dict) else settings
+    return found
 
 
 def _beside(word: str, folder: Path) -> str:

@@ -10,7 +10,7 @@ from mosaic.errors import MosaicError
 WORDS = "words"
 """The verb behind `completion` that the scripts call: prints what could stand for the last word."""
 NEWEST_RUNS = 50
-TAKES_NO_RUN = ("demo", "train", "runs", "envs", "gui", "reindex", "doctor", "version")
+TAKES_NO_RUN = ("demo", "train", "runs", "envs", "gui", "import", "reindex", "doctor", "version")
 
 SCRIPTS = {
     "bash": """# eval "$(mosaic completion bash)", or put this into ~/.local/share/bash-completion/completions/mosaic

@@ -100,6 +100,7 @@ def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
         mode="policy_eval",
         policy_path=policy.path,
         eval_episodes=flags.episodes,
+        eval_batch_size=flags.episodes,
         eval_repeat=flags.repeat,
         eval_deterministic=flags.deterministic,
         eval_capture_video=flags.video,
@@ -108,10 +109,15 @@ def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
         video_mode=flags.video_mode,
         grid_limit=flags.grid_limit,
     )
-    subject = Subject(policy=policy.path, env_id=env_id, algo=flags.algo)
+    subject = Subject(policy=policy.path, env_id=env_id, algo=flags.algo or own_algo(policy))
     return document_of(
         subject, extras, seed=flags.seed, tensorboard=not flags.no_tensorboard, label=flags.label or _label(policy)
     )
+
+
+def own_algo(policy: PolicyInfo) -> str:
+    """What our own files say, for lists to show; of others a name says little, and a worker looks at the weights."""
+    return policy.algo if policy.kind == "mosaic" else ""
 
 
 def _label(policy: PolicyInfo) -> str:

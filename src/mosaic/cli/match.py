@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mosaic.cli import INTERRUPTED
+from mosaic.cli.actor_params import params_of
 from mosaic.cli.following import detached
 from mosaic.cli.pick import short
 from mosaic.cli.play import resolved
@@ -79,6 +80,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("match", "Games between two actors, who change seats after each.", json=True)
     words.add_argument("env_id", metavar="ENV", nargs="?", help="a game for two, for example classic/connect_four-v3")
     words.add_argument("--actor", action="append", metavar="WHO", help="twice: the two who play; 'mosaic actors' lists")
+    words.add_argument(
+        "--param", action="append", metavar="ACTOR.NAME=VALUE", help="a setting of an actor, for example llm.memory=2"
+    )
     words.add_argument("--games", type=int, default=100, metavar="N", help="games to play (default 100)")
     words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first two games (default 1)")
     words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
@@ -108,9 +112,13 @@ def _asked(client: Client, flags: argparse.Namespace) -> dict[str, Any]:
     for word in flags.actor:
         if "=" in word.partition(":")[0]:
             raise BadArguments(f"'{word}' names a seat, but the two change seats after each game")
+        if word in ("human", "replay"):
+            raise BadArguments(f"'{word}' plays no match; 'mosaic play' is for that")
+    actors = [resolved(client, word) for word in flags.actor]
     return {
         "env_id": flags.env_id,
-        "actors": [resolved(client, word) for word in flags.actor],
+        "actors": actors,
+        "actor_params": params_of(flags.param, actors),
         "games": flags.games,
         "seed": flags.seed,
         "deterministic": flags.deterministic,
@@ -121,7 +129,7 @@ def parts_of(request: Mapping[str, Any]) -> list[Part]:
     """Two legs: each seed is played twice, once from either seat; an odd game more has A first."""
     one, other = request["actors"]
     games, seed = request["games"], request["seed"]
-    options = {"deterministic": request["deterministic"], "video_mode": "off"}
+    options = {name: request[name] for name in ("deterministic", "actor_params")} | {"video_mode": "off"}
     legs = ((LEGS[0], one, other, (games + 1) // 2), (LEGS[1], other, one, games // 2))
     return [
         Part(

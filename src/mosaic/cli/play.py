@@ -9,8 +9,10 @@ from statistics import fmean, pstdev
 from typing import Any, Literal
 
 from mosaic.cli import INTERRUPTED
+from mosaic.cli.actor_params import LANGUAGE_MODEL, params_of, secrets_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
+from mosaic.cli.pick import pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import is_terminal, note, print_json
 from mosaic.rpc.client import Client
@@ -30,6 +32,7 @@ from mosaic.spec.states import TERMINAL, RunState
 
 SUMMARY = "play_summary.json"
 MODULE = "mosaic.play"
+PERSON = "human"
 PICTURE_WAIT_S = 20.0
 
 
@@ -38,7 +41,9 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         several = has_several(flags.env_id)
         actors = actors_of(client, flags.actor, several=several, lockstep=flags.lockstep)
-        document = document_of(flags.env_id, actors, options_of(flags), seed=flags.seed)
+        options = options_of(flags, actors) | {"actor_params": params_of(flags.param, actors.values())}
+        document = document_of(flags.env_id, actors, options, seed=flags.seed)
+        document["metadata"]["worker"]["config"]["extras"] |= secrets_of(actors.values())
         if flags.label:
             document["run_name"] = flags.label
         [run] = client.submit(document)
@@ -46,7 +51,11 @@ def main(argv: Sequence[str]) -> int:
             print(run.run_id)
             return 0
         try:
-            if flags.watch:
+            if PERSON in actors.values():
+                from mosaic.cli.play_terminal import play_in_terminal
+
+                play_in_terminal(client, run)
+            elif flags.watch:
                 watch(client, run, mode="grid" if flags.lockstep else "single")
             [ended] = follow(client, [run], tell=note)
         except KeyboardInterrupt:
@@ -62,13 +71,19 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--actor",
         action="append",
         metavar="[SEAT=]WHO",
-        help="random, policy:RUN, policy:FILE, scripted:FILE.py, …; 'mosaic actors' lists them (default random). With"
-        " several seats: SEAT=WHO for each, or all in the order of the seats, or one for everybody",
+        help="random, policy:RUN, scripted:FILE.py, bdi, llm:MODEL, …; 'mosaic actors' lists them (default random)."
+        " With several seats: SEAT=WHO for each, or all in the order of the seats, or one for everybody",
     )
     words.add_argument(
         "--lockstep",
         action="store_true",
         help="each actor plays a copy of the environment of its own, from the same seeds, in step with the others",
+    )
+    words.add_argument(
+        "--param",
+        action="append",
+        metavar="ACTOR.NAME=VALUE",
+        help="a setting of an actor, for example llm.memory=2 or bdi_q.exploration=0.1",
     )
     words.add_argument("--episodes", type=int, default=1, metavar="N", help="episodes to play (default 1)")
     words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
@@ -86,14 +101,20 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
         words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
+    if PERSON in (flags.actor or ()):
+        from mosaic.cli.play_terminal import refuse_pipe
+
+        refuse_pipe()
     if flags.watch and not is_terminal():
         raise BadArguments("'mosaic play --watch' needs a terminal; without --watch it plays and records all the same")
     return flags
 
 
-def options_of(flags: argparse.Namespace) -> dict[str, Any]:
-    speed = flags.speed if flags.speed is not None else 1.0 if flags.watch else 0.0
+def options_of(flags: argparse.Namespace, actors: dict[str, str]) -> dict[str, Any]:
+    person = PERSON in actors.values()
+    speed = flags.speed if flags.speed is not None else 1.0 if flags.watch or person else 0.0
     return {
+        "interactive": person,
         "episodes": flags.episodes,
         "speed": speed,
         "deterministic": flags.deterministic,
@@ -131,7 +152,10 @@ def resolved(client: Client, word: str) -> str:
     name, argument = split(word)
     if name == "policy" and argument:
         return f"policy:{find_policy(client, argument).path}"
-    if argument and Path(argument).expanduser().exists():
+    if name == "bdi_q" and argument.startswith("@"):
+        return f"{name}:{pick(client, argument).run_id}"
+    # A model is no file, whatever lies in this folder.
+    if argument and name != LANGUAGE_MODEL and Path(argument).expanduser().exists():
         return f"{name}:{Path(argument).expanduser().absolute()}"
     return word
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from mosaic.cli import wording
+from mosaic.cli.filters import add_filters, listed
 from mosaic.cli.pick import short
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import Block, clean, is_terminal, paint, print_json, table
@@ -12,7 +13,6 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
 LIMIT = 30
-STATES = [state.value for state in RunState]
 NAMES = ("run", "label", "state", "steps", "done", "return", "started")
 
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         if flags.watch:
             return _watch(client, flags)
-        runs = client.list(states=flags.state, text=flags.text, limit=flags.limit)
+        runs = listed(client, flags)
     if flags.json:
         for run in runs:
             print_json(wording.as_json(run))
@@ -38,16 +38,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("runs", "List runs, newest first.", json=True)
-    words.add_argument(
-        "--state", action="append", default=[], choices=STATES, help="only runs in this state; may be repeated"
-    )
-    words.add_argument("--text", default="", help="only runs whose label, algorithm, environment or id contains this")
-    words.add_argument("--limit", type=int, default=LIMIT, metavar="N", help=f"at most N; 0 is all (default {LIMIT})")
+    add_filters(words, limit=LIMIT)
     words.add_argument("--watch", action="store_true", help="go on as they change, until Ctrl-C")
-    flags = words.parse_args(argv)
-    if flags.limit < 0:
-        words.error(f"--limit must not be negative (got {flags.limit})")
-    return flags
+    return words.parse_args(argv)
 
 
 def _watch(client: Client, flags: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli.reach import BadArguments
+from mosaic.cli.reach import BadArguments, refuse_remote
 from mosaic.scripts import script
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import settings_from
@@ -43,7 +43,12 @@ def parse(argv: Sequence[str]) -> Given:
     words, own = list(argv[:at]), list(argv[at + 1 :])
     if is_script(words[0]) and not words[0].startswith("-"):
         words = ["--script", *words]
+    # The file is read here, before anybody is asked to run it.
+    refuse_remote("train --script")
     path, module = _take(words, "--script"), _take(words, "--module")
+    idioms = _take(words, "--script-idioms") or "auto"
+    if idioms not in ("auto", "0.29", "1.x"):
+        raise BadArguments(f"--script-idioms: '{idioms}' is none of auto, 0.29, 1.x")
     if path is not None and module is not None:
         raise BadArguments("--script and --module both name a script; give one of them")
     found = Path(path).expanduser() if path is not None else _module_file(str(module))
@@ -51,7 +56,8 @@ def parse(argv: Sequence[str]) -> Given:
         raise BadArguments(f"{found} is no Python file: a script's name ends with {script.SUFFIX}")
     read = script.read(Path(found.absolute()))
     prog = f"mosaic train --script {read.name} --"
-    return Given(read, settings_from(read, own, prog=prog) | {"script_module": module or ""}, words)
+    ours = {"script_module": module or "", "script_idioms": idioms}
+    return Given(read, settings_from(read, own, prog=prog) | ours, words)
 
 
 def refuse_unused(given: Mapping[str, Any], defaults: Mapping[str, Any], *, prog: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mosaic.cli.actor_params import secrets_of
 from mosaic.cli.following import RunFailed, exit_code, follow
 from mosaic.cli.pick import pick
 from mosaic.cli.play import document_of
@@ -97,6 +98,7 @@ class Series:
             "notes": f"part of {self.verb} {self.series_id}",
         }
         document = document_of(part.env_id, dict(part.actors), options, seed=seeds[0])
+        document["metadata"]["worker"]["config"]["extras"] |= secrets_of(part.actors.values())
         document["run_name"] = f"{self.verb} {part.env_id}, {part.key}"
         about = {"id": self.series_id, "verb": self.verb, "key": part.key, "request": dict(self.request)}
         document["metadata"]["ui"] = {"series": about}

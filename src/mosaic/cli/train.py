@@ -21,6 +21,7 @@ from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
 from mosaic.rpc.client import Client, Refused
+from mosaic.scripts.script import is_script
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -90,7 +91,13 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         seeds = seeds_of(flags.seeds)
         if flags.dry_run:
             return dry_run(client, document, json=flags.json)
-        if not knows(client, document.environment.env_id) and (code := dry_run(client, document, silent=True)):
+        # A script decides by itself what it makes of an environment's name.
+        is_ours = not is_script(document.metadata.worker.config.algo)
+        if (
+            is_ours
+            and not knows(client, document.environment.env_id)
+            and (code := dry_run(client, document, silent=True))
+        ):
             return code
         runs = client.submit(document, seeds=seeds, priority=flags.priority)
         if flags.json:
@@ -133,7 +140,7 @@ def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
 
 
 def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
-    params: dict[str, Any] = dict(settings) if isinstance(settings, dict) else config.to_json(settings)
+    params: dict[str, Any] = {**settings} if isinstance(settings, dict) else config.to_json(settings)
     outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
     options = {field.name: getattr(flags, field.name) for field in fields(TrainOptions)}
     worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))

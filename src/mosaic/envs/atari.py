@@ -1,12 +1,15 @@
 """Atari 2600 games of the Arcade Learning Environment; the ROMs come with ale-py."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, generator_state, set_generator_state
+from mosaic.envs.pixels import Pixels
 
 if TYPE_CHECKING:
     from gymnasium import Env
+    from gymnasium.envs.registration import EnvSpec
 
 
 def _configure() -> None:
@@ -34,6 +37,24 @@ def _set_random_state(env: "Env[Any, Any]", state: Mapping[str, Any]) -> None:
     emulator.ale.restoreState(ale_py.ALEState(state["ale"].tobytes()))
 
 
+def _pixels(spec: "EnvSpec") -> Pixels:
+    """As CleanRL plays (`mosaic.envs.atari_frames`). An id's own frame skip is replaced, its sticky actions stay."""
+
+    def wrap(env: "Env[Any, Any]") -> "Env[Any, Any]":
+        from mosaic.envs.atari_frames import AtariFrames
+
+        return AtariFrames(env)
+
+    sticky = spec.kwargs.get("repeat_action_probability", 0.0)
+    return Pixels(
+        wrap=wrap,
+        kwargs={"frameskip": 1, "obs_type": "grayscale"},
+        # It knows one version of each game, which is told about sticky actions.
+        pool_name=f"{re.split('NoFrameskip|Deterministic|-v', spec.id.removeprefix('ALE/'))[0]}-v5",
+        pool_kwargs={"episodic_life": True, "reward_clip": True, "repeat_action_probability": sticky},
+    )
+
+
 FAMILY = Family(
     name="atari",
     title="Atari",
@@ -46,6 +67,7 @@ FAMILY = Family(
     id_pattern=r"^ALE/|NoFrameskip-v\d+$",
     costly=("",),
     configure=_configure,
+    pixels=_pixels,
     random_state=_random_state,
     set_random_state=_set_random_state,
 )

@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 
 def _quick_step(env: "Env[Any, Any]") -> Step | None:
+    from gymnasium.envs.classic_control.acrobot import AcrobotEnv
     from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
+    from mosaic.envs.quick_acrobot import quick_acrobot
+
+    if type(env) is AcrobotEnv:
+        return quick_acrobot(env)
     return quick_cartpole(env) if type(env) is CartPoleEnv else None
 
 

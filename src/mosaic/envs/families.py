@@ -5,7 +5,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mosaic.envs import atari, box2d, classic_control, minigrid, mujoco, other, pettingzoo, toy_text
+from mosaic.envs import atari, box2d, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
 
@@ -19,6 +19,7 @@ FAMILIES: tuple[Family, ...] = (
     mujoco.FAMILY,
     atari.FAMILY,
     minigrid.FAMILY,
+    memory.FAMILY,
     pettingzoo.FAMILY,
     other.FAMILY,  # last: it owns whatever nobody above does
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from mosaic.envs.pixels import Pixels, plain_pixels
 from mosaic.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Family:
     configure: Callable[[], None] = lambda: None
     """Settings of the simulator, made once it is imported."""
     encoder: "Callable[[Space[Any]], Encoder]" = flat_encoder
+    pixels: "Callable[[EnvSpec], Pixels]" = plain_pixels
+    """How one of its environments is shown to an algorithm with convolutions."""
     quick_step: "Callable[[Env[Any, Any]], Step | None]" = no_quick_step
     twin: "Twin | None" = None
     """How to draw an environment in another process; None where its own `render()` must do."""

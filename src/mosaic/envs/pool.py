@@ -2,6 +2,7 @@
 
 What differs from the others: the physics are envpool's own (float rounding, and in places the version of the rules),
 the random numbers too, Atari comes preprocessed (84×84, four frames stacked), and resuming begins fresh episodes.
+Where a lost life ends an episode, `final_info` has the game's score, as `mosaic.envs.atari_frames` describes it.
 envpool itself resets an ended slot at the next step; here the ended slots are reset at once, by a partial reset.
 """
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from mosaic.envs.batch import Batch
 from mosaic.envs.family import Family
+from mosaic.envs.tally import Tally
 from mosaic.envs.whole import Stepped, WholeVec
 from mosaic.errors import EnvironmentFailed, MissingExtra
 
@@ -27,11 +29,12 @@ def make_pool(
         envpool: Any = import_module("envpool")
     except ModuleNotFoundError as error:
         raise MissingExtra("the envpool backend", "envpool") from error
-    name = spec.id.removeprefix("ALE/")
+    name = kwargs.pop("pool_name", "") or spec.id.removeprefix("ALE/")
     if name not in envpool.list_all_envs():
         raise EnvironmentFailed(f"envpool has no '{name}'; use backend 'bare'")
-    pool = _Pool(envpool, name, num_envs, kwargs | {"render_mode": render_mode})
-    encoder = family.encoder(pool.envs.observation_space) if observations == "vector" else None
+    lives = bool(kwargs.get("episodic_life"))
+    pool = (_Lives if lives else _Pool)(envpool, name, num_envs, kwargs | {"render_mode": render_mode})
+    encoder = family.encoder(pool.envs.observation_space) if observations != "raw" else None
     return WholeVec(pool, Batch(pool.envs.observation_space, pool.envs.action_space, encoder), num_envs, "envpool")
 
 
@@ -87,6 +90,34 @@ class _Pool:
 
     def close(self) -> None:
         self.envs.close()
+
+
+class _Lives(_Pool):
+    """Games in which a lost life ends an episode."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._games = Tally(self._num_envs)
+
+    def begin(self, seed: int | None) -> Any:
+        self._games.clear()
+        return super().begin(seed)
+
+    def step(self, actions: Any) -> Stepped:
+        obs, rewards, terminations, truncations, infos = super().step(actions)
+        games = self._games
+        games.add(infos["reward"])  # not clipped
+        over = np.logical_or(infos["terminated"], truncations)
+        infos |= {"game_over": over, "game_return": games.totals.copy(), "game_length": games.lengths.copy()}
+        if over.any():
+            games.totals[over] = games.lengths[over] = 0
+        return obs, rewards, terminations, truncations, infos
+
+    def begin_again(self, ended: NDArray[np.bool_], obs: Any) -> Any:
+        # A reset would begin a new game; a step of an ended slot goes on with the next life, whatever the action.
+        slots = np.flatnonzero(ended).astype(np.int32)
+        no_matter = np.zeros(len(slots), self.envs.action_space.dtype)
+        return _put(obs, slots, self.envs.step(no_matter, slots)[0])
 
 
 def _put(batch: Any, slots: NDArray[Any], rows: Any) -> Any:

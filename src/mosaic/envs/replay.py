@@ -112,7 +112,8 @@ class Beginning:
         """Live the episode of `slot` again; (observation, True), or (a fresh episode's first one, False)."""
         if slot["seed"] is None:
             # A generator must exist before its state can be set, and some environments make theirs at the first reset.
-            self.env.reset(seed=0)
+            # Not through the wrappers: one that knows lives would take the reset below for that of a lost life.
+            self.env.unwrapped.reset(seed=0)
             self.family.set_random_state(self.env, slot["random"])
         if slot["known"]:
             row = batch.keep(batch.row(self._replay(slot, step)))

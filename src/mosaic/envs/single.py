@@ -17,10 +17,21 @@ Wrap = Callable[[Any], Any]
 
 
 def make(
-    env_id: str, *, render_mode: str | None = "rgb_array", wrappers: Sequence[Wrap] = (), **kwargs: Any
+    env_id: str,
+    *,
+    render_mode: str | None = "rgb_array",
+    wrappers: Sequence[Wrap] = (),
+    pixels: bool = False,
+    **kwargs: Any,
 ) -> "Env[Any, Any]":
-    """One environment with Gymnasium's own wrappers (checker, order, time limit) and then `wrappers`."""
+    """One environment with Gymnasium's own wrappers (checker, order, time limit) and then `wrappers`.
+
+    With `pixels` it shows the stacks of pictures that its family's rule makes.
+    """
     family, spec = find_spec(env_id)
+    if pixels:
+        rule = family.pixels(spec)
+        wrappers, kwargs = (*wrappers, rule.wrap), {**kwargs, **rule.kwargs}
     return make_from(family, spec, render_mode=render_mode, wrappers=wrappers, **kwargs)
 
 

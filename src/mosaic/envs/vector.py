@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mosaic.envs.batch import Batch
+    from mosaic.envs.pixels import Pixels
     from mosaic.envs.twin import Freezer
 
 Backend = Literal["auto", "bare", "sync", "async", "native", "envpool"]
-Observations = Literal["vector", "raw"]
+Observations = Literal["vector", "raw", "pixels"]
 
 ASYNC_FROM_ENVS = 4
 ASYNC_FROM_CORES = 4
@@ -100,7 +101,8 @@ def make_vec(
 ) -> VecEnv:
     """`num_envs` environments behind one `step`.
 
-    `observations="vector"` applies the observation rule (`describe_observation_rule`), "raw" leaves observations alone.
+    `observations="vector"` applies the observation rule (`describe_observation_rule`), "pixels" the family's rule for
+    pictures (`mosaic.envs.pixels`), "raw" leaves observations alone.
     `wrappers` are put around each environment (not with native and envpool). A Discrete action space that does not
     start at 0 is presented as one that does.
     """
@@ -108,6 +110,12 @@ def make_vec(
         raise ConfigError([Problem("num_envs", f"must be at least 1, not {num_envs}")])
     family, spec = find_spec(env_id)
     chosen = choose_backend(env_id, num_envs, backend=backend).backend
+    if observations == "pixels":
+        rule = family.pixels(spec)
+        if chosen in _CAVEATS:
+            kwargs |= _whole_pixels(chosen, spec, rule)
+        else:
+            wrappers, kwargs = (*wrappers, rule.wrap), {**kwargs, **rule.kwargs}
     if chosen in _CAVEATS:
         if wrappers:
             raise ConfigError([Problem("backend", f"{chosen} cannot apply wrappers; use bare, sync or async")])
@@ -138,7 +146,7 @@ class _Plan(NamedTuple):
         from mosaic.envs.batch import Batch
 
         try:
-            encoder = self.family.encoder(env.observation_space) if self.observations == "vector" else None
+            encoder = self.family.encoder(env.observation_space) if self.observations != "raw" else None
         except (TypeError, NotImplementedError) as error:
             raise IncompatibleSpaces(f"observations of '{self.spec.id}' cannot be one vector: {error}") from error
         return Batch(env.observation_space, env.action_space, encoder)
@@ -180,6 +188,13 @@ def _make_wrapped(plan: _Plan, num_envs: int, backend: str) -> VecEnv:
     batch = plan.batch(example)
     example.close()
     return WrappedVec(envs, batch, backend, replays_exactly=plan.family.replays_exactly(plan.spec.id))
+
+
+def _whole_pixels(backend: str, spec: "EnvSpec", rule: "Pixels") -> Mapping[str, Any]:
+    if backend == "envpool" and rule.pool_name:
+        return {**rule.pool_kwargs, "pool_name": rule.pool_name}
+    message = f"{backend} gives no 84×84 pictures of '{spec.id}'; use bare, sync or async"
+    raise ConfigError([Problem("backend", message)])
 
 
 def _make_whole(

@@ -100,6 +100,7 @@ class Menus(QObject):
         window = self._window
         self._add(self._run, "&Train the last configuration", window.form.train_last, "Ctrl+T", icon="play")
         self._add(self._run, "Configure a &new run…", window.configure, "Ctrl+N", icon="plus")
+        self._add(self._run, "&Load trained policy…", window.load_policy, "Ctrl+L", icon="brain-circuit")
         self._for_one += [
             self._add(self._run, "Clone and e&dit", self._clone, "Ctrl+D", icon="copy-plus"),
         ]
@@ -136,8 +137,11 @@ class Menus(QObject):
             self._add(self._view, shown, bring_up, f"Ctrl+{number}", icon=tab.icon)
 
     def _make_corner(self) -> QWidget:
-        """The two ways to a new run, always in reach."""
+        """The ways to a new run, always in reach."""
         theme = self._window.theme
+        load = icon_button(theme, "brain-circuit", "Load policy…")
+        load.setToolTip("Evaluate a trained policy, or compare several (Ctrl+L)")
+        load.clicked.connect(self._window.load_policy)
         configure = icon_button(theme, "sliders-horizontal", "Configure…")
         configure.setToolTip("Open the form of a new run (Ctrl+N)")
         configure.clicked.connect(self._window.configure)
@@ -150,6 +154,7 @@ class Menus(QObject):
         layout = QHBoxLayout(made)
         layout.setContentsMargins(0, 3, 10, 3)
         layout.setSpacing(8)
+        layout.addWidget(load)
         layout.addWidget(configure)
         layout.addWidget(train)
         return made

@@ -5,12 +5,15 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
 from mosaic.gui.models.actions import RunActions
+from mosaic.gui.models.policy_desk import PolicyDesk
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs import TABS
 from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.empty_state import EmptyState
+from mosaic.gui.widgets.policy_dialog import PolicyDialog
 from mosaic.gui.widgets.runs_panel import RunsPanel
 from mosaic.gui.widgets.status_line import StatusLine
 from mosaic.gui.widgets.train_panel import TrainPanel
@@ -49,6 +52,11 @@ class Shell(QMainWindow):
         self.setStatusBar(StatusLine(studio, theme))
         studio.runs_changed.connect(self._show_page)
         studio.notes.rowsInserted.connect(self._show_notes)
+        self.policies: PolicyDialog | None = None
+        """Made when it is first asked for."""
+        evaluate = self.tabs["Evaluate"]
+        assert isinstance(evaluate, EvaluateTab)
+        evaluate.load_asked.connect(self.load_policy)
         artifacts = self.tabs["Artifacts"]
         assert isinstance(artifacts, ArtifactsTab)
         artifacts.resume_asked.connect(self.actions_on_runs.resume)
@@ -75,6 +83,14 @@ class Shell(QMainWindow):
         self.side_docks[1].show()
         self.form.setFocus()
 
+    def load_policy(self) -> None:
+        """Open the form of an evaluation, with the current run's policy chosen if it has one."""
+        if self.policies is None:
+            desk = PolicyDesk(self.studio, self.form.desk.catalogue)
+            self.policies = PolicyDialog(desk, self.theme, self, is_remote=self.studio.link.is_remote)
+            self.policies.started.connect(self._show_evaluation)
+        self.policies.open_for(self.studio.current)
+
     def reset_layout(self) -> None:
         self.restoreState(self._first_layout, LAYOUT_VERSION)
         self.bench.arrange(is_low=self.height() < LOW)
@@ -97,6 +113,10 @@ class Shell(QMainWindow):
             self._stack.setCurrentWidget(self.bench)
         else:
             self._stack.setCurrentIndex(0)
+
+    def _show_evaluation(self) -> None:
+        self._show_page()
+        self.bench.bring_up("Evaluate")
 
     def _show_notes(self) -> None:
         self._show_page()

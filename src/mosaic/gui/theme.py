@@ -111,6 +111,7 @@ QDialog[palette="true"] { background: $panel; border: 1px solid $line; border-ra
 QLineEdit { background: $field; color: $text; border: 1px solid $line; border-radius: 6px; padding: 5px 8px;
             selection-background-color: $accent; selection-color: $on_accent; }
 QLineEdit:focus { border-color: $accent; }
+QLineEdit:disabled { color: $muted; background: $panel; border-style: dashed; }
 QLineEdit[broken="true"], QComboBox[broken="true"], QPlainTextEdit[broken="true"] { border-color: $bad; }
 QComboBox { background: $field; color: $text; border: 1px solid $line; border-radius: 6px; padding: 5px 26px 5px 8px; }
 QComboBox:focus, QComboBox:on { border-color: $accent; }

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from mosaic.config import JsonValue
 from mosaic.play.arena import Arena
@@ -23,6 +23,8 @@ class View:
     """What the environment says beside it."""
     legal: Any = None
     """One truth value an action where only some are allowed; None where all are."""
+    picture: Any = None
+    """What the environment renders, for an actor that says `wants_picture`; None where it cannot be drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,13 @@ class Actor(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Summarised(Protocol):
+    """An actor that has something to say at the end: what it cost, for example."""
+
+    def summary(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,8 +115,10 @@ def action_names(env: Any) -> tuple[str, ...]:
         return ()
     count = int(space.n)
     env_id = env.spec.id if env.spec else ""
+    # By its class too: somebody's own FrozenLake, under another id, has the same actions.
+    known_as = (env_id.rpartition(":")[2], type(env.unwrapped).__name__)
     for prefix, (_, _, names) in _DISCRETE.items():
-        if env_id.rpartition(":")[2].startswith(prefix) and count == len(names):
+        if any(name.startswith(prefix) for name in known_as) and count == len(names):
             return names
     if meanings := _atari_meanings(env):
         return tuple(meaning.lower() for meaning in meanings)

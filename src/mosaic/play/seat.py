@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mosaic.errors import MosaicError
 from mosaic.play.actor import Actor, Cancelled, Choice, Outcome, View
 
 _tokens = itertools.count(1)
@@ -74,7 +75,8 @@ class Hand:
                 self._post(Answer(self, token, None))
                 continue
             except Exception as error:  # A border: whatever somebody else's actor raises.
-                self._post(Answer(self, token, None, f"'{self.word}' raised in {call}(): {error!r}"))
+                said = f": {error}" if isinstance(error, MosaicError) else f" raised in {call}(): {error!r}"
+                self._post(Answer(self, token, None, f"'{self.word}'{said}"))
                 if call == "close":
                     return
                 continue

@@ -102,6 +102,8 @@ class Session:
         self.paused = options.paused
         self.reason = "paused until somebody says go" if options.paused else ""
         """Why it stands still, for people."""
+        self.sends_pixels = False
+        """Somebody wants to see observations that are pictures."""
         self.ending = False
         self.stopped = False
         """Somebody asked for the end."""
@@ -219,12 +221,15 @@ class Session:
                 asked.give_up()
 
     def _view(self, player: Player) -> View:
+        # Only this thread may draw, so what an actor is to look at is drawn before it is asked.
+        wanted = player.agent is not None and getattr(player.agent.actor, "wants_picture", False)
         return View(
             observation=self.arena.seen(player.seat),
             step=self.arena.acted(player.seat, self.now.t),
             seat=player.seat,
             info=self.arena.info,
             legal=self.arena.legal(player.seat),
+            picture=self.arena.at(player.seat).render() if wanted else None,
         )
 
     def _wait_s(self, hand: Hand) -> float:
@@ -369,7 +374,7 @@ class Session:
         player = self.players[data.get("seat", self.arena.turn)]
         match word:
             case "look":
-                pass
+                self.sends_pixels |= bool(data.get("pixels", False))
             case "keys":
                 self._keys(player, [str(key) for key in data["down"]])
             case "act":

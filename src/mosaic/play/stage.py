@@ -12,6 +12,7 @@ from cleanrl_worker.sdk.recorder import Recorder
 from mosaic.errors import EnvironmentFailed
 from mosaic.fastlane.layout import Tile
 from mosaic.fastlane.ring import RingWriter
+from mosaic.play.actor import Summarised
 from mosaic.play.control import Control
 from mosaic.play.copies import Copies
 from mosaic.play.lineup import Lineup, recording_of
@@ -32,6 +33,8 @@ STATE_S = 0.03
 """States that nobody waits for are told no more often than this."""
 BEAT_S = 1.0
 CLOSE_S = 1.0
+ALONE_S, NEVER_SEEN_S = 5.0, 60.0
+"""A session that waits for people ends when none was there for so long, or none came at all."""
 
 
 class Stage:
@@ -43,6 +46,7 @@ class Stage:
         self._ledger = ledger
         self._told_at = 0.0
         self._told = True
+        self._seen_at, self._patience_s = time.monotonic(), NEVER_SEEN_S
         self._beat = (time.monotonic(), 0)
         self._results: list[dict[str, Any]] = []
         inbox: queue.SimpleQueue[Answer | Command] = queue.SimpleQueue()
@@ -79,6 +83,11 @@ class Stage:
         """`play_summary.json`: every episode, and what came of a replay."""
         compared = self.session.comparison
         summary = {"episodes": self._results, "replay": compared.as_json() if compared else None}
+        summary["actors"] = {
+            seat: player.agent.actor.summary()
+            for seat, player in self.session.players.items()
+            if player.agent is not None and isinstance(player.agent.actor, Summarised)
+        }
         write_atomically(self._plan.run_dir.play_summary, json.dumps(summary, indent=1) + "\n")
 
     def _recording(self) -> Recording:
@@ -139,9 +148,17 @@ class Stage:
                 raise self._recorder.error
 
     def _idle(self) -> None:
+        if self._plan.options.interactive and self._left_alone():
+            self.session.stop()
         if self._view is not None:
             self._view.refresh()
         self._say(False)
+
+    def _left_alone(self) -> bool:
+        now = time.monotonic()
+        if self._control.heard:
+            self._seen_at, self._patience_s = now, ALONE_S
+        return now - self._seen_at > self._patience_s
 
     def _say(self, at_once: bool) -> None:
         if self._told or not self._control.heard:
@@ -197,4 +214,6 @@ def _short(actor: str) -> str:
 
 def _pictures(plan: Plan) -> bool:
     options = plan.options
+    if any(isinstance(params, dict) and params.get("image") for params in options.actor_params.values()):
+        return True  # An actor looks, even if no person does.
     return (options.fastlane_enabled and options.video_mode != "off") or options.record_frames

@@ -1,11 +1,13 @@
 """What a session says of itself to those who look (docs/protocols/play.md has every field)."""
 
+import base64
 from typing import Any
 
 import numpy as np
 
 from mosaic.config import JsonValue
 from mosaic.play.session import Session
+from mosaic.play.symbols import board_of
 from mosaic.play.values import to_json
 
 MAX_NUMBERS = 4096
@@ -40,8 +42,9 @@ def state_of(session: Session) -> dict[str, Any]:
             "value": to_json(last.choice.value) if last.choice else None,
             "note": last.choice.note if last.choice else "",
         },
-        "observation": observation_of(now.observation),
-        "actions": list(arena.action_names),
+        "observation": observation_of(now.observation, pixels=session.sends_pixels),
+        "board": board.as_json() if (board := board_of(arena.env_id, arena.unwrapped)) else None,
+        "actions": list(arena.at(arena.turn).action_names),
         "keys": _keys(session),
         "steps_per_s": arena.steps_per_s,
         "pictures_problem": arena.pictures_problem,
@@ -54,6 +57,8 @@ def _status(session: Session) -> str:
         return "ended"
     if session.paused:
         return "paused"
+    if session.now.over:
+        return "over"
     hand = session.players[session.arena.turn].hand(session.now.t + 1)
     return "waiting" if hand.is_person and getattr(hand.actor, "waits", False) else "running"
 
@@ -63,16 +68,17 @@ def _keys(session: Session) -> JsonValue:
     return {"keys": dict(human.map.keys), "idle": human.map.idle} if human is not None else None
 
 
-def observation_of(observation: Any) -> JsonValue:
-    """Its numbers with their shape, a text, or a mapping of these."""
-    if isinstance(observation, dict):
-        return {"kind": "mapping", "items": {str(key): observation_of(item) for key, item in observation.items()}}
-    if isinstance(observation, tuple):
-        return {"kind": "mapping", "items": {str(at): observation_of(item) for at, item in enumerate(observation)}}
+def observation_of(observation: Any, *, pixels: bool) -> JsonValue:
+    """Its numbers with their shape, a text, or a mapping of these; a picture as base64, where somebody wants it."""
+    if isinstance(observation, dict | tuple):
+        parts = observation.items() if isinstance(observation, dict) else enumerate(observation)
+        return {"kind": "mapping", "items": {str(key): observation_of(item, pixels=pixels) for key, item in parts}}
     if isinstance(observation, str):
         return {"kind": "text", "text": observation}
     array = np.asarray(observation)
     about: dict[str, JsonValue] = {"kind": "numbers", "shape": list(array.shape), "dtype": str(array.dtype)}
     if array.size <= MAX_NUMBERS:
         about["numbers"] = to_json(array.reshape(-1))
+    elif array.dtype == np.uint8 and pixels:
+        about["bytes"] = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return about

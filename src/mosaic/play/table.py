@@ -17,6 +17,7 @@ from mosaic.play.arena import Arena, News, Picture, Result
 from mosaic.play.games import Game, Together, Turns
 
 MASK = "action_mask"
+MAX_NAMES = 256
 
 
 class Table(Arena):
@@ -172,7 +173,8 @@ def _space_without_mask(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
 
 
 def _names(space: gymnasium.Space[Any]) -> tuple[str, ...]:
-    if not isinstance(space, spaces.Discrete):
+    # Thousands of mere numbers, as in chess, tell nobody anything.
+    if not isinstance(space, spaces.Discrete) or int(space.n) > MAX_NAMES:
         return ()
     return tuple(str(int(space.start) + at) for at in range(int(space.n)))
 

@@ -93,7 +93,7 @@ def play(plan: Plan) -> int:
 
 def _start_event(plan: Plan) -> RunStarted:
     return RunStarted(
-        algo="",
+        algo="play",
         env_id=plan.env_id,
         seed=plan.seed,
         total_timesteps=0,

@@ -395,7 +395,8 @@ class Client:
         self, policy: PolicyInfo, *, episodes: int = 50, seed: int = 1, deterministic: bool = False, label: str = ""
     ) -> RunRecord:
         """Play a batch of episodes with a policy, as a run; the same seed gives every policy the same episodes."""
-        subject = Subject(policy=policy.path, env_id=policy.env_id)
+        algo = policy.algo if policy.kind == "mosaic" else ""
+        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo)
         extras = PolicyEvalExtras(
             mode="policy_eval", policy_path=policy.path, eval_episodes=episodes, eval_deterministic=deterministic
         )

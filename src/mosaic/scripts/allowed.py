@@ -89,7 +89,8 @@ class Allowed:
         seen: set[Path] = set()
         for folder in self.folders():
             for path in _candidates(folder):
-                if path in seen or len(seen) >= MAX_SCRIPTS:
+                # A link may lead out of the folder.
+                if path in seen or len(seen) >= MAX_SCRIPTS or not path.resolve().is_relative_to(folder):
                     continue
                 seen.add(path)
                 try:

@@ -2,17 +2,17 @@
 
 import ast
 import math
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 LARGEST_POWER = 64
-_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+Operation = Callable[[Any, Any], Any]
+_OPERATORS: Mapping[type[ast.operator], Operation] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: lambda left, right: left / right,
+    ast.FloorDiv: lambda left, right: left // right,
 }
 _CALLS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "str": str}
 

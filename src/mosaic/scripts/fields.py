@@ -118,14 +118,15 @@ def _default(field: ast.AnnAssign, stem: str) -> Any:
             return value_of(value, stem=stem)
 
 
-def _checked(core: dict[str, Any], default: Any) -> Any:
+def _checked(core: dict[str, Any], given: Any) -> Any:
     """A default as its type has it; CleanRL writes `start_e: float = 1`."""
+    default: Any = given
     if default is None:
         return None
     kind = core.get("type")
     if kind == "number" and type(default) in (int, float) and is_finite(default):
         return float(default)
-    fits = {"integer": type(default) is int, "boolean": type(default) is bool, "string": isinstance(default, str)}
-    if fits.get(str(kind), False) or (kind == "array" and isinstance(default, list)) or default in core.get("enum", ()):
+    kinds: dict[str, type[Any]] = {"integer": int, "boolean": bool, "string": str, "array": list}
+    if type(default) is kinds.get(str(kind)) or default in core.get("enum", ()):
         return default
     raise Unknown(repr(default))

@@ -6,7 +6,7 @@ from typing import Any
 
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
-from mosaic.scripts.script import OWN, Script
+from mosaic.scripts.script import NAMED, OWN, STYLE, Script
 
 OUTSIDE = ("env_id", "total_timesteps", "seed")
 """Settings that stand in the worker's config itself, not in `algo_params`."""
@@ -21,7 +21,7 @@ def settings_from(script: Script, words: Sequence[str], *, prog: str) -> dict[st
     properties: dict[str, Any] = script.schema["properties"]
     settings = {name: spec.get("default") for name, spec in properties.items()}
     if script.style == "tyro":
-        own = {script.named.get(name, name): name for name in properties if _is_flag(script, name)}
+        own = {script.named.get(name, name): name for name in properties if _is_flag(script.named, name)}
         schema = {"properties": {flag: properties[name] for flag, name in own.items()}}
         parsed = config.from_flags(config.class_from_schema(schema, name=script.stem), words, prog=prog, description="")
         return settings | {own[flag]: value for flag, value in config.to_json(parsed).items()}
@@ -32,20 +32,22 @@ def settings_from(script: Script, words: Sequence[str], *, prog: str) -> dict[st
     return settings | {"script_flags": shlex.join(words)}
 
 
-def words_for(script: Script, settings: Mapping[str, Any]) -> list[str]:
-    """The script's own command line: what differs from its defaults, then the free flags."""
+def words_for(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """The script's own command line, by its schema: what differs from its defaults, then the free flags."""
     free = shlex.split(str(settings.get("script_flags", "")))
+    named: dict[str, str] = schema[NAMED]
     words: list[str] = []
-    for name, spec in script.schema["properties"].items():
-        flag = script.named.get(name, name)
+    properties: dict[str, dict[str, Any]] = schema["properties"]
+    for name, spec in properties.items():
+        flag = named.get(name, name)
         value, default = settings.get(name, spec.get("default")), spec.get("default")
-        if _is_flag(script, name) and value != default and _given(flag, free) is None:
-            words += _words(flag, value, tyro=script.style == "tyro")
+        if _is_flag(named, name) and value != default and _given(flag, free) is None:
+            words += _words(flag, value, tyro=schema[STYLE] == "tyro")
     return words + free
 
 
-def _is_flag(script: Script, name: str) -> bool:
-    return name not in OWN and (name not in OUTSIDE or name in script.named)
+def _is_flag(named: Mapping[str, str], name: str) -> bool:
+    return name not in OWN and (name not in OUTSIDE or name in named)
 
 
 def _words(flag: str, value: Any, *, tyro: bool) -> Iterator[str]:

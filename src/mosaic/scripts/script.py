@@ -21,6 +21,8 @@ SUFFIX = ".py"
 LIMIT_BYTES = 2 * 2**20
 OWN = ("script_flags", "script_module", "script_idioms")
 """Settings of ours among those of the script."""
+STYLE, NAMED = "x-style", "x-named"
+"""Keys of the schema that a client needs to write down the script's command line."""
 NO_ENVIRONMENT = "unknown"
 DEFAULT_STEPS = 1_000_000
 
@@ -34,7 +36,7 @@ _ALIASES = {
 }
 _OLD = re.compile(
     r"final_observation|\bAutoResetWrapper\b|\bGrayScaleObservation\b|\bFrameStack\(|\bcleanrl_utils\b"
-    r"|infos?\[.final_info.\]|\bVectorListInfo\b|\bVectorEnvWrapper\b|\bapply_api_compatibility\b"
+    r"|\bfinal_info\b|\bVectorListInfo\b|\bVectorEnvWrapper\b|\bapply_api_compatibility\b"
 )
 _NEW = re.compile(r"\bAutoresetMode\b|\bautoreset_mode\b|[\"']final_obs[\"']|[\"']_final_info[\"']")
 _RL = ("gymnasium", "gym", "stable_baselines3", "sb3_contrib", "envpool", "tianshou", "torchrl")
@@ -98,7 +100,7 @@ def _read(path: Path, _mtime_ns: int, _size: int) -> Script:
         path=path,
         style=style,
         summary=_summary(tree, style),
-        schema={"type": "object", "properties": own},
+        schema={"type": "object", "properties": own, STYLE: style, NAMED: named},
         idioms="0.29" if _OLD.search(text) and not _NEW.search(text) else "1.x",
         named=named,
         imports=tuple(dict.fromkeys(_imports(tree))),

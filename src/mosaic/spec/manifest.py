@@ -13,7 +13,17 @@ from mosaic.spec.run_dir import RunDir
 VERSION = 1
 
 ArtifactKind: TypeAlias = Literal[
-    "events", "log", "tensorboard", "policy", "checkpoint", "video", "eval_summary", "wandb", "fastlane", "episodes"
+    "events",
+    "log",
+    "tensorboard",
+    "policy",
+    "checkpoint",
+    "video",
+    "eval_summary",
+    "wandb",
+    "fastlane",
+    "episodes",
+    "script",
 ]
 
 

@@ -1,7 +1,7 @@
 """The run config: the one JSON document that a run is made from (docs/protocols/run-config.md).
 
 `metadata.worker.config.extras.mode` tells three kinds apart: train (the default), policy_eval and play. A
-`wandb_api_key` is accepted from a form and taken out by `take_secrets` before anything is written.
+`wandb_api_key` and an `llm_api_key` are accepted and taken out by `take_secrets` before anything is written.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,13 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue, tagged_by
 from mosaic.errors import ConfigError, Problem
+from mosaic.spec.language_model import KEY
 
 MAX_GRID = 64
-SECRETS = {"wandb_api_key": "WANDB_API_KEY"}
+SECRETS = {"wandb_api_key": "WANDB_API_KEY", "llm_api_key": KEY}
 """Keys of `extras` that are secret, and the variable of the worker's environment that carries each."""
+PLAY_SECRETS = ("llm_api_key",)
+"""Those that only a play session has a use for."""
 
 VideoMode: TypeAlias = Literal["single", "grid", "off"]
 Control: TypeAlias = Literal["agent", "human", "turns", "override"]
@@ -54,6 +57,12 @@ class TrainOptions(LiveView):
     """Folder of the TensorBoard files, relative to the run directory."""
     track_wandb: bool = False
     """Export to Weights & Biases."""
+    track_trackio: bool = False
+    """Export to Trackio."""
+    track_mlflow: bool = False
+    """Export to MLflow."""
+    track_project_name: Annotated[str, MinLen(1)] = "mosaic"
+    """Project of Trackio, experiment of MLflow."""
     wandb_project_name: str = "mosaic"
     """W&B project."""
     wandb_entity: str | None = None

@@ -89,6 +89,16 @@ class Home:
     def runs(self) -> Path:
         return self.trainer / "runs"
 
+    @property
+    def imports(self) -> Path:
+        """Runs of other tools while they are being written."""
+        return self.trainer / "imports"
+
+    @property
+    def imports_lock(self) -> Path:
+        """Locked (flock) by an import as long as it works."""
+        return self.trainer / "imports.lock"
+
     def config(self, run_id: str, *, policy: bool = False) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}{'-policy' if policy else ''}.json"
 
@@ -180,20 +190,29 @@ class RunDir:
     def wandb(self) -> Path:
         return self.root / "wandb"
 
+    def export_state(self, tracker: str) -> Path:
+        """How far the export to a tracker is."""
+        return self.root / tracker / "export.json"
+
+    def export_lock(self, tracker: str) -> Path:
+        """Locked (flock) by the exporter as long as it lives."""
+        return self.root / tracker / "export.lock"
+
+    def export_log(self, tracker: str) -> Path:
+        """What the exporter printed."""
+        return self.logs / f"{tracker}.log"
+
     @property
     def wandb_export(self) -> Path:
-        """How far the export to Weights & Biases is."""
-        return self.wandb / "export.json"
+        return self.export_state("wandb")
 
     @property
     def wandb_lock(self) -> Path:
-        """Locked (flock) by the exporter as long as it lives."""
-        return self.wandb / "export.lock"
+        return self.export_lock("wandb")
 
     @property
     def wandb_log(self) -> Path:
-        """What the exporter printed."""
-        return self.logs / "wandb.log"
+        return self.export_log("wandb")
 
     @property
     def videos(self) -> Path:
@@ -220,6 +239,19 @@ class RunDir:
     def play_summary(self) -> Path:
         """Results of a play session."""
         return self.root / "play_summary.json"
+
+    @property
+    def actors(self) -> Path:
+        """What actors of a play session leave behind: what they learnt, what was said to a language model."""
+        return self.root / "actors"
+
+    def actor_file(self, name: str) -> Path:
+        return self.inside(Path("actors") / _LABEL_UNSAFE.sub("-", name))
+
+    @property
+    def imported(self) -> Path:
+        """Files of the tool that an imported run comes from."""
+        return self.root / "imported"
 
     @property
     def checkpoints(self) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 
 from mosaic import config
 from mosaic.spec.files import write_atomically
@@ -116,4 +117,9 @@ def write(run_dir: RunDir, placed: Placed) -> None:
 
 
 def read(run_dir: RunDir) -> Placed:
-    return config.from_json_text(Placed, run_dir.record.read_bytes(), what=str(run_dir.record))
+    return read_file(run_dir.record)
+
+
+def read_file(path: Path) -> Placed:
+    """Of a copy, whose folder may have any name."""
+    return config.from_json_text(Placed, path.read_bytes(), what=str(path))

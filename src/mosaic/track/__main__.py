@@ -1,4 +1,4 @@
-"""`python -m mosaic.track RUN_DIR`: export one run to Weights & Biases, following it until its end."""
+"""`python -m mosaic.track RUN_DIR`: export one run to a tracker, following it until its end."""
 
 import argparse
 import contextlib
@@ -11,7 +11,10 @@ from mosaic import log
 from mosaic.errors import MosaicError
 from mosaic.spec.run_dir import RunDir
 from mosaic.track.export import export
+from mosaic.track.local_export import export_local
+from mosaic.track.state import WANDB
 from mosaic.track.sync import sync
+from mosaic.track.trackers import LOCAL
 
 NICE_VARIABLE = "MOSAIC_EXPORT_NICE"
 LOWEST = "19"
@@ -20,7 +23,8 @@ LOWEST = "19"
 def main() -> int:
     words = argparse.ArgumentParser(prog="python -m mosaic.track", description=__doc__)
     words.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    words.add_argument("--sync", action="store_true", help="upload an offline export instead")
+    words.add_argument("--tracker", choices=[WANDB, *LOCAL], default=WANDB, help="where to (default wandb)")
+    words.add_argument("--sync", action="store_true", help="upload an offline export to W&B instead")
     words.add_argument("--background", action="store_true", help="give way to everything else on this machine")
     flags = words.parse_args()
     log.configure()
@@ -30,6 +34,8 @@ def main() -> int:
         run_dir = RunDir(flags.run_dir.absolute())
         if not run_dir.config.exists():
             raise MosaicError(f"{run_dir.root} holds no run")
+        if flags.tracker != WANDB:
+            return export_local(run_dir, flags.tracker)
         if not flags.sync:
             return export(run_dir)
         # As an error rather than at once: the upload is then ended too, and the export says so.

@@ -1,4 +1,4 @@
-"""The export of one run, from its first event to its last: repeated from the beginning whenever it was cut off."""
+"""The export of one run to W&B, from its first event to its last: repeated from the beginning if it was cut off."""
 
 import contextlib
 import os
@@ -7,22 +7,18 @@ from dataclasses import dataclass, replace
 
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec.events import Event, RunCompleted, RunStarted
+from mosaic.spec.events import Event
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import follow, network, state, wandb_exporter
 from mosaic.track.about import About, about
+from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.network import Network
-from mosaic.track.rows import Attempts
 from mosaic.track.state import AlreadyExporting, Export
 from mosaic.track.wandb_exporter import WandbExporter
 
 STATE_INTERVAL_S = 2.0
 
 log = get_logger()
-
-
-class Rewound(Exception):
-    """The run was resumed from before what is exported already: rows cannot be taken back, so begin anew."""
 
 
 class Disabled(MosaicError):
@@ -82,8 +78,7 @@ class _Exporting:
     def whole(self) -> int:
         self._tell(state="exporting")
         try:
-            if not self._has_begun():
-                raise MosaicError("the run has written no events")
+            wait_for_begin(self._run_dir)
             told = about(self._run_dir)
             way = network.network_of(told.options)
             self._tell(
@@ -104,10 +99,6 @@ class _Exporting:
             return 1
         return 0
 
-    def _has_begun(self) -> bool:
-        """The settings in config.json are complete once the run has begun."""
-        return any(event is not None for event in follow.follow(self._run_dir))
-
     def _export(self, told: About, way: Network, chosen: Way) -> None:
         variables = {**way.environment, **wandb_exporter.environment(self._run_dir), "WANDB_BASE_URL": way.server}
         while True:
@@ -126,31 +117,13 @@ class _Exporting:
                 continue
             self._tell(folder=exporter.folder, url=exporter.url)
             try:
-                ending = self._feed(exporter)
+                ending = feed(self._run_dir, exporter, self._progress)
             except Rewound:
                 log.info("export.anew", reason="the run was resumed from an earlier step")
                 exporter.close(failed=False)
                 continue
             self._finish(exporter, chosen, failed=ending is None)
             return
-
-    def _feed(self, exporter: WandbExporter) -> RunCompleted | None:
-        """Hand over every event that the curves keep; how the last attempt ended."""
-        attempts = Attempts(follow.starts(self._run_dir))
-        ending: RunCompleted | None = None
-        furthest = 0
-        for event in follow.follow(self._run_dir):
-            if event is not None:
-                cut = attempts.note(event)
-                if cut is not None and furthest > cut:
-                    raise Rewound
-                if isinstance(event.body, (RunStarted, RunCompleted)):
-                    ending = event.body if isinstance(event.body, RunCompleted) else None
-                if attempts.keeps(event):
-                    furthest = max(furthest, getattr(event.body, "global_step", 0))
-                    exporter.take(event)
-            self._progress(exporter, event)
-        return ending
 
     def _finish(self, exporter: WandbExporter, chosen: Way, *, failed: bool) -> None:
         if chosen.online:
@@ -163,9 +136,8 @@ class _Exporting:
         why = "; ".join(text for text in (chosen.why, *exporter.refused) if text)
         self._tell(state="synced" if chosen.online else "offline", why=why, rows=exporter.rows, url=exporter.url)
 
-    def _progress(self, exporter: WandbExporter, event: Event | None) -> None:
-        if event is not None:
-            self._state = replace(self._state, events=event.seq, rows=exporter.rows)
+    def _progress(self, event: Event | None, rows: int) -> None:
+        self._state = replace(self._state, events=self._state.events if event is None else event.seq, rows=rows)
         if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
             self._tell()
 

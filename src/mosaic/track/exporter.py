@@ -6,10 +6,17 @@ from mosaic.spec.events import Event
 
 
 class Exporter(Protocol):
-    """One tracker; a further one is a further file with this protocol."""
+    """One export to one tracker; a further tracker is a further file with this protocol."""
+
+    rows: int
+    """Rows of history written so far."""
 
     def take(self, event: Event) -> None:
         """The next event."""
+        ...
+
+    def flush(self) -> None:
+        """There is no further event for now: hand over what was kept back."""
         ...
 
     def close(self, *, failed: bool) -> None:

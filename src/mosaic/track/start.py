@@ -9,18 +9,20 @@ from collections.abc import Mapping
 
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import state
-from mosaic.track.state import Export
+from mosaic.track.state import WANDB, Export
 
 
-def start(run_dir: RunDir, environment: Mapping[str, str], *, sync: bool = False) -> "subprocess.Popen[bytes]":
+def start(
+    run_dir: RunDir, environment: Mapping[str, str], *, tracker: str = WANDB, sync: bool = False
+) -> "subprocess.Popen[bytes]":
     """Export a run, or upload what was exported; keys travel in `environment` and nowhere else."""
-    run_dir.wandb.mkdir(mode=0o700, exist_ok=True)
+    run_dir.export_state(tracker).parent.mkdir(mode=0o700, exist_ok=True)
     run_dir.logs.mkdir(mode=0o700, exist_ok=True)
-    if state.read(run_dir) is None:
+    if state.read(run_dir, tracker) is None:
         # Before it exists: if it is killed at once, the next daemon still knows that it is wanted.
-        state.write(run_dir, Export(state="exporting"))
-    words = ["--background", *(["--sync"] if sync else []), str(run_dir.root)]
-    with run_dir.wandb_log.open("ab") as log:
+        state.write(run_dir, Export(state="exporting"), tracker)
+    words = ["--background", "--tracker", tracker, *(["--sync"] if sync else []), str(run_dir.root)]
+    with run_dir.export_log(tracker).open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "mosaic.track", *words],
             stdin=subprocess.DEVNULL,

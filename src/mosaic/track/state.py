@@ -1,4 +1,4 @@
-"""How far the export of a run to Weights & Biases is: `wandb/export.json`, rewritten atomically by whoever exports."""
+"""How far the export of a run to a tracker is: `<tracker>/export.json`, rewritten atomically by whoever exports."""
 
 import fcntl
 import json
@@ -14,6 +14,7 @@ from mosaic.errors import MosaicError
 from mosaic.spec.files import is_locked, write_atomically
 from mosaic.spec.run_dir import RunDir
 
+WANDB = "wandb"
 State: TypeAlias = Literal["exporting", "offline", "syncing", "synced", "failed"]
 UNDER_WAY: frozenset[State] = frozenset({"exporting", "syncing"})
 """States that a living process brings to an end; without one the export was cut off."""
@@ -26,12 +27,12 @@ class AlreadyExporting(MosaicError):
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """The content of `wandb/export.json`."""
+    """The content of `export.json`."""
 
     v: Literal[1] = 1
     """Version of this format."""
     state: State
-    """exporting: being written; offline: whole, in a local folder; syncing: being uploaded; synced; failed."""
+    """exporting: being written; offline: whole, in a local folder; syncing: being uploaded; synced: whole; failed."""
     why: str = ""
     """Why it is offline or failed, and what to do."""
     online: bool = False
@@ -39,17 +40,17 @@ class Export:
     url: str = ""
     """Page of the run, once the server has told it."""
     project: str = ""
-    """W&B project."""
+    """Project, or experiment."""
     entity: str = ""
     """W&B team or user; empty is the key's own."""
     name: str = ""
-    """W&B run name."""
+    """Name of the run there."""
     wandb_id: str = ""
-    """W&B run id; the same for each export of this run."""
+    """Id of the run there."""
     folder: str = ""
     """W&B's own folder of the run, relative to the run directory."""
     server: str = ""
-    """W&B server."""
+    """W&B server; for other trackers, where they keep their numbers."""
     proxy: str = ""
     """Proxy on the way to it, without its password."""
     events: int = 0
@@ -60,30 +61,31 @@ class Export:
     """Unix seconds."""
 
 
-def read(run_dir: RunDir) -> Export | None:
+def read(run_dir: RunDir, tracker: str = WANDB) -> Export | None:
     """None if nothing was ever exported."""
     try:
-        return parse(run_dir.wandb_export.read_bytes())
+        return parse(run_dir.export_state(tracker).read_bytes())
     except FileNotFoundError:
         return None
 
 
 def parse(text: bytes) -> Export:
-    return config.from_json_text(Export, text, what="wandb/export.json")
+    return config.from_json_text(Export, text, what="export.json")
 
 
-def write(run_dir: RunDir, export: Export) -> Export:
+def write(run_dir: RunDir, export: Export, tracker: str = WANDB) -> Export:
     """Durable when this returns, with the time of it."""
     stamped = replace(export, updated_at=time.time())
-    write_atomically(run_dir.wandb_export, json.dumps(config.to_json(stamped), indent=1) + "\n")
+    write_atomically(run_dir.export_state(tracker), json.dumps(config.to_json(stamped), indent=1) + "\n")
     return stamped
 
 
 @contextmanager
-def exporting_alone(run_dir: RunDir) -> Generator[None]:
+def exporting_alone(run_dir: RunDir, tracker: str = WANDB) -> Generator[None]:
     """One process at a time exports or uploads a run; the kernel lets go of the lock however that one ends."""
-    run_dir.wandb.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(run_dir.wandb_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = run_dir.export_lock(tracker)
+    lock.parent.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(descriptor, run_dir)
         yield
@@ -91,10 +93,10 @@ def exporting_alone(run_dir: RunDir) -> Generator[None]:
         os.close(descriptor)
 
 
-def is_busy(run_dir: RunDir) -> bool:
+def is_busy(run_dir: RunDir, tracker: str = WANDB) -> bool:
     """Whether a process exports or uploads this run now."""
     try:
-        return is_locked(run_dir.wandb_lock)
+        return is_locked(run_dir.export_lock(tracker))
     except FileNotFoundError:
         return False
 

@@ -2,7 +2,7 @@
 
 A row of history is a row of ours (`mosaic.track.rows`), numbered from 0, with the step of the environments as
 `global_step`, the x axis of every chart, and the time at which it was logged. `monitor_gym` is never used: a video is
-handed over once its file is closed.
+handed over once its file is closed, unless `WANDB_MONITOR_GYM` says that videos are not wanted.
 """
 
 import os
@@ -22,6 +22,8 @@ from mosaic.track.rows import Row, Rows
 FINISH_S = 300.0
 """How long the last of an upload may take; what it leaves behind can be uploaded later."""
 INIT_S = 120.0
+VIDEOS_VARIABLE = "WANDB_MONITOR_GYM"
+OFF = ("0", "false", "no", "off")
 PATIENCE_S = 600.0
 """For what no server has a part in: at the lowest priority on a busy machine everything takes its time."""
 
@@ -64,6 +66,8 @@ class WandbExporter:
         """Files that W&B did not take, and why."""
         self._rows = Rows()
         self._last_step = 0
+        # Not left to the package, whose own way of it crashes together with a recorder of videos.
+        self._with_videos = os.environ.pop(VIDEOS_VARIABLE, "").lower() not in OFF
         os.environ.update(variables)
         os.environ["WANDB_MODE"] = "online" if online else "offline"
         self._wandb = _package()
@@ -88,7 +92,7 @@ class WandbExporter:
             x_start_time=starts[0].time if starts else None,
             # Of the worker, and only while it lives: the machine's numbers of a later day would be wrong.
             x_disable_stats=not alive,
-            **({"x_stats_pid": _pid(starts)} if alive else {}),
+            **({"x_stats_pid": _pid(starts), "x_stats_track_process_tree": True} if alive else {}),
         )
         run = self._wandb.init(
             project=options.wandb_project_name,
@@ -116,8 +120,11 @@ class WandbExporter:
 
     def take(self, event: Event) -> None:
         self._log(self._rows.take(event))
-        if isinstance(event.body, (VideoSaved, PolicySaved)):
+        if isinstance(event.body, PolicySaved) or (isinstance(event.body, VideoSaved) and self._with_videos):
             self._add_file(event, event.body)
+
+    def flush(self) -> None:
+        """W&B's own process sees to that."""
 
     def close(self, *, failed: bool) -> None:
         self._log(self._rows.rest())

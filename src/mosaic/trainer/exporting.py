@@ -13,18 +13,17 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from mosaic import config
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import run_config
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
-from mosaic.track import state
+from mosaic.track import state, trackers
 from mosaic.track.start import end, start
-from mosaic.track.state import Export
-from mosaic.trainer.uploading import RETRY_S, Uploads
+from mosaic.track.state import WANDB, Export
+from mosaic.trainer import uploading
+from mosaic.trainer.uploading import Uploads
 
 BACKOFF_S = (1.0, 5.0, 25.0)
 """Before each further start of one that crashed; after the last one it is given up."""
@@ -40,19 +39,25 @@ class _Child:
     """One export, over all its starts."""
 
     run_dir: RunDir
+    tracker: str
     environment: Mapping[str, str]
     process: "subprocess.Popen[bytes] | None" = None
     crashes: int = 0
     next_start: float = 0.0
 
+    @property
+    def run_id(self) -> str:
+        return self.run_dir.run_id
+
 
 class Exporters:
     """Called by the supervisor's loop, under its lock."""
 
-    def __init__(self, home: Home, *, retry_s: float = RETRY_S) -> None:
+    def __init__(self, home: Home, *, retry_s: float | None = None) -> None:
         self._home = home
-        self._uploads = Uploads(retry_s)
-        self._children: dict[str, _Child] = {}
+        self._uploads = Uploads(retry_s or uploading.retry_s())
+        self._children: dict[tuple[str, str], _Child] = {}
+        """By run and tracker."""
         self._done: dict[str, int] = {}
         """The attempt up to which each live run needs no further look."""
         self._scanned = False
@@ -62,12 +67,12 @@ class Exporters:
     def look_after(self, record: RunRecord, secrets: Mapping[str, str]) -> None:
         """A run that was live a moment ago: its exporter is started once its worker has begun."""
         attempt = self._done.get(record.run_id, 0)
-        if record.state in WAITING or record.run_id in self._children or attempt >= record.attempt:
+        if record.state in WAITING or attempt >= record.attempt or self._has_child(record.run_id):
             return
         self._done[record.run_id] = record.attempt
         run_dir = self._home.run(record.run_id)
-        if _wants_export(run_dir):
-            self._begin(run_dir, secrets)
+        for tracker in _wanted(run_dir):
+            self._begin(run_dir, tracker, secrets)
 
     def tick(self) -> None:
         """Start what is due, and see to what has ended."""
@@ -79,81 +84,90 @@ class Exporters:
         if 0 < self._reap_at <= now:
             self._reap_at = 0.0
             _reap_helpers()
-        for run_id, child in list(self._children.items()):
+        for child in list(self._children.values()):
             if child.process is not None:
                 code = child.process.poll()
                 if code is not None:
-                    self._ended(run_id, child, code)
-            elif now >= child.next_start and not state.is_busy(child.run_dir):
-                self._start(run_id, child)
+                    self._ended(child, code)
+            elif now >= child.next_start and not state.is_busy(child.run_dir, child.tracker):
+                self._start(child)
 
     def forget(self, run_id: str) -> None:
         """The run is deleted: end what still works on its files."""
         self._done.pop(run_id, None)
         self._uploads.forget(run_id)
-        child = self._children.pop(run_id, None)
-        if child is not None and child.process is not None:
-            end(child.process)
+        for key in [key for key in self._children if key[0] == run_id]:
+            child = self._children.pop(key)
+            if child.process is not None:
+                end(child.process)
 
-    def _begin(self, run_dir: RunDir, secrets: Mapping[str, str]) -> None:
-        self._uploads.forget(run_dir.run_id)
-        self._children[run_dir.run_id] = _Child(run_dir, self._environment(secrets))
+    def _has_child(self, run_id: str) -> bool:
+        return any(of == run_id for of, _ in self._children)
+
+    def _begin(self, run_dir: RunDir, tracker: str, secrets: Mapping[str, str]) -> None:
+        if tracker == WANDB:
+            self._uploads.forget(run_dir.run_id)
+        self._children[run_dir.run_id, tracker] = _Child(run_dir, tracker, self._environment(secrets))
 
     def _environment(self, secrets: Mapping[str, str]) -> Mapping[str, str]:
         return {**os.environ, "MOSAIC_HOME": str(self._home.root), **secrets}
 
-    def _start(self, run_id: str, child: _Child) -> None:
+    def _start(self, child: _Child) -> None:
         try:
-            child.process = start(child.run_dir, child.environment)
+            child.process = start(child.run_dir, child.environment, tracker=child.tracker)
         except (OSError, MosaicError) as error:
-            log.warning("export.not_started", run_id=run_id, error=str(error))
-            self._try_later(run_id, child, str(error))
+            log.warning("export.not_started", run_id=child.run_id, tracker=child.tracker, error=str(error))
+            self._try_later(child, str(error))
         else:
-            log.info("export.started", run_id=run_id, pid=child.process.pid)
+            log.info("export.started", run_id=child.run_id, tracker=child.tracker, pid=child.process.pid)
 
-    def _ended(self, run_id: str, child: _Child, code: int) -> None:
+    def _ended(self, child: _Child, code: int) -> None:
         child.process = None
         if code < 0:
             self._reap_at = time.monotonic() + HELPERS_END_S
-        log.info("export.ended", run_id=run_id, exit_code=code)
+        log.info("export.ended", run_id=child.run_id, tracker=child.tracker, exit_code=code)
         if code == 0 or code == MissingExtra.exit_code:
-            del self._children[run_id]
-            with contextlib.suppress(OSError, MosaicError):
-                self._uploads.consider(child.run_dir, child.environment)
+            del self._children[child.run_id, child.tracker]
+            if child.tracker == WANDB:
+                with contextlib.suppress(OSError, MosaicError):
+                    self._uploads.consider(child.run_dir, child.environment)
         else:
-            self._try_later(run_id, child, f"the exporter ended with exit code {code}")
+            self._try_later(child, f"the exporter ended with exit code {code}")
 
-    def _try_later(self, run_id: str, child: _Child, reason: str) -> None:
+    def _try_later(self, child: _Child, reason: str) -> None:
         if child.crashes < len(BACKOFF_S) and child.run_dir.config.exists():
             child.next_start = time.monotonic() + BACKOFF_S[child.crashes]
             child.crashes += 1
             return
-        del self._children[run_id]
-        log.error("export.given_up", run_id=run_id, reason=reason)
+        del self._children[child.run_id, child.tracker]
+        log.error("export.given_up", run_id=child.run_id, tracker=child.tracker, reason=reason)
         with contextlib.suppress(OSError, MosaicError):
-            last = state.read(child.run_dir) or Export(state="failed")
+            last = state.read(child.run_dir, child.tracker) or Export(state="failed")
             why = last.why if last.state == "failed" and last.why else reason
-            why = f"{why} (given up after {child.crashes + 1} starts; logs/wandb.log, 'mosaic wandb sync' tries again)"
-            state.write(child.run_dir, replace(last, state="failed", why=why))
+            advice = f"logs/{child.tracker}.log, 'mosaic track --to {child.tracker}' tries again"
+            why = f"{why} (given up after {child.crashes + 1} starts; {advice})"
+            state.write(child.run_dir, replace(last, state="failed", why=why), child.tracker)
 
     def _find_unfinished(self) -> None:
         """Exports whose process was killed together with the daemon before us, and those that wait for the server."""
         for run_dir in all_runs(self._home):
-            with contextlib.suppress(OSError, MosaicError):
-                found = state.read(run_dir)
-                if found is not None and found.state in state.UNDER_WAY and not state.is_busy(run_dir):
-                    self._begin(run_dir, {})
-                elif found is not None:
-                    self._uploads.consider(run_dir, self._environment({}))
+            for tracker in trackers.ALL:
+                with contextlib.suppress(OSError, MosaicError):
+                    found = state.read(run_dir, tracker)
+                    if found is None:
+                        continue
+                    if found.state in state.UNDER_WAY and not state.is_busy(run_dir, tracker):
+                        self._begin(run_dir, tracker, {})
+                    elif tracker == WANDB:
+                        self._uploads.consider(run_dir, self._environment({}))
 
 
-def _wants_export(run_dir: RunDir) -> bool:
+def _wanted(run_dir: RunDir) -> list[str]:
     try:
-        data, _ = run_config.take_secrets(config.loads(run_dir.config.read_bytes(), what=str(run_dir.config)))
-        return run_config.parse(data).artifacts.wandb.enabled
+        return trackers.wanted(run_dir)
     except (OSError, MosaicError) as error:
         log.warning("export.unknown", run_id=run_dir.run_id, error=str(error))
-        return False
+        return []
 
 
 def _reap_helpers() -> None:

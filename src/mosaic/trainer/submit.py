@@ -19,7 +19,7 @@ from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
 from mosaic.spec import run_config, run_record
 from mosaic.spec.files import sync_folder, write_atomically
-from mosaic.spec.run_config import TrainExtras, TrainRunConfig
+from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.schedule import Slots
@@ -58,7 +58,7 @@ def check(
     _check_settings(parsed, settings_of)
     group = new_run_id() if len(seeds) > 1 else ""
     accepted: list[Accepted] = []
-    for seed in seeds or [parsed.metadata.worker.config.seed]:
+    for seed in seeds or [_own_seed(parsed)]:
         own = _with_seed(clean, seed, name=parsed.run_name, many=len(seeds) > 1)
         record = _record(run_config.parse(own), own, group=group, client_key=client_key, priority=priority)
         _check_sendable(record)
@@ -152,6 +152,13 @@ def _check_sendable(record: RunRecord) -> None:
         to_message(record)
     except ValueError as error:
         raise ConfigError([Problem("", f"cannot be represented: {error}")], what="run config") from error
+
+
+def _own_seed(parsed: TrainRunConfig) -> int:
+    """What the run begins with, so that lists show it."""
+    worker = parsed.metadata.worker.config
+    override = worker.extras.seed_override if isinstance(worker.extras, PolicyEvalExtras) else None
+    return worker.seed if override is None else override
 
 
 def _with_seed(document: JsonObject, seed: int, *, name: str, many: bool) -> JsonObject:

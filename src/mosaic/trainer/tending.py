@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mosaic.log import get_logger
+from mosaic.scripts.script import is_script
 from mosaic.spec import identity
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -125,7 +126,8 @@ class Tending:
                 # A daemon before us may have been killed before it could say so.
                 self._engine.hold(record.pid)
                 watched.release_deadline = now + self._patience.pause_s
-            elif now >= watched.release_deadline:
+            elif now >= watched.release_deadline and not is_script(record.algo):
+                # A script has no checkpoint to come back from: it keeps its resources and waits.
                 self._ask_once(record, watched)
 
     def _ask_once(self, record: RunRecord, watched: Watched) -> None:

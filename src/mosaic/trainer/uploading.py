@@ -1,5 +1,6 @@
 """Uploads of exports that had to stay offline: tried again now and then, one at a time, until the server answers."""
 
+import os
 import subprocess
 import time
 from collections.abc import Mapping
@@ -11,8 +12,21 @@ from mosaic.track import network, state
 from mosaic.track.start import end, start
 
 RETRY_S = 600.0
+RETRY_VARIABLE = "MOSAIC_UPLOAD_RETRY_S"
 
 log = get_logger()
+
+
+def retry_s() -> float:
+    """Seconds between two tries: the environment's, if that is a number above zero."""
+    try:
+        chosen = float(os.environ.get(RETRY_VARIABLE) or RETRY_S)
+    except ValueError:
+        chosen = 0.0
+    if chosen > 0:
+        return chosen
+    log.warning("upload.retry_unusable", variable=RETRY_VARIABLE, instead_s=RETRY_S)
+    return RETRY_S
 
 
 class Uploads:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic.scripts.script import is_script
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 from mosaic.trainer.ingest import Ending
@@ -38,7 +39,8 @@ def judge(
     if record.cancel_asked:
         return Verdict(*_cancelled(record, ending, killed=killed), ending, code)
     if ending is not None and ending.completed:
-        reason = "stopped early by a signal; a checkpoint is kept" if ending.stopped else ""
+        kept = "" if is_script(record.algo) else "; a checkpoint is kept"
+        reason = f"stopped early by a signal{kept}" if ending.stopped else ""
         return Verdict(RunState.FINISHED, reason, ending, code)
     if ending is not None:
         return Verdict(RunState.FAILED, ending.message, ending, code, tail)
@@ -51,7 +53,8 @@ def judge(
 def _cancelled(record: RunRecord, ending: Ending | None, *, killed: bool) -> tuple[RunState, str]:
     if ending is not None and ending.completed and record.kind == "policy_eval":
         return RunState.FINISHED, "ended by the user; what was evaluated is kept"
-    how = "killed after it did not end by itself" if killed else "ended by the user after a checkpoint"
+    saved = "" if is_script(record.algo) else " after a checkpoint"
+    how = "killed after it did not end by itself" if killed else f"ended by the user{saved}"
     return RunState.CANCELLED, how if ending or killed else "cancelled by the user"
 
 

@@ -31,6 +31,5 @@ while step < STEPS:
     writer.add_scalar("charts/episodic_length", len(rewards), step)
     writer.add_scalar("losses/policy_loss", loss, step)
     obs, info = env.reset()
-torch.save(policy, "policy.pt")
-torch.load("policy.pt")
+torch.save(policy.state_dict(), "policy.pt")
 env.close()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 from collections.abc import Callable
@@ -297,9 +298,36 @@ def test_a_policy_of_an_unknown_algorithm_is_refused(
 ) -> None:
     file = policy.read(ppo_policy)
     path = tmp_path / "new.cleanrl_model"
-    policy.write(path, policy.PolicyFile(**vars(file) | {"algo": "dpn"}))
+    policy.write(path, policy.PolicyFile(**vars(file) | {"algo": "dqm"}))
     assert evaluate.main(["--policy-path", str(path)]) == 2
-    assert "algorithm 'dpn' is not known; did you mean dqn" in capsys.readouterr().err
+    assert "algorithm 'dqm' is not known; did you mean dqn" in capsys.readouterr().err
+
+
+def test_a_policy_whose_environment_is_gone_is_refused(
+    ppo_policy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = policy.read(ppo_policy)
+    path = tmp_path / "gone.cleanrl_model"
+    policy.write(path, policy.PolicyFile(**vars(file) | {"env_id": "Withdrawn-v7"}))
+    assert evaluate.main(["--policy-path", str(path)]) == 2
+    assert "environment 'Withdrawn-v7' is not known" in capsys.readouterr().err
+
+
+def test_a_disk_that_fills_up_ends_an_evaluation_with_a_reason_and_keeps_its_history(
+    ppo_policy: Path, run_dir: RunDir
+) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    flags = ("--repeat", "--episodes=2", "--no-tensorboard", "--no-fastlane-enabled", "--quiet")
+    words = ("--policy-path", str(ppo_policy), *flags, "--run-dir", str(run_dir.root))
+    with started(*words, module="cleanrl_worker.evaluate", preexec_fn=limit) as process:
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert b"could not be written" in said
+    assert b"free some disk" in said
+    history = json.loads(run_dir.eval_summary.read_text())
+    assert [summary["batch"] for summary in history] == list(range(1, len(history) + 1))
 
 
 def test_a_foreign_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

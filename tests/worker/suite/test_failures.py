@@ -19,20 +19,24 @@ from mosaic.spec import manifest
 from mosaic.spec.events import RunCompleted, RunFailed
 from mosaic.spec.run_dir import RunDir
 
-GOOD_STEPS = 300
+GOOD_STEPS = {"vector": 300, "pixels": 100}
+"""Of one environment; networks for pictures take longer for each."""
 
 
 class Faulty(gym.Env[Any, Any]):
-    """Ten steps an episode; after `GOOD_STEPS` in all it rewards with NaN, or raises."""
+    """Ten steps an episode; after its good steps it rewards with NaN, or raises."""
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-    observation_space = gym.spaces.Box(-1, 1, (2,), np.float32)
+    observation_space: gym.spaces.Box = gym.spaces.Box(-1, 1, (2,), np.float32)
 
-    def __init__(self, actions: str, fault: str, render_mode: str | None = None) -> None:
+    def __init__(self, actions: str, seen: str, fault: str, render_mode: str | None = None) -> None:
+        if seen == "pixels":
+            self.observation_space = gym.spaces.Box(0, 255, (84, 84), np.uint8)
         self.action_space: gym.Space[Any] = (
             gym.spaces.Discrete(2) if actions == "discrete" else gym.spaces.Box(-1, 1, (1,), np.float32)
         )
         self.fault = fault
+        self.good_steps = GOOD_STEPS[seen]
         self.steps = 0
         self.render_mode = render_mode
 
@@ -42,12 +46,14 @@ class Faulty(gym.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         self.steps += 1
-        if self.steps > GOOD_STEPS and self.fault == "raises":
+        if self.steps > self.good_steps and self.fault == "raises":
             raise ZeroDivisionError("the physics came to an end")
-        reward = float("nan") if self.steps > GOOD_STEPS else float(self.np_random.random())
+        reward = float("nan") if self.steps > self.good_steps else float(self.np_random.random())
         return self._obs(), reward, self.steps % 10 == 0, False, {}
 
     def _obs(self) -> Any:
+        if self.observation_space.dtype == np.uint8:
+            return np.full(self.observation_space.shape, self.np_random.integers(256), np.uint8)
         return self.np_random.random(2, dtype=np.float32)
 
 
@@ -58,7 +64,7 @@ def faulty() -> Iterator[Callable[[str, str], str]]:
 
     def make(algo: str, fault: str) -> str:
         env_id = f"test/Faulty{len(made)}-v0"
-        kwargs = {"actions": catalog.load(algo).ACTIONS, "fault": fault}
+        kwargs = {"actions": catalog.load(algo).ACTIONS, "seen": catalog.observations(algo), "fault": fault}
         gym.register(env_id, Faulty, kwargs=kwargs, disable_env_checker=True)
         made.append(env_id)
         return env_id

@@ -35,19 +35,22 @@ def best_distribution(logits: Floats, atoms: Floats) -> Floats:
     return distributions[best, :, np.arange(len(logits))]
 
 
-def project(next_pmfs: Floats, rewards: Floats, discounts: Floats, atoms: Floats) -> Floats:
-    """The distribution of reward + discount · return, shared out between the two atoms around each value.
+def project(next_pmfs: Floats, rewards: Floats, dones: Floats, atoms: Floats, *, gamma: float) -> Floats:
+    """The distribution of reward + gamma · return, shared out between the two atoms around each value.
 
-    `discounts` (rows,) are gamma, or 0 where the episode was terminated.
+    Where an episode was terminated (`dones` is 1) nothing but the reward remains.
     """
     rows, count = next_pmfs.shape
     low, spacing = atoms[0], (atoms[-1] - atoms[0]) / (count - 1)
-    places = rewards[:, None] + discounts[:, None] * atoms
+    places = rewards[:, None] + (gamma * (1 - dones))[:, None] * atoms
     np.clip(places, low, atoms[-1], places)
     places -= low
     places /= spacing
-    # The last atom is the upper one of the last gap; so a place always lies between `lower` and `lower + 1`.
-    lower = np.minimum(places.astype(np.int64), count - 2)
+    # The last atom is the upper one of the last gap; so a place always lies between `lower` and `lower + 1`. A reward
+    # that is no number has no place: it goes on as NaN in `places`, and the loss tells.
+    with np.errstate(invalid="ignore"):
+        lower = places.astype(np.int64)
+    np.clip(lower, 0, count - 2, lower)
     places -= lower
     upper_share = places * next_pmfs
     lower += count * np.arange(rows)[:, None]

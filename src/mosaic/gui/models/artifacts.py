@@ -17,6 +17,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "checkpoint": ("Checkpoints", "flag"),
     "video": ("Videos", "film"),
     "eval_summary": ("Evaluation", "file-text"),
+    "script": ("Script", "file-text"),
     "tensorboard": ("TensorBoard", "chart-line"),
     "wandb": ("Weights & Biases", "chart-line"),
     "config": ("Config", "sliders-horizontal"),
@@ -29,7 +30,7 @@ FOLDERS = frozenset({"checkpoint", "tensorboard", "wandb"})
 MOST_TEXT = 512 * 1024
 LONGEST_LINE = 5000
 _EPISODE = re.compile(r"rl-video-episode-(\d+)")
-TEXTS = (".json", ".jsonl", ".log", ".txt", ".yaml", ".yml", ".md", ".csv")
+TEXTS = (".py", ".json", ".jsonl", ".log", ".txt", ".yaml", ".yml", ".md", ".csv")
 
 
 @dataclass(frozen=True)

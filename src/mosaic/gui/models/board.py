@@ -1,9 +1,6 @@
 """A TensorBoard for the selected runs: started when somebody looks, on a free port of this machine, ended with us."""
 
-import os
-import re
 import shutil
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,17 +10,15 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.beside import Beside
-from mosaic.gui.models.board_links import BoardRun, count_written, lay, links_of, make_folder
+from mosaic.track import board_child
+from mosaic.track.board_links import BoardRun, count_written, lay, links_of, make_folder
 
 BoardState: TypeAlias = Literal["idle", "starting", "ready", "failed"]
 
 SETTLE_MS = 300
 """A selection is waited for this long to come to rest."""
-RELOAD_S = 3
-"""Between two looks of TensorBoard at its folder."""
 KEPT_OUTPUT = 6000
 END_MS = 2000
-_ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
 
 
 class Board(Beside):
@@ -45,7 +40,7 @@ class Board(Beside):
         self.with_events = 0
         """Runs of the selection that have written event files."""
         self.runs: Sequence[BoardRun] = ()
-        self._program = program or (sys.executable, "-P", "-m", "mosaic.gui.models.board_child", str(os.getpid()))
+        self._program = program or board_child.program()
         self._folder: Path | None = None
         self._laying: threading.Thread | None = None
         self._process = QProcess(self)
@@ -120,13 +115,12 @@ class Board(Beside):
     def _start(self, folder: Path) -> None:
         self.output = self.url = ""
         program, *arguments = self._program
-        options = ["--host", "127.0.0.1", "--port", "0", "--reload_interval", str(RELOAD_S)]
-        self._process.start(program, [*arguments, "--logdir", str(folder), *options])
+        self._process.start(program, [*arguments, *board_child.options(folder)])
         self._become("starting")
 
     def _read(self) -> None:
         self.output = (self.output + bytes(self._process.readAll().data()).decode(errors="replace"))[-KEPT_OUTPUT:]
-        if self.state == "starting" and (found := _ADDRESS.search(self.output)):
+        if self.state == "starting" and (found := board_child.ADDRESS.search(self.output)):
             self.url = found[1]
             self._become("ready")
 
@@ -135,7 +129,7 @@ class Board(Beside):
         ended = (
             f"was killed by signal {code}" if how == QProcess.ExitStatus.CrashExit else f"ended with exit code {code}"
         )
-        if "No module named 'tensorboard'" in self.output:
+        if board_child.MISSING in self.output:
             self._become("failed", "The tensorboard package is not installed: pip install tensorboard")
         else:
             self._become("failed", f"TensorBoard {ended}. What it printed:")

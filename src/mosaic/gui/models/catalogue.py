@@ -65,7 +65,8 @@ class Catalogue(QObject):
     def fits(self, env_id: str, algo: str) -> bool:
         """Whether nothing is known that speaks against it."""
         known = self._actions.get(env_id, "")
-        return not known or algo not in self.algorithms or known == self.algorithms[algo].actions
+        wanted = self.algorithms[algo].actions if algo in self.algorithms else ""
+        return not known or not wanted or known == wanted
 
     def search(self, text: str, algo: str) -> list[Family]:
         """The families with those environments that contain the text and fit the algorithm; all for an empty text."""

@@ -7,6 +7,8 @@ from mosaic.config import JsonObject, JsonValue
 from mosaic.gui.models.form import Form
 from mosaic.gui.models.paths import look_up
 from mosaic.gui.models.run_settings import EXTRAS, LABEL, PARAMS, PRIORITY, SEEDS, WORKER
+from mosaic.scripts.flags import words_for
+from mosaic.scripts.script import is_script
 from mosaic.spec.run_config import TrainOptions
 
 RUN_FLAGS = {
@@ -29,11 +31,23 @@ def command_line(form: Form) -> str:
     outside = {name: value for name, value in _object(document, WORKER).items() if name in _names(form)}
     options = {key: value for key, value in _object(document, EXTRAS).items() if key not in ("mode", "algo_params")}
     words = [
-        *config.to_flags(config.from_json(settings, {**params, **outside}), changed_only=True),
         *config.to_flags(config.from_json(TrainOptions, options), changed_only=True),
         *(_flag(name, form.fields[path].value) for path, name in RUN_FLAGS.items() if form.fields[path].is_changed),
     ]
-    return shlex.join(["mosaic", "train", form.algo, *words])
+    if is_script(form.algo):
+        return _of_script(form, {**params, **outside}, words)
+    own = config.to_flags(config.from_json(settings, {**params, **outside}), changed_only=True)
+    return shlex.join(["mosaic", "train", form.algo, *own, *words])
+
+
+def _of_script(form: Form, settings: JsonObject, words: list[str]) -> str:
+    """Its own flags stand behind the others, under its own names."""
+    module = settings.get("script_module")
+    head = ["--module", str(module)] if module else ["--script", form.algo]
+    idioms = [] if settings.get("script_idioms") == "auto" else [f"--script-idioms={settings['script_idioms']}"]
+    assert form.algorithm is not None
+    own = words_for(form.algorithm.schema, settings)
+    return shlex.join(["mosaic", "train", *head, *words, *idioms, *(["--", *own] if own else [])])
 
 
 def _object(document: JsonObject, path: str) -> JsonObject:

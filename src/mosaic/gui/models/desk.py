@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -23,6 +24,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client, Refused, Validation
 from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.scripts.allowed import Allowed
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seed_list import parse_seeds
 
@@ -117,6 +119,24 @@ class Desk(QObject):
         put(document, UI, {})
         is_listed = self.catalogue.actions_of(str(look_up(stored, ENV_ID, ""))) is not None
         self._submit(Order(document, seeds, priority if isinstance(priority, int) else 0, stored, is_listed))
+
+    def allow_scripts(self, folder: str) -> None:
+        """Let the scripts of a folder be trained; only beside the daemon, which is where they would run."""
+        if self._studio.link.is_remote:
+            self.said.emit(f"Allow it on the daemon's machine: mosaic scripts add {folder}", "warn")
+            return
+        allowed = Allowed(self._studio.home)
+
+        def add(_: Client) -> int:
+            real = allowed.add(Path(folder))
+            return sum(one.path.is_relative_to(real) for one in allowed.scripts())
+
+        def added(count: int) -> None:
+            found = f"{count} script{'' if count == 1 else 's'}" if count else "No training scripts"
+            self.said.emit(f"{found} found in {folder}; the list of algorithms has them.", "ok" if count else "warn")
+            self.catalogue.load()
+
+        self._studio.link.call(add, added, self._say_error)
 
     def clone(self, run_id: str) -> None:
         """Fill the form with the stored config of a run."""

@@ -17,6 +17,7 @@ from mosaic.gui.models.run_settings import (
     ENV_ID,
     EXTRAS,
     FIXED,
+    NOT_FOR_SCRIPTS,
     PARAMS,
     PRIORITY,
     SEED,
@@ -24,6 +25,7 @@ from mosaic.gui.models.run_settings import (
     UI,
     run_settings,
 )
+from mosaic.gui.models.script_list import title_of
 from mosaic.gui.models.sections import Section, governors_of, sections_of
 from mosaic.rpc.client import Algorithm
 from mosaic.spec import run_config
@@ -178,7 +180,7 @@ class Form(QObject):
             value = look_up(document, path, field.setting.default)
             if field.setting.kind != "secret":
                 field.type(field.setting.show(value))
-        known = {*self.fields, *DERIVED, *FIXED}
+        known = {*self.fields, *DERIVED, *FIXED, *NOT_FOR_SCRIPTS}
         self._look_at_env()
         self._look_at_seeds()
         self._say([])
@@ -226,7 +228,7 @@ class Form(QObject):
             setting.path: Field(setting, parse_seeds) if setting.path == SEEDS else Field(setting)
             for setting in settings
         }
-        self.sections = sections_of(settings, self.algo)
+        self.sections = sections_of(settings, title_of(self.algorithm))
 
     def _look_at_seeds(self) -> None:
         self.fields[SEED].hint = "Not used: the group has its own seeds." if self.fields[SEEDS].value else ""

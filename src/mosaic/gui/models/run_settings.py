@@ -9,7 +9,8 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.gui.models.schema import Setting, settings_of, title_of_name
 from mosaic.rpc.client import Algorithm
-from mosaic.spec.run_config import SECRETS
+from mosaic.scripts.script import is_script
+from mosaic.spec.run_config import PLAY_SECRETS, SECRETS
 
 WORKER = "metadata.worker.config"
 EXTRAS = f"{WORKER}.extras"
@@ -26,6 +27,19 @@ DERIVED = {"environment.env_id": ENV_ID, "artifacts.wandb.enabled": TRACK}
 """Paths of the document that say again what a field says."""
 FIXED = (ALGO, "metadata.worker.module", f"{WORKER}.worker_id", f"{WORKER}.agent_id", f"{EXTRAS}.mode")
 """Paths that no field edits."""
+NOT_FOR_SCRIPTS = tuple(
+    f"{EXTRAS}.{name}"
+    for name in (
+        "tensorboard_dir",
+        "capture_video",
+        "save_model",
+        "checkpoint_interval_s",
+        "checkpoint_interval_steps",
+        "checkpoints_kept",
+        "env_backend",
+    )
+)
+"""Paths that mean nothing to a script, which has settings of its own for some of them."""
 LONG = (f"{EXTRAS}.notes",)
 TITLES = {LABEL: "Label", SEEDS: "Seeds of a group"}
 EXAMPLES = {
@@ -60,9 +74,11 @@ def run_settings(algorithm: Algorithm, run_schema: JsonObject) -> list[Setting]:
         outside = f"{WORKER}.{found[path].name}"
         if outside in found:
             found[outside] = replace(found.pop(path), path=outside, min_length=found[outside].min_length)
-    for path in (*DERIVED, *FIXED):
+    for path in (*DERIVED, *FIXED, *(NOT_FOR_SCRIPTS if is_script(algorithm.name) else ())):
         found.pop(path, None)
     for key, variable in SECRETS.items():
+        if key in PLAY_SECRETS:
+            continue
         doc = f"Handed to the worker as {variable}; never stored or logged."
         path = f"{EXTRAS}.{key}"
         found[path] = Setting(path=path, title=title_of_name(key), kind="secret", default="", doc=doc)

@@ -179,7 +179,9 @@ class _Walk:
             return found | {key: value for key, value in spec.items() if key != "$ref"}
         if "discriminator" in spec:
             member = self._resolved({"$ref": spec["discriminator"]["mapping"][self._kind]})
-            return member | {key: spec[key] for key in ("default",) if key in spec}
+            # The default of the whole is of one kind: it says nothing about the members of another.
+            is_default = _member(spec.get("default"), spec["discriminator"]["propertyName"], None) == self._kind
+            return member | ({"default": spec["default"]} if is_default else {})
         return spec
 
 

@@ -44,6 +44,9 @@ class Shelf:
     def export_file(self, path: str) -> None:
         self._store(lambda document: write_document(Path(path), document), f"Saved as {path}.")
 
+    def allow_scripts(self, folder: str) -> None:
+        self._desk.allow_scripts(folder)
+
     def reset(self) -> None:
         """Every field as the algorithm has it."""
         self._desk.form.reset_all()

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Seen:
     """W&B's own folders of the run, by their names."""
     cut_off: bool = False
     """It says that it is under way, but nobody works on it."""
+    proxy: str = field(default="", repr=False)
+    """On the way to the run's page, with its password; empty where the environment is left as it is."""
 
 
 class WandbExport(QObject):
@@ -192,7 +194,13 @@ def _looked_at(client: Client, *, run_id: str, folder: Path | None) -> Seen:
     parent = run_dir.wandb / "wandb"
     inside = {path.name for path in parent.iterdir() if not path.is_symlink()} if parent.is_dir() else set[str]()
     cut_off = export is not None and export.state in state.UNDER_WAY and not state.is_busy(run_dir)
-    return Seen(run_id, export, _run_folders(inside), cut_off)
+    return Seen(run_id, export, _run_folders(inside), cut_off, _proxy(run_dir) if export is not None else "")
+
+
+def _proxy(run_dir: RunDir) -> str:
+    """Of the run's own settings; what the environment says anyhow is found by WebEngine itself."""
+    options = about(run_dir).options
+    return network.network_of(options).proxy if options.wandb_use_vpn_proxy else ""
 
 
 def _run_folders(names: set[str]) -> Sequence[str]:

@@ -8,11 +8,13 @@ from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.log import LogTab
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.notes import NotesTab
 from mosaic.gui.tabs.overview import OverviewTab
+from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.tabs.wandb import WandbTab
 from mosaic.gui.theme import Theme
@@ -30,7 +32,9 @@ class Tab:
 
 TABS: Sequence[Tab] = (
     Tab("Live view", "monitor-play", "centre", LiveTab),
+    Tab("Play", "play", "centre", PlayTab),
     Tab("Metrics", "chart-line", "middle", MetricsTab),
+    Tab("Evaluate", "brain-circuit", "centre", EvaluateTab),
     Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab),
     Tab("W&B", "cloud-upload", "centre", WandbTab),
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),

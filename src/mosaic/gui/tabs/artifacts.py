@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
@@ -36,7 +36,6 @@ class ArtifactsTab(QWidget):
         self._listed: tuple[int, str] | None = None
         """Newest event and state of the run when its list was asked for."""
         self._listed_at = -REFRESH_S
-        self._window: QWidget | None = None
         self.tree = ArtifactTree(theme)
         self.page = ArtifactPage(studio, theme)
         split = QSplitter(Qt.Orientation.Horizontal)
@@ -60,18 +59,10 @@ class ArtifactsTab(QWidget):
         studio.runs_changed.connect(self.refresh)
         studio.link.state_changed.connect(self.refresh)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if self._window is not self.window():
-            if self._window is not None:
-                self._window.removeEventFilter(self)
-            self._window = self.window()
-            self._window.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._window and event.type() == QEvent.Type.Close:
-            self.page.close_view()
-        return super().eventFilter(watched, event)
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """With the window."""
+        self.page.close_view()
+        super().closeEvent(event)
 
     def refresh(self) -> None:
         """Ask for the list if the run is another or has moved on, every two seconds at most."""

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QShowEvent
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
 
 from mosaic.fastlane.lease import USUAL_FPS
@@ -68,7 +68,6 @@ class LiveTab(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(page)
         page.installEventFilter(self)
-        self._window: QWidget | None = None
         self.seen = Seen(page)
         self.seen.changed.connect(self.live.show)
         self.live.came.connect(self._came)
@@ -79,18 +78,18 @@ class LiveTab(QWidget):
         self._snapshots.saved.connect(self._tell)
         self._show()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if self._window is not self.window():
-            if self._window is not None:
-                self._window.removeEventFilter(self)
-            self._window = self.window()
-            self._window.installEventFilter(self)
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """With the window: let go of everything."""
+        if self.clip is not None:
+            self.clip.stop()
+        if self._is_full:
+            self.toggle_full_screen()
+        self.live.show(False)
+        self.live.close()
+        super().closeEvent(event)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._window and event.type() == QEvent.Type.Close:
-            self.close_view()
-        elif watched is self.page and self._is_full and isinstance(event, QKeyEvent):
+        if watched is self.page and self._is_full and isinstance(event, QKeyEvent):
             if event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_F11):
                 self.toggle_full_screen()
                 return True
@@ -99,15 +98,6 @@ class LiveTab(QWidget):
             event.ignore()
             return True
         return super().eventFilter(watched, event)
-
-    def close_view(self) -> None:
-        """Let go of everything: the window closes."""
-        if self.clip is not None:
-            self.clip.stop()
-        if self._is_full:
-            self.toggle_full_screen()
-        self.live.show(False)
-        self.live.close()
 
     def toggle_full_screen(self) -> None:
         full = not self._is_full

@@ -6,8 +6,7 @@ from PySide6.QtCore import QCoreApplication, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QPaintEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from mosaic.gui.models.board import RELOAD_S, Board
-from mosaic.gui.models.board_links import BoardRun
+from mosaic.gui.models.board import Board
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
@@ -15,6 +14,8 @@ from mosaic.gui.widgets import web_view
 from mosaic.gui.widgets.board_page import BoardPage
 from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
 from mosaic.gui.widgets.web_view import WebView
+from mosaic.track.board_child import RELOAD_S
+from mosaic.track.board_links import BoardRun
 
 INSTALL = "pip install 'mosaic-rl[web]'"
 

@@ -1,4 +1,4 @@
-"""The W&B tab: how the export of the current run is, its upload, and whether the server can be reached."""
+"""The W&B tab: how the export of the current run is, its upload, its page, and whether the server can be reached."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.facts import Facts
 from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
+from mosaic.gui.widgets.web_frame import WebFrame
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 from mosaic.track.state import Export
@@ -54,6 +55,8 @@ class WandbTab(QWidget):
         self.sync.clicked.connect(self._sync)
         self.open = icon_button(theme, "external-link", "Open the run's page")
         self.open.clicked.connect(self._open_page)
+        self.show_page = icon_button(theme, "monitor-play", "Show it here")
+        self.show_page.clicked.connect(lambda _=False: self._show_page())
         self.folder = icon_button(theme, "folder-open", "Open folder")
         self.folder.clicked.connect(self._open_folder)
         self.copy = copy_button(theme, "Copy path", self._path)
@@ -69,6 +72,8 @@ class WandbTab(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.blank)
         self._stack.addWidget(self._page())
+        self.frame = WebFrame(theme, back=self.refresh_details, open_=self._open_page)
+        self._stack.addWidget(self.frame)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
@@ -87,6 +92,7 @@ class WandbTab(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The window closes."""
+        self.frame.end()
         self.model.stop()
         super().closeEvent(event)
 
@@ -97,7 +103,14 @@ class WandbTab(QWidget):
             self._stack.setCurrentIndex(0)
             return
         self._show(record, seen, seen.export)
+        # A page that is looked at stays, as long as it is of this run.
+        if self._stack.currentWidget() is not self.frame or self.frame.address != seen.export.url:
+            self._stack.setCurrentIndex(1)
+
+    def refresh_details(self) -> None:
+        """Back from the page."""
         self._stack.setCurrentIndex(1)
+        self.refresh()
 
     def _page(self) -> QWidget:
         inside = QWidget()
@@ -105,7 +118,7 @@ class WandbTab(QWidget):
         page = QVBoxLayout(inside)
         page.setContentsMargins(16, 14, 16, 12)
         page.setSpacing(12)
-        page.addLayout(row(self._title, self.state, 1, self.open, self.sync, spacing=12))
+        page.addLayout(row(self._title, self.state, 1, self.show_page, self.open, self.sync, spacing=12))
         page.addWidget(self.words)
         page.addWidget(self.alarm)
         page.addWidget(self.facts)
@@ -149,6 +162,7 @@ class WandbTab(QWidget):
         self.sync.setToolTip(why_not)
         self.sync.setText(" Syncing…" if self.model.syncing else " Sync now")
         self.open.setVisible(bool(export.url))
+        self.show_page.setVisible(bool(export.url) and not self.frame.problem)
         remote = self._studio.link.is_remote
         self.folder.setVisible(bool(export.folder) and not remote)
         self.copy.setVisible(bool(export.folder))
@@ -159,7 +173,12 @@ class WandbTab(QWidget):
 
     def _show_alarm(self, seen: Seen, export: Export) -> None:
         stopped = "Its exporter was ended. The daemon exports anew when it starts, and so does a sync."
-        parts = [self.model.problem, export.why, stopped if seen.cut_off and not self.model.syncing else ""]
+        parts = [
+            self.model.problem,
+            self.frame.crash,
+            export.why,
+            stopped if seen.cut_off and not self.model.syncing else "",
+        ]
         text = "\n".join(dict.fromkeys(part for part in parts if part))
         if text != self.alarm.text():
             self.alarm.setText(text)
@@ -196,6 +215,13 @@ class WandbTab(QWidget):
     def _path(self) -> str:
         record, seen = self._studio.record(), self.model.seen
         return f"{record.run_dir}/{seen.export.folder}" if record and seen and seen.export else ""
+
+    def _show_page(self) -> None:
+        seen = self.model.seen
+        if seen and seen.export and self.frame.show_page(seen.export.url, seen.proxy):
+            self._stack.setCurrentWidget(self.frame)
+        else:
+            self.refresh_details()
 
     def _open_page(self) -> None:
         if self.model.seen and self.model.seen.export:

@@ -104,7 +104,7 @@ class Choice(QComboBox):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
+        self.theme = theme
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(6)
@@ -123,7 +123,7 @@ class Choice(QComboBox):
         text = self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
         x, y = self.width() - CHEVRON - 8, (self.height() - CHEVRON) // 2
-        painter.drawPixmap(x, y, pixmap(self._theme, "chevron-down", "muted", CHEVRON))
+        painter.drawPixmap(x, y, pixmap(self.theme, "chevron-down", "muted", CHEVRON))
 
 
 class ChoiceEditor(Choice):

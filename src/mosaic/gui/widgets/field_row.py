@@ -62,6 +62,10 @@ class FieldRow(QWidget):
             self.editor.style().polish(self.editor)
         self._say(field.problem or field.hint, "bad" if is_broken else "warn")
 
+    def hide_mark(self) -> None:
+        """For a field that has no default to go back to."""
+        self._mark.hide()
+
     @property
     def said(self) -> str:
         """What stands below the editor."""

@@ -34,6 +34,7 @@ class FormTools(QWidget):
         layout.setSpacing(2)
         for tool in (
             presets,
+            IconTool(theme, "folder-open", "Allow a folder of scripts…", self.allow_scripts),
             IconTool(theme, "upload", "Import JSON…", self.import_json),
             IconTool(theme, "save", "Export JSON…", self.export_json),
             IconTool(theme, "terminal", "Copy command line", self.copy_command),
@@ -46,6 +47,15 @@ class FormTools(QWidget):
         if text := self.shelf.command_line():
             QGuiApplication.clipboard().setText(text)
             self.copied.emit(text)
+
+    def allow_scripts(self) -> None:
+        """Scripts of this folder become algorithms of the form."""
+        dialog = QFileDialog(self, "Folder whose scripts may be trained", str(Path.home()))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.shelf.allow_scripts)
+        dialog.open()
 
     def import_json(self) -> None:
         dialog = self._dialog("Import a run config", QFileDialog.AcceptMode.AcceptOpen)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from mosaic.gui.models.catalogue import Catalogue
 from mosaic.gui.models.form import Form
 from mosaic.gui.models.run_settings import ENV_ID
+from mosaic.gui.models.script_list import entries
 from mosaic.gui.models.sections import Section
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.editors import Choice, make_editor
@@ -101,10 +102,11 @@ class FormView(QScrollArea):
 
     def _show_algorithms(self) -> None:
         self.algorithm.clear()
-        for name, algorithm in self._catalogue.algorithms.items():
-            summary = algorithm.summary.split(" (docs/")[0].rstrip(".")
-            self.algorithm.addItem(f"{name} — {summary}", name)
-            self.algorithm.setItemData(self.algorithm.count() - 1, summary, Qt.ItemDataRole.ToolTipRole)
+        for entry in entries(self._catalogue.algorithms.values()):
+            if entry.is_first_script:
+                self.algorithm.insertSeparator(self.algorithm.count())
+            self.algorithm.addItem(entry.text, entry.name)
+            self.algorithm.setItemData(self.algorithm.count() - 1, entry.tip, Qt.ItemDataRole.ToolTipRole)
         self.algorithm.setCurrentIndex(self.algorithm.findData(self._form.algo))
         self.algorithm.setToolTip(self.algorithm.currentText())
 

@@ -1,4 +1,4 @@
-"""A web page inside the window, where WebEngine is installed: pages of this machine only, nothing kept on disk."""
+"""A web page inside the window, where WebEngine is installed; nothing of it is kept on disk."""
 
 import importlib.util
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -34,25 +35,35 @@ def is_here(url: QUrl) -> bool:
     return url.scheme() in ("data", "blob", "about") or url.host() in ("127.0.0.1", "localhost")
 
 
-class WebView:
-    """Made only if `is_installed`; `widget` is what is shown."""
+def is_web(url: QUrl) -> bool:
+    """Any page, but no file of this machine."""
+    return url.scheme() in ("https", "http", "data", "blob", "about", "wss", "ws")
 
-    def __init__(self, crashed: Callable[[], object]) -> None:
+
+class WebView:
+    """Made only if `is_installed`; `widget` is what is shown. `may_load` says which addresses it asks for at all."""
+
+    def __init__(self, crashed: Callable[[], object], may_load: Callable[[QUrl], bool] = is_here) -> None:
         # Here, because it takes a fifth of a second and 100 MB.
         from PySide6.QtWebEngineCore import QWebEnginePage, QWebEngineProfile, QWebEngineUrlRequestInterceptor
         from PySide6.QtWebEngineWidgets import QWebEngineView
 
-        class OnlyHere(QWebEngineUrlRequestInterceptor):
+        class OnlyAllowed(QWebEngineUrlRequestInterceptor):
             def interceptRequest(self, info: Any) -> None:
-                if not is_here(info.requestUrl()):
+                if not may_load(info.requestUrl()):
                     info.block(True)
 
         class Page(QWebEnginePage):
             def acceptNavigationRequest(self, url: Any, kind: Any, isMainFrame: bool) -> bool:  # noqa: ARG002, N803
-                return is_here(QUrl(url))
+                return may_load(QUrl(url))
 
             def javaScriptConsoleMessage(self, level: Any, message: str, line: int, source: str) -> None:
                 """What a page tells its console is not for ours."""
+
+        def open_outside(request: Any) -> None:
+            """What a page wants to open in another window is for the browser."""
+            if may_load(request.requestedUrl()):
+                QDesktopServices.openUrl(request.requestedUrl())
 
         def ended(how: Any) -> None:
             if how != QWebEnginePage.RenderProcessTerminationStatus.NormalTerminationStatus:
@@ -61,11 +72,12 @@ class WebView:
         view = QWebEngineView()
         # Without a name a profile keeps nothing on disk.
         self._profile = QWebEngineProfile()
-        self._interceptor = OnlyHere(self._profile)
+        self._interceptor = OnlyAllowed(self._profile)
         self._profile.setUrlRequestInterceptor(self._interceptor)
         self._page = Page(self._profile, view)
         # A child after the page, so that it is deleted after it; the other way round WebEngine crashes at times.
         self._profile.setParent(view)
+        self._page.newWindowRequested.connect(open_outside)
         view.setPage(self._page)
         view.renderProcessTerminated.connect(ended)
         self._view = view
@@ -77,6 +89,11 @@ class WebView:
         if address != self._address:
             self._address = address
             self._view.setUrl(QUrl(address))
+
+    @property
+    def title(self) -> str:
+        """Of the page that is shown."""
+        return self._view.title()
 
     def reload(self) -> None:
         self._view.reload()

@@ -17,6 +17,9 @@ ACTORS = {
     "random": "mosaic.play.actors.uniform",
     "policy": "mosaic.play.actors.policy",
     "scripted": "mosaic.play.actors.scripted",
+    "bdi": "mosaic.play.actors.bdi",
+    "bdi_q": "mosaic.play.actors.bdi_q",
+    "llm": "mosaic.play.actors.llm",
     "replay": "mosaic.play.actors.replayed",
 }
 """Each id and its module; the first is the default."""
@@ -59,7 +62,7 @@ def make(word: str, context: Context) -> Actor:
         raise MissingExtra(f"the actor '{name}'", descriptor.extra)
     if reason := descriptor.misfit(**context.arena.kinds):
         raise IncompatibleSpaces(f"'{word}' cannot act in {context.arena.env_id}: {reason}")
-    if descriptor.argument and not argument:
+    if descriptor.argument and not argument and not descriptor.argument.startswith("["):
         raise ActorFailed(f"'{name}' needs to know which: write {name}:{descriptor.argument}")
     if argument and not descriptor.argument:
         raise ActorFailed(f"'{name}' takes nothing after a colon, '{argument}' was given")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.sdk.opening import open_policy
-from cleanrl_worker.sdk.policy import Policy, PolicyFile
+from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy
 from mosaic.envs.batch import Batch
 from mosaic.errors import MosaicError, PolicyError, RunNotFound
 from mosaic.play.actor import Choice, Context, Outcome, View
@@ -35,6 +35,8 @@ class PolicyActor:
 
     def reset(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
+        if isinstance(self._actor, RecurrentPolicy):
+            self._actor.forget(np.ones(1, np.bool_))
 
     def select_action(self, view: View) -> Choice:
         rows = self._batch.gather([self._batch.row(view.observation)])

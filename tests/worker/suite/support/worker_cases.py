@@ -8,6 +8,7 @@ import pytest
 
 from cleanrl_worker.sdk import catalog
 from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
+from cleanrl_worker.sdk.frame_replay import FrameReplay
 
 CHARTS = frozenset({"charts/episodic_return", "charts/episodic_length", "charts/SPS"})
 PPO_TAGS = frozenset(
@@ -61,7 +62,7 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action"):
+    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action", "ppo_lstm", "ppo_atari", "ppo_rnd"):
         module: Any = catalog.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
@@ -83,7 +84,25 @@ def hate_rewards(patch: pytest.MonkeyPatch) -> None:
     """PQN that is afraid of what follows."""
     module: Any = catalog.load("pqn")
     right = module.lambda_returns
-    patch.setattr(module, "lambda_returns", lambda rewards, *rest, **more: right(-rewards, *rest, **more))
+    patch.setattr(module, "lambda_returns", lambda rewards, *rest: right(-rewards, *rest))
+
+
+def fear_the_reward(patch: pytest.MonkeyPatch) -> None:
+    """Value learning on pictures that takes rewards for punishments."""
+    right = FrameReplay.transitions
+
+    def wrong(self: Any, places: Any) -> Any:
+        batch = right(self, places)
+        return batch._replace(rewards=-batch.rewards)
+
+    patch.setattr(FrameReplay, "transitions", wrong)
+    several = FrameReplay.n_step
+
+    def wrong_too(self: Any, *parts: Any) -> Any:
+        batch = several(self, *parts)
+        return batch._replace(rewards=-batch.rewards)
+
+    patch.setattr(FrameReplay, "n_step", wrong_too)
 
 
 def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
@@ -97,6 +116,9 @@ def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(module.SquashedGaussian, "backward", wrong)
 
 
+LIGHTS = "worker_pictures:Lights-v0"
+
+
 def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
     """TD3 or DDPG whose actor descends what it should climb."""
     right = TanhActor.backward
@@ -106,6 +128,20 @@ def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
 CASES = {
     case.algo: case
     for case in (
+        Case(
+            algo="ppo_atari",
+            env_id=LIGHTS,
+            total_timesteps=640,
+            settings={"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=1024,
+                settings={"num_steps": 16, "learning_rate": 1e-3},
+                above=8,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
         Case(
             algo="ppo",
             env_id="CartPole-v1",
@@ -152,6 +188,121 @@ CASES = {
                 settings={"learning_starts": 1000},
                 above=60,
                 sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="ppo_rnd",
+            env_id=LIGHTS,
+            total_timesteps=512,
+            settings={
+                "num_envs": 2,
+                "num_steps": 16,
+                "num_minibatches": 2,
+                "update_epochs": 1,
+                "num_iterations_obs_norm_init": 1,
+            },
+            tags=PPO_TAGS - {"losses/clipfrac", "losses/explained_variance"}
+            | {"losses/fwd_loss", "charts/episode_curiosity_reward", "charts/avg_episodic_return"},
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=1024,
+                settings={
+                    "num_envs": 8,
+                    "num_steps": 16,
+                    "num_iterations_obs_norm_init": 1,
+                    "learning_rate": 1e-3,
+                    "int_coef": 0.1,
+                },
+                above=8,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="dqn_atari",
+            env_id=LIGHTS,
+            total_timesteps=500,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 120,
+                "learning_starts": 60,
+                "batch_size": 8,
+                "target_network_frequency": 50,
+                "train_frequency": 10,
+            },
+            tags=frozenset({"losses/td_loss", "losses/q_values"}),
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=600,
+                settings={
+                    "buffer_size": 600,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "target_network_frequency": 100,
+                    "exploration_fraction": 0.5,
+                    "learning_rate": 5e-4,
+                },
+                above=8,
+                sign_error=fear_the_reward,
+            ),
+        ),
+        Case(
+            algo="c51_atari",
+            env_id=LIGHTS,
+            total_timesteps=500,
+            # The buffer wraps around, and epsilon reaches its end.
+            settings={
+                "buffer_size": 120,
+                "learning_starts": 60,
+                "batch_size": 8,
+                "target_network_frequency": 50,
+                "train_frequency": 10,
+            },
+            tags=frozenset({"losses/loss", "losses/q_values"}),
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=600,
+                settings={
+                    "buffer_size": 600,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "target_network_frequency": 100,
+                    "exploration_fraction": 0.5,
+                    "learning_rate": 5e-4,
+                },
+                above=8,
+                sign_error=fear_the_reward,
+            ),
+        ),
+        Case(
+            algo="rainbow_atari",
+            env_id=LIGHTS,
+            total_timesteps=500,
+            # The buffer wraps around.
+            settings={
+                "buffer_size": 120,
+                "learning_starts": 60,
+                "batch_size": 8,
+                "target_network_frequency": 50,
+                "train_frequency": 20,
+            },
+            tags=frozenset({"losses/td_loss", "losses/q_values", "charts/beta"}),
+            learning=Learning(
+                env_id=LIGHTS,
+                total_timesteps=500,
+                # What follows does not matter here, and the range of returns fits.
+                settings={
+                    "buffer_size": 500,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "target_network_frequency": 100,
+                    "learning_rate": 1e-3,
+                    "gamma": 0.0,
+                    "v_min": -1,
+                    "v_max": 1,
+                    "n_atoms": 11,
+                },
+                above=8,
+                sign_error=fear_the_reward,
             ),
         ),
         Case(
@@ -257,6 +408,22 @@ CASES = {
                 total_timesteps=20_480,
                 settings={"num_steps": 512, "num_minibatches": 16, "learning_rate": 1e-3},
                 above=500,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="ppo_lstm",
+            env_id="mosaic/Recall-v0",
+            total_timesteps=3072,
+            # A rollout ends in the middle of most episodes.
+            settings={"num_envs": 4, "num_steps": 16, "num_minibatches": 2, "update_epochs": 2},
+            tags=PPO_TAGS,
+            learning=Learning(
+                env_id="mosaic/Recall-v0",
+                total_timesteps=8192,
+                settings={"num_steps": 32, "learning_rate": 2e-3},
+                # One answer in four is right without a memory.
+                above=0.9,
                 sign_error=ascend_the_policy_gradient,
             ),
         ),

@@ -1,0 +1,385 @@
+"""PPO with a categorical policy on pictures (docs/algorithms/ppo_atari.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+import torch
+from annotated_types import Ge, Gt, Le
+from torch import nn
+from torch.distributions.categorical import Categorical
+
+from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.convolution import (
+    Replayed,
+    adam,
+    laid_out,
+    load_optimizer,
+    optimizer_state,
+    pictures,
+    set_learning_rate,
+)
+from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from mosaic import config
+
+ACTIONS = "discrete"
+OBSERVATIONS = "pixels"
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Args:
+    """PPO: on-policy, for discrete actions and pictures."""
+
+    env_id: str = "BreakoutNoFrameskip-v4"
+    """Gymnasium id of the environment."""
+    seed: Annotated[int, Ge(0), Le(2**32 - 1)] = 1
+    """Seed of the environments, the networks and the sampling."""
+    torch_deterministic: bool = True
+    """Ask cuDNN for deterministic kernels."""
+    cuda: bool = True
+    """Train on the GPU if there is one."""
+    cuda_graph: bool = False
+    """Record the update as one CUDA graph and replay it; on a GPU only."""
+    total_timesteps: Annotated[int, Ge(1)] = 10_000_000
+    """Environment steps over all environments."""
+    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    """Step size of Adam."""
+    num_envs: Annotated[int, Ge(1)] = 8
+    """Environments stepped in parallel."""
+    num_steps: Annotated[int, Ge(1)] = 128
+    """Steps in each environment between two updates."""
+    anneal_lr: bool = True
+    """Let the learning rate fall linearly to zero."""
+    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    """Discount factor."""
+    gae_lambda: Annotated[float, Ge(0), Le(1)] = 0.95
+    """Lambda of the generalised advantage estimation: 0 trusts the critic, 1 the returns."""
+    num_minibatches: Annotated[int, Ge(1)] = 4
+    """Minibatches that a rollout is cut into."""
+    update_epochs: Annotated[int, Ge(1)] = 4
+    """Passes over each rollout."""
+    norm_adv: bool = True
+    """Normalise the advantages of each minibatch."""
+    clip_coef: Annotated[float, Gt(0)] = 0.1
+    """How far the policy may move from the one that collected the rollout, as a probability ratio."""
+    clip_vloss: bool = True
+    """Clip the value loss as well."""
+    ent_coef: Annotated[float, Ge(0)] = 0.01
+    """Weight of the entropy bonus."""
+    vf_coef: Annotated[float, Ge(0)] = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: Annotated[float, Gt(0)] = 0.5
+    """Gradients longer than this are scaled down to it."""
+    target_kl: Annotated[float, Gt(0)] | None = None
+    """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""
+
+    def __post_init__(self) -> None:
+        if self.num_minibatches > self.batch_size:
+            raise ValueError(
+                f"num_minibatches is {self.num_minibatches}, more than the {self.batch_size} steps of a rollout"
+                " (num_envs × num_steps)"
+            )
+        if self.total_timesteps < self.batch_size:
+            raise ValueError(
+                f"total_timesteps is {self.total_timesteps}, less than the {self.batch_size} steps of one rollout"
+                " (num_envs × num_steps): nothing would be learnt"
+            )
+
+    @property
+    def batch_size(self) -> int:
+        return self.num_envs * self.num_steps
+
+    @property
+    def minibatch_size(self) -> int:
+        return self.batch_size // self.num_minibatches
+
+    @property
+    def num_iterations(self) -> int:
+        return self.total_timesteps // self.batch_size
+
+
+def layer_init(layer: nn.Linear | nn.Conv2d, std: float = 2**0.5) -> nn.Module:
+    nn.init.orthogonal_(layer.weight, std)
+    assert layer.bias is not None
+    nn.init.constant_(layer.bias, 0.0)
+    return layer
+
+
+class Agent(nn.Module):
+    """Three convolutions and a hidden layer, which the policy and the critic share."""
+
+    def __init__(self, action_space: gym.Space[Any]) -> None:
+        super().__init__()
+        assert isinstance(action_space, gym.spaces.Discrete)
+        self.network = nn.Sequential(
+            layer_init(nn.Conv2d(4, 32, 8, stride=4)),
+            nn.ReLU(inplace=True),
+            layer_init(nn.Conv2d(32, 64, 4, stride=2)),
+            nn.ReLU(inplace=True),
+            layer_init(nn.Conv2d(64, 64, 3, stride=1)),
+            nn.ReLU(inplace=True),
+            nn.Flatten(),
+            layer_init(nn.Linear(64 * 7 * 7, 512)),
+            nn.ReLU(inplace=True),
+        )
+        self.actor = layer_init(nn.Linear(512, int(action_space.n)), std=0.01)
+        self.critic = layer_init(nn.Linear(512, 1), std=1)
+
+    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and values of uint8 stacks."""
+        hidden = self.network(pictures(obs))
+        return self.actor(hidden), self.critic(hidden).view(-1)
+
+
+class Choice(NamedTuple):
+    """What the agent chose at a step, and what it thought of it."""
+
+    actions: Array
+    logprobs: torch.Tensor
+    values: torch.Tensor
+
+
+class Losses(NamedTuple):
+    """What one minibatch logs."""
+
+    value_loss: float
+    policy_loss: float
+    entropy: float
+    old_approx_kl: float
+    approx_kl: float
+    clipfrac: float
+
+
+def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
+    """Advantages and returns of a rollout of `steps` × `envs`; `values` has one row more.
+
+    `dones[t]` tells that step t ended its episode, so that `values[t + 1]` belongs to the next one and nothing flows
+    back from there (CleanRL stores the same flag one row later).
+    """
+    continues = 1.0 - dones
+    deltas = rewards + gamma * values[1:] * continues - values[:-1]
+    advantages = np.zeros_like(deltas)
+    following = np.zeros_like(deltas[0])
+    for step in reversed(range(len(deltas))):
+        following = deltas[step] + gamma * gae_lambda * continues[step] * following
+        advantages[step] = following
+    return advantages, advantages + values[:-1]
+
+
+def ppo_loss(
+    agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
+) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """PPO's loss of a minibatch, and what is logged of it."""
+    logits, value = agent(batch["obs"])
+    distribution = Categorical(logits=logits, validate_args=False)
+    entropy = distribution.entropy().mean()
+    logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
+    ratio = logratio.exp()
+    advantages = batch["advantages"]
+    policy_loss = torch.max(
+        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
+    ).mean()
+    errors = (value - batch["returns"]) ** 2
+    if args.clip_vloss:
+        change = torch.clamp(value - batch["values"], -args.clip_coef, args.clip_coef)
+        errors = torch.max(errors, (batch["values"] + change - batch["returns"]) ** 2)
+    value_loss = 0.5 * errors.mean()
+    with torch.no_grad():
+        logged = {
+            "value_loss": value_loss,
+            "policy_loss": policy_loss,
+            "entropy": entropy,
+            "old_approx_kl": (-logratio).mean(),
+            "approx_kl": ((ratio - 1) - logratio).mean(),
+            "clipfrac": ((ratio - 1.0).abs() > args.clip_coef).float().mean(),
+        }
+    return policy_loss - args.ent_coef * entropy + args.vf_coef * value_loss, logged
+
+
+def normalised(advantages: torch.Tensor) -> torch.Tensor:
+    """Zero mean and unit (sample) standard deviation; a lone advantage has neither and stays as it is."""
+    if len(advantages) == 1:
+        return advantages
+    return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+
+
+def explained_variance(values: Array, returns: Array) -> float:
+    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
+    variance = float(np.var(returns))
+    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
+
+
+class TorchLearner:
+    """Acting and updating."""
+
+    def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
+        self.agent = laid_out(agent, device)
+        self.args = args
+        self.device = device
+        self.optimizer = adam(agent, learning_rate=args.learning_rate, eps=1e-5)
+        self.replayed = Replayed(self.step, enabled=args.cuda_graph)
+
+    @torch.no_grad()
+    def act(self, obs: torch.Tensor, noise: Array) -> Choice:
+        logits, values = self.agent(obs)
+        actions = (logits + torch.as_tensor(noise, device=self.device)).argmax(1)
+        logprobs = logits.log_softmax(1).gather(1, actions[:, None]).squeeze(1)
+        return Choice(actions.cpu().numpy(), logprobs, values)
+
+    @torch.no_grad()
+    def values(self, obs: torch.Tensor) -> torch.Tensor:
+        return self.agent(obs)[1]
+
+    def step(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        loss, logged = ppo_loss(self.agent, batch, self.args)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
+        self.optimizer.step()
+        return {name: value.detach() for name, value in logged.items()}
+
+    def update(self, batch: Mapping[str, torch.Tensor]) -> Losses:
+        return Losses(**{name: float(value) for name, value in self.replayed(batch).items()})
+
+    def state(self) -> dict[str, Any]:
+        return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.agent.load_state_dict(state["agent"])
+        load_optimizer(self.optimizer, state["optimizer"])
+
+
+class Rollout:
+    """What a rollout collects, where the update is computed; pictures as uint8, channels last."""
+
+    def __init__(self, args: Args, shape: tuple[int, ...], device: torch.device) -> None:
+        channels, height, width = shape
+        rollout = (args.num_steps, args.num_envs)
+        self._pictures = torch.zeros((*rollout, height, width, channels), dtype=torch.uint8, device=device)
+        self.obs = self._pictures.permute(0, 1, 4, 2, 3)
+        self.actions = torch.zeros(rollout, dtype=torch.int64, device=device)
+        self.logprobs = torch.zeros(rollout, device=device)
+        self.values = torch.zeros(rollout, device=device)
+
+    def add(self, step: int, choice: Choice) -> None:
+        self.actions[step] = torch.from_numpy(choice.actions)
+        self.logprobs[step] = choice.logprobs
+        self.values[step] = choice.values
+
+    def batch(self, advantages: Array, returns: Array) -> dict[str, torch.Tensor]:
+        """Flattened over steps and environments."""
+        device = self.actions.device
+        return {
+            "obs": self._pictures.flatten(0, 1),
+            "actions": self.actions.flatten(),
+            "logprobs": self.logprobs.flatten(),
+            "advantages": torch.as_tensor(advantages, device=device).flatten(),
+            "returns": torch.as_tensor(returns, device=device).flatten(),
+            "values": self.values.flatten(),
+        }
+
+
+def minibatch_of(batch: Mapping[str, torch.Tensor], rows: torch.Tensor, args: Args) -> dict[str, torch.Tensor]:
+    minibatch = {name: tensor[rows] for name, tensor in batch.items()}
+    minibatch["obs"] = minibatch["obs"].permute(0, 3, 1, 2)
+    if args.norm_adv:
+        minibatch["advantages"] = normalised(minibatch["advantages"])
+    return minibatch
+
+
+def train(run: Run, args: Args) -> None:
+    envs = run.make_envs(args.env_id, args.num_envs, observations="pixels")
+    observation_space, action_space = envs.single_observation_space, envs.single_action_space
+    assert observation_space.shape is not None
+    assert isinstance(action_space, gym.spaces.Discrete)
+    agent = Agent(action_space)
+    learner = TorchLearner(agent, args, run.device)
+    rollout = Rollout(args, observation_space.shape, run.device)
+    rewards = np.zeros((args.num_steps, args.num_envs), dtype=np.float32)
+    dones = np.zeros_like(rewards)
+
+    saved = run.resume()
+    if saved is None:
+        first_iteration = 1
+        obs = envs.reset(args.seed)
+    else:
+        learner.load(saved["learner"])
+        first_iteration = saved["iteration"] + 1
+        obs = envs.current_obs
+
+    for iteration in range(first_iteration, args.num_iterations + 1):
+        progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
+        learning_rate = (1.0 - progress) * args.learning_rate
+        set_learning_rate(learner.optimizer, learning_rate)
+
+        # Collect.
+        noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
+        for step in range(args.num_steps):
+            rollout.obs[step] = torch.from_numpy(obs)
+            choice = learner.act(rollout.obs[step], noise[step])
+            rollout.add(step, choice)
+            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions)
+            dones[step] = terminations | truncations
+
+        # Estimate the advantages; a truncation is an end to them, as upstream.
+        last_values = learner.values(torch.as_tensor(obs, device=run.device))
+        values = torch.cat([rollout.values, last_values[None]]).cpu().numpy()
+        advantages, returns = gae(rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
+        batch = rollout.batch(advantages, returns)
+
+        # Improve.
+        clipfracs: list[float] = []
+        losses = None
+        for _ in range(args.update_epochs):
+            shuffled = torch.as_tensor(run.generator.permutation(args.batch_size), device=run.device)
+            for start in range(0, args.batch_size, args.minibatch_size):
+                losses = learner.update(minibatch_of(batch, shuffled[start : start + args.minibatch_size], args))
+                clipfracs.append(losses.clipfrac)
+            if args.target_kl is not None and losses is not None and losses.approx_kl > args.target_kl:
+                break
+
+        assert losses is not None
+        scalars = {f"losses/{name}": value for name, value in losses._asdict().items()}
+        run.scalars(
+            {
+                "charts/learning_rate": learning_rate,
+                **scalars,
+                "losses/clipfrac": float(np.mean(clipfracs)),
+                "losses/explained_variance": explained_variance(values[:-1], returns),
+                "charts/SPS": run.steps_per_second(),
+            }
+        )
+        if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
+            reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
+            run.checkpoint({"learner": learner.state(), "iteration": iteration}, reason=reason)
+        if run.stopping:
+            break
+    run.save_policy(agent)
+
+
+class CategoricalPolicy:
+    """Acts with a trained agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = laid_out(agent, torch.device("cpu"))
+
+    @torch.no_grad()
+    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
+        logits = self.agent(torch.from_numpy(observations))[0].numpy()
+        if not deterministic:
+            logits = logits + gumbel(generator, logits.shape)
+        return logits.argmax(1)
+
+
+def load(file: PolicyFile) -> Policy:
+    config.from_json(Args, file.args, what="policy file")
+    agent = Agent(file.action_space)
+    agent.load_state_dict(file.weights())
+    return CategoricalPolicy(agent)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main("ppo_atari"))

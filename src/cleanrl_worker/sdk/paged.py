@@ -1,0 +1,112 @@
+"""Large arrays of which little changes between two checkpoints: saved page by page, unchanged pages as hard links.
+
+A page is `page_rows` rows of the array and has a stamp, which counts the writes into it. A checkpoint holds a file for
+each page, `<path in the state>-<page>.safetensors`, and all stamps. A page whose stamp is that of the checkpoint before
+is linked to the file there (copied where the file system has no links). So a replay buffer of gigabytes is on disk
+once, however many checkpoints are kept, and each of them costs what was written since the last one. Stamps depend on
+nothing but what was done to the array: two runs alike have the same ones.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from mosaic.errors import CheckpointError
+from mosaic.spec.files import sync_file
+
+PAGE_BYTES = 16 * 2**20
+Array = np.ndarray[Any, Any]
+
+
+class PagedArray:
+    """`array` for reading; a write goes through `write`, or the next checkpoint lacks it."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.array: Array = np.zeros(shape, dtype)
+        row_bytes = self.array.nbytes // shape[0]
+        self.page_rows = min(max(PAGE_BYTES // row_bytes, 1), shape[0])
+        self.stamps: list[int] = [0] * -(-shape[0] // self.page_rows)
+
+    def write(self, row: int, values: Array) -> None:
+        self.array[row] = values
+        self.stamps[row // self.page_rows] += 1
+
+    def page(self, number: int) -> Array:
+        return self.array[number * self.page_rows : (number + 1) * self.page_rows]
+
+    def load(self, saved: "SavedPages") -> None:
+        """Take over a saved array of the same shape."""
+        for number, stamp in enumerate(saved.stamps):
+            if stamp:
+                self.page(number)[...] = saved.page(number)
+        self.stamps = list(saved.stamps)
+
+
+@dataclass(frozen=True)
+class SavedPages:
+    """A paged array in a checkpoint; pages are read one at a time, because all together may not fit twice."""
+
+    folder: Path
+    name: str
+    stamps: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def page(self, number: int) -> Array:
+        file = self.folder / file_name(self.name, number)
+        try:
+            return load_file(file)["page"]
+        except (OSError, SafetensorError, KeyError) as error:
+            raise CheckpointError(f"{file} is damaged ({error}); resume from an older checkpoint") from error
+
+
+@dataclass(frozen=True)
+class PageCopy:
+    """A page that is to be written, as it was when the checkpoint was asked for."""
+
+    name: str
+    number: int
+    content: Array
+
+    def put(self, folder: Path) -> None:
+        file = folder / file_name(self.name, self.number)
+        save_file({"page": self.content}, file)
+        sync_file(file)
+
+
+@dataclass(frozen=True)
+class PageLink:
+    """A page that is in an earlier checkpoint already."""
+
+    name: str
+    number: int
+    source: Path
+
+    def put(self, folder: Path) -> None:
+        before, file = self.source / file_name(self.name, self.number), folder / file_name(self.name, self.number)
+        try:
+            os.link(before, file)
+        except OSError:  # A file system without hard links; anything else fails again.
+            shutil.copyfile(before, file)
+            sync_file(file)
+
+
+def plan(name: str, pages: PagedArray, before: SavedPages | None) -> list[PageCopy | PageLink]:
+    """What a checkpoint has to write: a copy of each page that changed since `before`. Untouched pages are left out."""
+    same = () if before is None else before.stamps
+    parts: list[PageCopy | PageLink] = []
+    for number, stamp in enumerate(pages.stamps):
+        if stamp and before is not None and number < len(same) and same[number] == stamp:
+            parts.append(PageLink(name, number, before.folder))
+        elif stamp:
+            parts.append(PageCopy(name, number, pages.page(number).copy()))
+    return parts
+
+
+def file_name(name: str, number: int) -> str:
+    return f"{name.replace('/', '.')}-{number:05}.safetensors"

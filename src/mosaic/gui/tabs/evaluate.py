@@ -1,0 +1,137 @@
+"""The Evaluate tab: what the selected evaluations return, how sure that is, and how policies compare."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic.gui.models.evaluations import Evaluations
+from mosaic.gui.models.histogram import histogram
+from mosaic.gui.models.running import RunningCurve
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.comparison_table import ComparisonTable
+from mosaic.gui.widgets.elided_label import ElidedLabel
+from mosaic.gui.widgets.histogram_view import HistogramView
+from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.scalar_chart import ScalarChart
+from mosaic.spec.states import TERMINAL
+
+NOTHING = (
+    "Select evaluations on the left to see how their returns are distributed.\n\n"
+    "Load a trained policy to make one; several at once are compared on the same episodes."
+)
+WAITING = "The first batch of {name} is being played."
+ENDED = "{name} ended before its first batch was complete, so there is nothing to show. {reason}"
+
+
+class EvaluateTab(QWidget):
+    """Of the selected runs, those that evaluate."""
+
+    load_asked = Signal()
+    """Somebody wants to choose a policy."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio = studio
+        self.model = Evaluations(studio)
+        self.line = ElidedLabel()
+        self.histogram = HistogramView(theme)
+        self.chart = ScalarChart(theme)
+        self.table = ComparisonTable(theme)
+        self.blank = Blank(theme, "brain-circuit", NOTHING)
+        self._load = [icon_button(theme, "brain-circuit", "Load trained policy…") for _ in range(2)]
+        for button in self._load:
+            button.clicked.connect(lambda _=False: self.load_asked.emit())
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._nothing())
+        self._stack.addWidget(self._page())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
+        self.model.changed.connect(self.refresh)
+        studio.selection_changed.connect(self.refresh)
+        studio.runs_changed.connect(self._say)
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.model.watch(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.model.watch(False)
+
+    def refresh(self) -> None:
+        assessed = self.model.assessed
+        self._stack.setCurrentIndex(1 if assessed else 0)
+        self._say()
+        if not assessed:
+            return
+        played = [one.played for one in assessed]
+        self.line.setText(assessed[0].line)
+        self.histogram.show_histogram(histogram(played))
+        # The reference is drawn last, on top.
+        self.chart.show_curves([RunningCurve(one) for one in reversed(played)])
+        self.table.show_assessed(assessed)
+
+    def _say(self) -> None:
+        record = self._studio.record()
+        if record is None or record.kind != "policy_eval":
+            self.blank.say(NOTHING)
+        elif record.state in TERMINAL:
+            self.blank.say(ENDED.format(name=name_of(record), reason=record.reason))
+        else:
+            self.blank.say(WAITING.format(name=name_of(record)))
+
+    def _nothing(self) -> QWidget:
+        made = QWidget()
+        made.setProperty("panel", True)
+        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(0, 0, 0, 24)
+        layout.addWidget(self.blank, 1)
+        layout.addLayout(row(1, self._load[0], 1))
+        return made
+
+    def _page(self) -> QWidget:
+        charts = QSplitter(Qt.Orientation.Horizontal)
+        charts.addWidget(_card("Distribution of the return", "share of the episodes; dashed: mean", self.histogram))
+        charts.addWidget(_card("Running estimate", "mean of the first n episodes, with its 95 % interval", self.chart))
+        charts.setSizes([1, 1])
+        charts.setChildrenCollapsible(False)
+        self.chart.setMinimumWidth(160)
+        whole = QSplitter(Qt.Orientation.Vertical)
+        whole.addWidget(charts)
+        whole.addWidget(self.table)
+        whole.setSizes([250, 150])
+        whole.setChildrenCollapsible(False)
+        made = QWidget()
+        made.setProperty("panel", True)
+        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(12, 8, 12, 8)
+        layout.setSpacing(8)
+        top = row(self.line, self._load[1])
+        top.setStretch(0, 1)
+        layout.addLayout(top)
+        layout.addWidget(whole, 1)
+        return made
+
+
+def _card(title: str, about: str, content: QWidget) -> QFrame:
+    made = QFrame()
+    made.setProperty("card", True)
+    layout = QVBoxLayout(made)
+    layout.setContentsMargins(10, 8, 10, 8)
+    layout.setSpacing(6)
+    faint = ElidedLabel()
+    faint.setText(about)
+    faint.setProperty("faint", True)
+    faint.setToolTip(about)
+    top = row(label(title, "heading"), faint)
+    top.setStretch(1, 1)
+    layout.addLayout(top)
+    layout.addWidget(content, 1)
+    return made

@@ -1,0 +1,284 @@
+"""The Play tab: a person, a policy or another actor plays, step by step or at speed; every episode can be replayed."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QStackedWidget, QVBoxLayout, QWidget
+
+from mosaic.gui.models.picture import Picture
+from mosaic.gui.models.play import Play
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.choice_chip import ChoiceChip
+from mosaic.gui.widgets.episode_list import EpisodeList
+from mosaic.gui.widgets.hud import Hud, Tone
+from mosaic.gui.widgets.key_list import KeyList
+from mosaic.gui.widgets.parts import chip_button, icon_button, label, row
+from mosaic.gui.widgets.play_board import PlayBoard
+from mosaic.gui.widgets.play_setup import PlaySetup
+from mosaic.gui.widgets.raw_view import RawView
+from mosaic.gui.widgets.symbol_grid import SymbolGrid
+from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.rpc.trainer_pb2 import RecordedEpisode
+
+VIEWS = ("Video", "Grid", "Raw", "Replay")
+TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
+CONTROLS = {
+    "agent": ("agent", "The agent acts"),
+    "human": ("person", "A person acts"),
+    "turns": ("in turns", "Person and agent take turns"),
+    "override": ("override", "The agent acts until a key is pressed"),
+}
+NAME_LENGTH = 18
+EMPTY = "Choose an environment and an actor, and press Start. Click the picture, then the keys on the right play."
+
+
+class PlayTab(QWidget):
+    """Choices above, controls below them, the picture with its keys in the middle."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("panel", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.play = play = Play(studio)
+        self.setup = PlaySetup(play, theme)
+        self.start: QPushButton = icon_button(theme, "play", "Start", token="on_accent")
+        self.start.setProperty("primary", True)
+        self.hud = Hud("state", "episode", "step", "return", "actor")
+        self.pause = IconTool(theme, "pause", "Pause", self._toggle_pause)
+        self.step = IconTool(theme, "chevron-right", "One step", lambda: play.tell("step"))
+        self.reset = IconTool(theme, "rotate-ccw", "Reset: begin the next episode", lambda: play.tell("reset"))
+        self.stop = IconTool(theme, "square", "Stop: end the session", play.stop)
+        self.take_over = QPushButton("Take over")
+        self.control = ChoiceChip("control", CONTROLS, self._set_control)
+        self.reason = QLabel()
+        self.reason.setProperty("said", "warn")
+        self.reason.setWordWrap(True)
+        self.views = {
+            name: chip_button(name, checked=name == "Video", toggled=partial(self._choose_view, name)) for name in VIEWS
+        }
+        self.board = PlayBoard(theme, self._picture, self._holds)
+        self.blank = Blank(theme, "monitor-play", EMPTY)
+        self.grid, self.raw, self.episodes = SymbolGrid(theme), RawView(theme), EpisodeList(theme)
+        self.keys = KeyList()
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setAccessibleName("Step of the recording")
+        self.where = label("", "muted")
+        self.replay_bar = QWidget()
+        scrub = row(label("REPLAY", "section"), self.slider, self.where, margins=(12, 2, 12, 6))
+        scrub.setStretch(1, 1)
+        self.replay_bar.setLayout(scrub)
+        self._stack = QStackedWidget()
+        self._pages: dict[str, QWidget] = {"Grid": self.grid, "Raw": self.raw, "Replay": self.episodes}
+        for page in (self.blank, self.board, *self._pages.values()):
+            self._stack.addWidget(page)
+        self._view = "Video"
+        self._problem = ""
+        self._arrange()
+        self._connect()
+        self._show()
+
+    def _arrange(self) -> None:
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self._stack, 1)
+        middle.addWidget(self.keys)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row(self.setup, 1, self.start, margins=(12, 8, 12, 4)))
+        tools = (self.pause, self.step, self.reset, self.stop, self.take_over, self.control)
+        layout.addLayout(row(*tools, 1, *self.views.values(), spacing=4, margins=(8, 0, 12, 4)))
+        said = row(self.hud, self.reason, 1, margins=(12, 0, 12, 4))
+        said.setStretch(1, 100)
+        layout.addLayout(said)
+        layout.addLayout(middle, 1)
+        layout.addWidget(self.replay_bar)
+
+    def _connect(self) -> None:
+        play = self.play
+        self.start.clicked.connect(self._start)
+        self.take_over.clicked.connect(self._toggle_control)
+        self.setup.problem_changed.connect(self._take_problem)
+        self.board.keys_changed.connect(self._press)
+        self.board.width_shown.connect(self._ask_width)
+        self.keys.edited.connect(play.choose_keys)
+        self.episodes.chosen.connect(self._replay)
+        self.episodes.asked.connect(play.list_episodes)
+        self.slider.valueChanged.connect(self._seek)
+        play.changed.connect(self._show)
+        play.came.connect(self._came)
+        play.listed.connect(self._list)
+        play.offered.connect(self._list_if_shown)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """The window closes."""
+        self.play.close()
+        super().closeEvent(event)
+
+    def show_view(self, name: str) -> None:
+        self._view = name
+        for each, chip in self.views.items():
+            chip.blockSignals(True)
+            chip.setChecked(each == name)
+            chip.blockSignals(False)
+        if name == "Replay":
+            self.play.list_episodes()
+        if name == "Raw":
+            self.play.tell("look", pixels=True)
+        self._show()
+
+    def _choose_view(self, name: str, _: bool) -> None:
+        """A click on the one that is shown leaves it."""
+        self.show_view(name)
+
+    # What people do.
+
+    def _start(self) -> None:
+        self.keys.forget()
+        self.show_view("Video")
+        self.play.start()
+        self.board.setFocus()
+
+    def _replay(self, episode: RecordedEpisode) -> None:
+        self.keys.forget()
+        self.show_view("Video")
+        self.play.replay(episode)
+
+    def _press(self, down: list[str]) -> None:
+        self.play.tell("keys", down=list(down))
+
+    def _toggle_pause(self) -> None:
+        session = self.play.session
+        self.play.tell("continue" if session is not None and session.status == "paused" else "pause")
+
+    def _toggle_control(self) -> None:
+        control = self._seat().get("control")
+        self.play.tell("control", control="agent" if control == "human" else "human")
+        self.board.setFocus()
+
+    def _set_control(self) -> None:
+        if self.control.chosen != self._seat().get("control"):
+            self.play.tell("control", control=self.control.chosen)
+
+    def _seek(self, step: int) -> None:
+        if self.replay_bar.isVisible():
+            self.play.tell("seek", step=step)
+
+    def _take_problem(self, problem: str) -> None:
+        self._problem = problem
+        self._show()
+
+    def _list_if_shown(self) -> None:
+        if self._view == "Replay":
+            self.play.list_episodes()
+
+    # What is seen.
+
+    def _picture(self) -> Picture | None:
+        return self.play.session.picture() if self.play.session is not None else None
+
+    def _holds(self, picture: Picture) -> bool:
+        return self.play.session is None or self.play.session.holds(picture)
+
+    def _ask_width(self, width: int) -> None:
+        if self.play.session is not None:
+            self.play.session.ask_width(width)
+
+    def _list(self, found: Sequence[RecordedEpisode]) -> None:
+        self.episodes.show_episodes(self.play.env_id, found)
+
+    def _came(self) -> None:
+        if self._view == "Video" and self._stack.currentWidget() is not self.board:
+            self._show()
+        self.board.update()
+
+    def _seat(self) -> dict[str, Any]:
+        session = self.play.session
+        seats: dict[str, dict[str, Any]] = session.state.get("seats", {}) if session is not None else {}
+        return next(iter(seats.values()), dict[str, Any]())
+
+    def _show(self) -> None:
+        session = self.play.session
+        state: Mapping[str, Any] = session.state if session is not None else dict[str, Any]()
+        status = session.status if session is not None else ""
+        lives = bool(state) and status != "ended"
+        self.start.setEnabled(not self._problem and not self.play.starting)
+        self.start.setToolTip(self._problem or "Start a session of what is chosen")
+        for tool in (self.step, self.reset):
+            tool.setEnabled(lives and status != "stalled")
+        self.pause.setEnabled(lives and status != "stalled")
+        self.pause.show_icon("play" if status == "paused" else "pause")
+        self.pause.rename("Go on" if status == "paused" else "Pause")
+        self.stop.setEnabled(status not in ("", "ended"))
+        self._show_control(lives and not state.get("replay"))
+        self._show_chips(status, state)
+        self._show_reason(status, state)
+        self._show_replay(state)
+        self.keys.setVisible(lives and self._view in ("Video", "Grid") and not state.get("replay"))
+        self.keys.show_map(state.get("keys"), state.get("actions") or ())
+        self._show_page(state)
+
+    def _show_control(self, lives: bool) -> None:
+        seat = self._seat()
+        control, has_agent = str(seat.get("control", "")), seat.get("actor", "human") != "human"
+        self.take_over.setVisible(lives and has_agent)
+        self.take_over.setText("Hand back" if control == "human" else "Take over")
+        self.control.setVisible(lives and has_agent)
+        if control in CONTROLS:
+            self.control.blockSignals(True)
+            self.control.choose(control)
+            self.control.blockSignals(False)
+
+    def _show_chips(self, status: str, state: Mapping[str, Any]) -> None:
+        self.hud.show_chip("state", f"● {status}" if status else "", TONES.get(status, ""))
+        self.hud.show_chip("episode", f"episode {state['episode']}" if state.get("episode") else "")
+        self.hud.show_chip("step", f"step {state['t']}" if "t" in state else "")
+        total = next(iter(state.get("returns", {}).values()), None)
+        self.hud.show_chip("return", f"return {float(total):g}" if total is not None else "")
+        last: Mapping[str, Any] = state.get("last") or {}
+        name = self.play.name_of(str(last.get("actor", "")))
+        self.hud.show_chip("actor", name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}…")
+
+    def _show_reason(self, status: str, state: Mapping[str, Any]) -> None:
+        reason = str(state.get("reason", "")) or self.play.problem
+        if status == "waiting":
+            reason = "" if self.board.hasFocus() else "Click the picture: it waits for a key."
+        elif not state and self._problem:
+            reason = self._problem
+        shown = reason if reason not in ("paused", "the session is over") else ""
+        self.reason.setText(shown)
+        self.reason.setVisible(bool(shown))
+
+    def _show_replay(self, state: Mapping[str, Any]) -> None:
+        replay = state.get("replay")
+        self.replay_bar.setVisible(bool(replay))
+        if not replay:
+            return
+        self.slider.blockSignals(True)
+        self.slider.setMaximum(int(replay["length"]))
+        if not self.slider.isSliderDown():
+            self.slider.setValue(int(state["t"]))
+        self.slider.blockSignals(False)
+        verdict = replay["difference"] or ("the same, bit for bit" if replay["exact"] else "the same so far")
+        self.where.setText(f"{state['t']} / {replay['length']}  ·  {verdict}")
+
+    def _show_page(self, state: Mapping[str, Any]) -> None:
+        if self._view == "Video":
+            shown = self._picture() is not None
+            if not shown and self.play.session is not None:
+                self.blank.say(str(state.get("pictures_problem", "")) or "Waiting for the first picture.")
+            self._stack.setCurrentWidget(self.board if shown else self.blank)
+        elif self._view == "Grid" and not state.get("board"):
+            self.blank.say("Grid shows the state of grid worlds: FrozenLake, CliffWalking, Taxi, MiniGrid.")
+            self._stack.setCurrentWidget(self.blank)
+        else:
+            self._stack.setCurrentWidget(self._pages[self._view])
+        if self._view == "Grid":
+            self.grid.show_board(state.get("board"))
+        elif self._view == "Raw":
+            self.raw.show_state(state)

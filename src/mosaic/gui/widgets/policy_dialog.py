@@ -1,0 +1,187 @@
+"""Load Trained Policy: choose policies, see what they are, say how they play, start."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QCompleter, QDialog, QFileDialog, QGridLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from mosaic.gui.models.policy_desk import PolicyDesk
+from mosaic.gui.models.policy_form import PLACE, TITLES
+from mosaic.gui.models.run_settings import ENV_ID
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.ask import ask_text
+from mosaic.gui.widgets.editors import LineEditor, make_editor
+from mosaic.gui.widgets.field_row import FieldRow
+from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.policy_picker import PolicyPicker
+from mosaic.gui.widgets.switch import Switch
+
+WIDTH, HEIGHT = 820, 700
+FILES = "Policies (*.cleanrl_model *.zip *.pt *.pth);;All files (*)"
+MARGIN = 16
+
+
+class PolicyDialog(QDialog):
+    """A window of its own that nothing waits for; it closes once the evaluation is queued."""
+
+    started = Signal()
+
+    def __init__(self, desk: PolicyDesk, theme: Theme, parent: QWidget, *, is_remote: bool) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Load trained policy")
+        self.resize(WIDTH, HEIGHT)
+        self.desk, self.form = desk, desk.form
+        self._theme, self._is_remote = theme, is_remote
+        self._wanted_run = ""
+        self.picker = PolicyPicker(desk.policies, theme)
+        self.browse = icon_button(theme, "folder-open", "Browse…")
+        self.browse.setToolTip("A policy file, or a folder with one, that is not on the list")
+        self.override = Switch(theme)
+        self.override.setAccessibleName("Override environment")
+        self.source = label("", "faint")
+        self.source.setWordWrap(True)
+        self.rows: dict[str, FieldRow] = {}
+        self._place, self._settings = QGridLayout(), QGridLayout()
+        self.said = QLabel()
+        self.said.setWordWrap(True)
+        self.said.setTextFormat(Qt.TextFormat.PlainText)
+        self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.dry_run = icon_button(theme, "flask-conical", "Dry run")
+        self.dry_run.setToolTip("Let a real worker open the policy in its environment; nothing is played")
+        self.start = icon_button(theme, "play", "Evaluate", token="on_accent")
+        self.start.setProperty("primary", True)
+        self.start.setDefault(True)
+        self._lay_out()
+        self.browse.clicked.connect(self._browse)
+        self.override.toggled.connect(self.form.override)
+        self.dry_run.clicked.connect(lambda _=False: self.desk.dry_run())
+        self.start.clicked.connect(lambda _=False: self.desk.start())
+        self.picker.chosen_changed.connect(self.form.choose)
+        self.picker.table.doubleClicked.connect(self._start_this)
+        desk.policies.modelReset.connect(self._look_for_run)
+        desk.described.connect(self._show_described)
+        desk.said.connect(self.say)
+        desk.busy_changed.connect(self._show_state)
+        desk.submitted.connect(self._submitted)
+        self.form.rebuilt.connect(self._make_rows)
+        self.form.chosen_changed.connect(self._show_state)
+        self.form.field_changed.connect(self._refresh)
+        self._make_rows()
+        self.say("", "ok")
+
+    def open_for(self, run_id: str = "") -> None:
+        """Show it; the policy of this run is chosen as soon as it is listed."""
+        self._wanted_run = run_id
+        self._look_for_run()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        self.picker.search.setFocus()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.desk.refresh()
+
+    def say(self, text: str, level: str) -> None:
+        self.said.setText(text)
+        self.said.setProperty("said", level)
+        self.said.style().polish(self.said)
+        self.said.setVisible(bool(text))
+
+    def _lay_out(self) -> None:
+        override = label("Override environment", "muted")
+        override.setBuddy(self.override)
+        for grid in (self._place, self._settings):
+            grid.setHorizontalSpacing(28)
+            grid.setVerticalSpacing(6)
+            for column in range(2):
+                grid.setColumnStretch(column, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        layout.setSpacing(9)
+        layout.addLayout(row(label("POLICY", "section"), 1, self.browse))
+        layout.addWidget(self.picker, 1)
+        layout.addLayout(row(label("ENVIRONMENT", "section"), 1, override, self.override))
+        layout.addLayout(self._place)
+        layout.addWidget(self.source)
+        layout.addWidget(label("EVALUATION", "section"))
+        layout.addLayout(self._settings)
+        layout.addWidget(self.said)
+        layout.addLayout(row(1, self.dry_run, self.start))
+
+    def _make_rows(self) -> None:
+        for made in self.rows.values():
+            made.hide()
+            made.deleteLater()
+        self.rows.clear()
+        for grid, titles in ((self._place, PLACE), (self._settings, TITLES)):
+            half = -(-len(titles) // 2)
+            for place, path in enumerate(path for path in titles if path in self.form.fields):
+                field = self.form.fields[path]
+                typed = partial(self.form.type, path)
+                editor = make_editor(field.setting, self._theme, typed)
+                made = FieldRow(field, self._theme, editor, partial(self._reset, path))
+                self.rows[path] = made
+                grid.addWidget(made, place % half, place // half)
+        if isinstance(env := self.rows.get(ENV_ID), FieldRow) and isinstance(env.editor, LineEditor):
+            self._complete(env.editor)
+        self._show_state()
+
+    def _complete(self, editor: QLineEdit) -> None:
+        names = [env_id for family in self.desk.catalogue.families for env_id, _ in family.environments]
+        completer = QCompleter(sorted(names), editor)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        editor.setCompleter(completer)
+        completer.activated.connect(partial(self.form.type, ENV_ID))
+
+    def _reset(self, path: str) -> None:
+        setting = self.form.fields[path].setting
+        self.form.type(path, setting.show(setting.default))
+
+    def _refresh(self, path: str) -> None:
+        if path in self.rows:
+            self.rows[path].refresh(self.form.fields[path])
+
+    def _show_state(self) -> None:
+        for path in PLACE:
+            if path in self.rows:
+                self.rows[path].editor.setEnabled(not self.form.is_locked(path))
+                self.rows[path].refresh(self.form.fields[path])
+                self.rows[path].hide_mark()
+        self.source.setText(self.form.source)
+        count, desk = len(self.form.chosen), self.desk
+        self.dry_run.setEnabled(bool(count) and not desk.is_trying)
+        self.dry_run.setText(" Trying…" if desk.is_trying else " Dry run")
+        self.start.setEnabled(bool(count) and bool(self.form.fields) and not desk.is_starting)
+        self.start.setText(" Starting…" if desk.is_starting else " Compare" if count > 1 else " Evaluate")
+
+    def _browse(self) -> None:
+        """Of a daemon elsewhere the files are not here: their path is typed."""
+        if self._is_remote:
+            ask_text(self, "Browse", "Path of a policy on the daemon's machine", "", self.desk.browse)
+            return
+        dialog = QFileDialog(self, "Choose a policy file", str(Path.home()), FILES)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.desk.browse)
+        dialog.open()
+
+    def _show_described(self, policy: object) -> None:
+        self.picker.search.clear()
+        self.picker.choose([str(getattr(policy, "path", ""))])
+
+    def _look_for_run(self) -> None:
+        if self._wanted_run:
+            self.picker.choose_run(self._wanted_run)
+            if self.picker.chosen:
+                self._wanted_run = ""
+
+    def _start_this(self, _index: QModelIndex) -> None:
+        self.desk.start()
+
+    def _submitted(self, _ids: object) -> None:
+        self.say("", "ok")
+        self.started.emit()
+        self.close()

@@ -1,0 +1,52 @@
+"""Messages between the agents of a session, which think in threads of their own: each reads its box when it acts."""
+
+import queue
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_lock = threading.Lock()
+_boxes: dict[tuple[Path, str], "Box"] = {}
+"""By session and name."""
+
+
+class Box:
+    """Whatever was sent to one agent in the present episode."""
+
+    def __init__(self, session: Path, name: str) -> None:
+        self._session = session
+        self._name = name
+        self._episode = 0
+        self._letters: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+
+    def turn_to(self, episode: int) -> None:
+        """Letters of another episode are not for this one, whichever agent began it first."""
+        self._episode = episode
+
+    def send(self, names: Sequence[str], letter: Any) -> None:
+        """To these agents, or to all others; KeyError names one that is not there."""
+        with _lock:
+            others = {name: box for (session, name), box in _boxes.items() if session == self._session}
+        for name in names or [name for name in others if name != self._name]:
+            others[name]._letters.put((self._episode, letter))
+
+    def emptied(self) -> list[Any]:
+        found: list[Any] = []
+        while not self._letters.empty():
+            episode, letter = self._letters.get_nowait()
+            if episode == self._episode:
+                found.append(letter)
+        return found
+
+    def leave(self) -> None:
+        with _lock:
+            if _boxes.get((self._session, self._name)) is self:
+                del _boxes[(self._session, self._name)]
+
+
+def join(session: Path, name: str) -> Box:
+    box = Box(session, name)
+    with _lock:
+        _boxes[(session, name)] = box
+    return box

@@ -1,0 +1,113 @@
+"""`bdi_q`, `bdi_q:FILE.asl`, `bdi_q:RUN` or `bdi_q:FILE.json`: a BDI agent that learns which of its plans to choose.
+
+The table of what it learnt stands in the run directory, rewritten after each episode, and a later session goes on with
+it when it is named: by the run, or by the file.
+"""
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mosaic import config
+from mosaic.errors import ActorFailed, MosaicError
+from mosaic.play import facts
+from mosaic.play.actor import Choice, Context, Outcome, View
+from mosaic.spec.actors import ActorDescriptor
+
+if TYPE_CHECKING:
+    from mosaic.play.actors.bdi.acting import BdiActor
+    from mosaic.play.actors.bdi.learning import Learner
+
+DESCRIPTOR = ActorDescriptor(
+    id="bdi_q",
+    label="Learning BDI agent",
+    description="AgentSpeak plans, and Q-learning to choose among those that apply; goes on with what a run learnt.",
+    argument="[FILE.asl, RUN or FILE.json]",
+    observations=("discrete", "vector", "composite"),
+    extra="bdi",
+    installed=importlib.util.find_spec("agentspeak") is not None,
+)
+
+
+class LearningActor:
+    """A BDI actor whose choices are somebody else's, who is told what came of them."""
+
+    def __init__(self, inner: "BdiActor", learner: "Learner", path: Path, context: Context) -> None:
+        self._inner = inner
+        self._learner = learner
+        self._path = path
+        self._arena = context.arena
+        self._seen = ""
+        self._said = ""
+        inner.chooser = self._choose
+
+    def reset(self, seed: int) -> None:
+        self._inner.reset(seed)
+        self._learner.begin(seed)
+
+    def select_action(self, view: View) -> Choice:
+        self._seen, self._said = _text(facts.seen(self._arena, view.observation)), ""
+        choice = self._inner.select_action(view)
+        return Choice(action=choice.action, note="; ".join(filter(None, [choice.note, self._said])))
+
+    def observe(self, outcome: Outcome) -> None:
+        self._inner.observe(outcome)
+        self._learner.earn(outcome.reward)
+        if outcome.terminated or outcome.truncated:
+            self._learner.end(terminated=outcome.terminated)
+            self._learner.table.save(self._path)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _choose(self, goal: Any, plans: Sequence[Any]) -> Any:
+        names = {self._inner.plan_names[id(plan)]: plan for plan in plans}
+        situation = f"!{goal} when {self._situation()}"
+        chosen = self._learner.choose(situation, list(names))
+        row = self._learner.table.row(situation, list(names))
+        self._said = f"{chosen} of " + ", ".join(f"{name} {row[name][0]:.3g}" for name in names)
+        return names[chosen]
+
+    def _situation(self) -> str:
+        """What the plans call relevant; else all that is seen."""
+        mind = self._inner.mind
+        assert mind is not None
+        named = [str(belief.args[0]) for belief in mind.beliefs[("relevant", 1)]]
+        return " & ".join(mind.all_of(named)) if named else self._seen
+
+
+def make(argument: str, context: Context) -> Any:
+    from mosaic.play.actors.bdi import learning, program
+    from mosaic.play.actors.bdi.acting import BdiActor
+
+    settings = config.from_json(learning.LearnerSettings, dict(context.params), what="actor_params.bdi_q")
+    found = table_of(argument, context)
+    table = learning.load(found) if found is not None else None
+    if table is not None and table.env_id != context.arena.env_id:
+        raise ActorFailed(f"{found} was learnt in {table.env_id}, not in {context.arena.env_id}")
+    word = table.plans if table is not None else argument
+    plans = program.read(program.find(word, context.arena, program.LEARNING))
+    table = table or learning.Table(env_id=context.arena.env_id, plans=plans.name)
+    learner = learning.Learner(table, settings, greedy=context.deterministic)
+    path = context.run_dir.actor_file(f"bdi_q-{context.seat}.json")
+    return LearningActor(BdiActor(plans, context, settings), learner, path, context)
+
+
+def table_of(argument: str, context: Context) -> Path | None:
+    """The table that a run or a file name means; None where the argument names plans."""
+    path = Path(argument).expanduser()
+    if path.suffix == ".json":
+        return path
+    try:
+        run_dir = context.home.run(argument)
+    except MosaicError:
+        return None
+    for found in (run_dir.actor_file(f"bdi_q-{context.seat}.json"), *sorted(run_dir.actors.glob("bdi_q-*.json"))):
+        if found.is_file():
+            return found
+    raise ActorFailed(f"run {argument} has learnt no plans: there is no {run_dir.actors}/bdi_q-*.json")
+
+
+def _text(found: Sequence[facts.Fact]) -> str:
+    return " & ".join(str(fact) for fact in found)

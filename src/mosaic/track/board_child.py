@@ -1,0 +1,50 @@
+"""The process that TensorBoard runs in: `python -m mosaic.track.board_child PARENT_PID …` ends with its parent.
+
+However the parent ends: Linux sends SIGTERM to this process when the thread that started it is gone.
+"""
+
+import ctypes
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+RELOAD_S = 3
+"""Between two looks of TensorBoard at its folder."""
+ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
+"""What it prints once it can be asked."""
+MISSING = "No module named 'tensorboard'"
+
+
+def program() -> tuple[str, ...]:
+    """The command of a child of this process."""
+    return (sys.executable, "-P", "-m", "mosaic.track.board_child", str(os.getpid()))
+
+
+def options(folder: Path, port: int = 0) -> list[str]:
+    """On this machine only; port 0 is any that is free."""
+    return [
+        *("--logdir", str(folder)),
+        *("--host", "127.0.0.1"),
+        *("--port", str(port)),
+        *("--reload_interval", str(RELOAD_S)),
+    ]
+
+
+def main() -> None:
+    parent = int(sys.argv[1])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    # It may have ended before that was asked for.
+    if os.getppid() != parent:
+        return
+    sys.argv = ["tensorboard", *sys.argv[2:]]
+    from tensorboard.main import run_main
+
+    run_main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""Fails while it is loaded."""
+
+import gymnasium as gym
+
+value = {}["nothing"]

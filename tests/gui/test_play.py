@@ -1,0 +1,203 @@
+"""The Play tab on real sessions of a real daemon: keys, controls, views, replay, and what goes wrong."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+
+from mosaic.gui.tabs.play import PlayTab
+from mosaic.rpc.client import Client
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
+
+from .conftest import Show, Shown
+
+Key = Qt.Key
+
+
+@pytest.fixture(autouse=True)
+def no_session_left(client: Client) -> Iterator[None]:
+    yield
+    for run in client.list():
+        if run.kind == "play":
+            if run.state not in TERMINAL:
+                client.cancel(run.run_id)
+                client.wait(run.run_id)
+            client.delete(run.run_id)
+
+
+@pytest.fixture
+def shown(show: Show, trained: RunRecord) -> Shown:
+    return show()
+
+
+def opened(shown: Shown) -> PlayTab:
+    tab = shown.window.tabs["Play"]
+    assert isinstance(tab, PlayTab)
+    shown.until(lambda: tab.play.offer.actors, "actors")
+    shown.window.bench.bring_up("Play")
+    return tab
+
+
+def begun(shown: Shown, env_id: str, actor: str, *, speed: str = "1×") -> PlayTab:
+    """The tab, with a session of this in it, and its first picture."""
+    tab = opened(shown)
+    tab.play.choose_environment(env_id)
+    tab.play.choose_actor(actor)
+    tab.setup.show_offer()
+    tab.setup.speed.choose(speed)
+    tab.start.click()
+    shown.until(lambda: t(tab) >= 0 and tab.play.session is not None and tab.play.session.record.env_id == env_id)
+    shown.until(lambda: tab.board.painted >= 0, "a picture")
+    tab.board.setFocus()
+    return tab
+
+
+def t(tab: PlayTab) -> int:
+    return int(tab.play.session.state.get("t", -1)) if tab.play.session is not None else -1
+
+
+def status(tab: PlayTab) -> str:
+    return tab.play.session.status if tab.play.session is not None else ""
+
+
+def test_keys_play_and_are_shown_and_can_be_changed(shown: Shown) -> None:
+    tab = begun(shown, "CliffWalking-v1", "human")
+    shown.until(lambda: status(tab) == "waiting")
+    assert set(tab.keys.buttons) == {"Up", "Right", "Down", "Left"}
+    painted = tab.board.painted
+    QTest.keyClick(tab.board, Key.Key_Up)
+    shown.until(lambda: t(tab) == 1 and tab.board.painted > painted, "the step")
+    assert tab.play.session is not None
+    assert tab.play.session.state["observation"]["numbers"] == [24]
+    # Another key for the same action.
+    tab.keys.buttons["Right"].click()
+    QTest.keyClick(tab.keys.buttons["Right"], Key.Key_L)
+    shown.until(lambda: "L" in tab.keys.buttons, "the new key")
+    tab.board.setFocus()
+    QTest.keyClick(tab.board, Key.Key_Right)
+    QTest.keyClick(tab.board, Key.Key_L)
+    shown.until(lambda: t(tab) == 2)
+    assert tab.play.session.state["observation"]["numbers"] == [25]
+    # The grid shows the same state.
+    tab.show_view("Grid")
+    shown.until(lambda: tab.grid.isVisible())
+    assert tab.grid.accessibleDescription() == "agent in row 3, column 2"
+    # It is remembered.
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    tab.start.click()
+    shown.until(lambda: t(tab) == 0 and "L" in tab.keys.buttons, "the keys of the last time")
+
+
+def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown, trained: RunRecord) -> None:
+    word = f"policy:{trained.run_id}"
+    tab = begun(shown, "CartPole-v1", word, speed="¼×")
+    words = [tab.setup.actor.itemData(at) for at in range(tab.setup.actor.count())]
+    assert word in words
+    shown.until(lambda: t(tab) > 3)
+    assert tab.take_over.text() == "Take over"
+    tab.take_over.click()
+    shown.until(lambda: status(tab) == "waiting", "the person's turn")
+    before = t(tab)
+    QTest.keyClick(tab.board, Key.Key_Left)
+    shown.until(lambda: t(tab) == before + 1)
+    assert tab.take_over.text() == "Hand back"
+    tab.take_over.click()
+    shown.until(lambda: t(tab) > before + 3)
+    tab.show_view("Raw")
+    shown.until(lambda: "value" in tab.raw.text.toPlainText())
+    assert tab.play.session is not None
+    assert len(tab.play.session.state["last"]["probabilities"]) == 2
+
+
+def test_pause_step_reset_and_stop(shown: Shown) -> None:
+    tab = begun(shown, "Acrobot-v1", "random")
+    shown.until(lambda: t(tab) > 2)
+    tab.pause.click()
+    shown.until(lambda: status(tab) == "paused")
+    before = t(tab)
+    tab.step.click()
+    shown.until(lambda: t(tab) == before + 1)
+    tab.reset.click()
+    shown.until(lambda: t(tab) == 0)
+    assert tab.pause.toolTip() == "Go on"
+    tab.pause.click()
+    shown.until(lambda: t(tab) > 2)
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    assert not tab.stop.isEnabled()
+    assert tab.board.isVisible(), "the last picture stays"
+
+
+def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
+    tab = begun(shown, "CartPole-v1", "random", speed="max")
+    shown.until(lambda: int((tab.play.session.state if tab.play.session else {}).get("episode", 0)) > 2)
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    tab.show_view("Replay")
+    shown.until(lambda: tab.episodes.tree.topLevelItemCount() > 2, "episodes")
+    tab.episodes.tree.setCurrentItem(tab.episodes.tree.topLevelItem(1))
+    tab.episodes.replay.click()
+    shown.until(lambda: tab.replay_bar.isVisible() and tab.slider.maximum() > 5, "the replay")
+    tab.slider.setValue(5)
+    shown.until(lambda: t(tab) == 5)
+    tab.slider.setValue(2)
+    shown.until(lambda: t(tab) == 2)
+    tab.slider.setValue(tab.slider.maximum())
+    shown.until(lambda: "the same, bit for bit" in tab.where.text(), "the verdict")
+
+
+def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Path) -> None:
+    tab = opened(shown)
+    tab.play.choose_environment("CartPole-v1")
+    tab.play.choose_actor("scripted")
+    tab.setup.show_offer()
+    assert not tab.start.isEnabled()
+    assert "FILE.py" in tab.start.toolTip()
+    script = tmp_path / "tired.py"
+    script.write_text("def select_action(view):\n    if view.step == 3: raise ValueError('too tired')\n    return 0\n")
+    tab.setup.argument.setText(str(script))
+    tab.setup.argument.editingFinished.emit()
+    assert tab.start.isEnabled()
+    tab.start.click()
+    shown.until(lambda: status(tab) == "paused", "the trouble")
+    assert "too tired" in tab.reason.text()
+    assert tab.reason.isVisible()
+    # A session that cannot begin says so too.
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    script.write_text("def select_action(view:\n")
+    tab.start.click()
+    shown.until(lambda: "line 1" in tab.reason.text(), "the reason")
+
+
+def test_an_environment_that_hangs_freezes_nothing(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "asleep.py"
+    script.write_text("import time\ndef select_action(view):\n    time.sleep(1000)\n")
+    tab = opened(shown)
+    tab.play.choose_environment("CartPole-v1")
+    tab.play.choose_actor(f"scripted:{script}")
+    tab.setup.show_offer()
+    tab.start.click()
+    shown.until(lambda: status(tab) == "running", "a session that waits for its actor")
+    shown.watch_stalls()
+    tab.show_view("Raw")
+    tab.show_view("Video")
+    tab.pause.click()
+    shown.until(lambda: status(tab) == "paused")
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    assert shown.longest_stall_s < 0.1
+
+
+def test_the_picture_is_the_environments_own(shown: Shown) -> None:
+    tab = begun(shown, "CartPole-v1", "human")
+    picture = tab.board.grab().toImage()
+    colours = {QColor(picture.pixel(x, picture.height() // 2)).name() for x in range(0, picture.width(), 3)}
+    assert "#ffffff" in colours, "the sky of CartPole"

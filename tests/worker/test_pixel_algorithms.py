@@ -1,0 +1,179 @@
+"""The maths of the algorithms on pictures against plain loops, and what a GPU's graph does on a CPU: nothing."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+
+from cleanrl_worker.algorithms import c51_atari, ppo_atari, ppo_rnd, rainbow_atari
+from cleanrl_worker.sdk import convolution
+from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.sum_tree import SumTree
+
+ACTIONS = gym.spaces.Discrete(3)
+
+
+@pytest.mark.parametrize("module", [c51_atari, rainbow_atari])
+def test_the_projection_shares_each_return_between_its_neighbours(module: Any) -> None:
+    generator = np.random.default_rng(0)
+    atoms = torch.linspace(-2, 2, 9)
+    pmfs = torch.from_numpy(generator.dirichlet(np.ones(9), size=5)).float()
+    # One row beyond the range, one exactly on atoms.
+    returns = torch.from_numpy(generator.normal(size=(5, 1))).float() + 0.9 * atoms
+    returns[1], returns[2] = 7.0, atoms
+    wanted = np.zeros((5, 9))
+    for row, (probabilities, values) in enumerate(zip(pmfs, returns, strict=True)):
+        for probability, value in zip(probabilities, values.clamp(-2, 2), strict=True):
+            place = float(value + 2) / 0.5
+            low, high = int(np.floor(place)), int(np.ceil(place))
+            wanted[row, low] += float(probability) * (1 - (place - low))
+            if high != low:
+                wanted[row, high] += float(probability) * (place - low)
+    projected = module.projected(pmfs, returns, atoms)
+    np.testing.assert_allclose(projected, wanted, atol=1e-5)
+    np.testing.assert_allclose(projected.sum(1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("module", [ppo_atari, ppo_rnd])
+def test_advantages_are_those_of_a_plain_recursion(module: Any) -> None:
+    generator = np.random.default_rng(1)
+    rewards, dones = (
+        generator.normal(size=(6, 2)).astype(np.float32),
+        (generator.random((6, 2)) < 0.3).astype(np.float32),
+    )
+    values = generator.normal(size=(7, 2)).astype(np.float32)
+    advantages, returns = module.gae(rewards, values, dones, gamma=0.9, gae_lambda=0.8)
+    for env in range(2):
+        following = 0.0
+        for step in reversed(range(6)):
+            goes_on = 1 - dones[step, env]
+            delta = rewards[step, env] + 0.9 * goes_on * values[step + 1, env] - values[step, env]
+            following = delta + 0.9 * 0.8 * goes_on * following
+            assert advantages[step, env] == pytest.approx(following, abs=1e-5)
+    np.testing.assert_allclose(returns, advantages + values[:-1], atol=1e-6)
+
+
+def test_noise_in_a_layer_is_noise_in_each_weight() -> None:
+    torch.manual_seed(0)
+    layer = rainbow_atari.NoisyLinear(5, 4)
+    with torch.no_grad():
+        layer.weight_sigma.uniform_()
+        layer.bias_sigma.uniform_()
+        layer.set_noise(torch.randn(5), torch.randn(4))
+    rows = torch.randn(3, 5)
+    weight = layer.weight_mu + layer.weight_sigma * torch.outer(layer.output_noise, layer.input_noise)
+    bias = layer.bias_mu + layer.bias_sigma * layer.output_noise
+    torch.testing.assert_close(layer(rows), rows @ weight.T + bias)
+
+
+def test_the_streams_of_rainbow_are_centred_and_make_distributions() -> None:
+    network = rainbow_atari.QNetwork(ACTIONS, rainbow_atari.Args(n_atoms=7))
+    pmfs = network(torch.randint(256, (2, 4, 84, 84), dtype=torch.uint8))
+    assert pmfs.shape == (2, 3, 7)
+    torch.testing.assert_close(pmfs.sum(2), torch.ones(2, 3))
+
+
+def test_draws_follow_the_priorities() -> None:
+    tree = SumTree(37)
+    generator = np.random.default_rng(0)
+    tree.put(np.arange(37), generator.random(37))
+    tree.put(np.array([3, 36, 3]), np.array([9.0, 0.0, 2.0]))
+    wanted = tree.priorities / tree.priorities.sum()
+    assert tree.total == pytest.approx(tree.priorities.sum())
+    assert (tree.priorities[3], tree.priorities[36]) == (2.0, 0.0)
+    counts = np.bincount(np.concatenate([tree.draw(generator, 100) for _ in range(2000)]), minlength=37)
+    np.testing.assert_allclose(counts / 200_000, wanted, atol=0.002)
+    assert counts[36] == 0
+    other = SumTree(37)
+    other.load(tree.priorities)
+    assert np.array_equal(other.draw(np.random.default_rng(5), 50), tree.draw(np.random.default_rng(5), 50))
+
+
+def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
+    space = gym.spaces.Box(0, 255, (4, 1, 1), np.uint8)
+    buffer = FrameReplay(50, 1, space)
+    clock = iter(range(1, 200))
+    stack = np.full((1, 4, 1, 1), next(clock), np.uint8)
+    steps: list[dict[str, Any]] = []
+    # Terminated after 4 steps, cut off after 3 more, then 5 without an end.
+    for number, ends in enumerate(["", "", "", "terminated", "", "", "cut", "", "", "", "", ""]):
+        after = np.concatenate([stack[:, 1:], np.full((1, 1, 1, 1), next(clock), np.uint8)], axis=1)
+        place = buffer.add(stack, after, np.array([1]), np.array([10.0**number]), np.array([ends == "terminated"]))
+        steps.append({"place": place[0], "obs": stack, "after": after, "ends": ends, "reward": 10.0**number})
+        stack = np.full((1, 4, 1, 1), next(clock), np.uint8) if ends else after
+    batch = buffer.n_step(np.array([step["place"] for step in steps]), 3, 0.5)
+    for index in range(len(steps)):
+        reward, discount, last = 0.0, 1.0, index
+        for ahead in range(index, min(index + 3, len(steps))):
+            reward += discount * steps[ahead]["reward"]
+            discount *= 0.5
+            last = ahead
+            if steps[ahead]["ends"]:
+                break
+        discount *= steps[last]["ends"] != "terminated"
+        assert batch.rewards[index] == pytest.approx(reward)
+        assert batch.dones[index] == pytest.approx(1 - discount)
+        assert np.array_equal(batch.obs[index], steps[index]["obs"][0])
+        assert np.array_equal(batch.next_obs[index], steps[last]["after"][0])
+
+
+def test_the_predictor_gets_better_at_what_it_has_seen() -> None:
+    torch.manual_seed(0)
+    curiosity = ppo_rnd.Curiosity()
+    known, unknown = torch.randn(8, 1, 84, 84), torch.randn(8, 1, 84, 84)
+    optimizer = torch.optim.Adam(curiosity.predictor.parameters(), lr=1e-3)
+    before = curiosity(known).mean().item()
+    for _ in range(15):
+        optimizer.zero_grad()
+        loss = curiosity(known).mean()
+        loss.backward()
+        optimizer.step()
+    assert curiosity(known).mean().item() < before / 2
+    assert curiosity(known).mean().item() < curiosity(unknown).mean().item()
+    assert all(parameter.grad is None for parameter in curiosity.target.parameters())
+
+
+def test_an_optimiser_comes_back_in_the_layout_of_its_weights() -> None:
+    torch.manual_seed(0)
+
+    def made() -> tuple[torch.nn.Conv2d, torch.optim.Adam]:
+        layer = convolution.laid_out(torch.nn.Conv2d(4, 3, 3), torch.device("cpu"))
+        return layer, convolution.adam(layer, learning_rate=0.1)
+
+    def train(layer: torch.nn.Conv2d, optimizer: torch.optim.Adam) -> None:
+        optimizer.zero_grad()
+        layer(
+            convolution.pictures(torch.arange(4 * 25, dtype=torch.uint8).reshape(1, 4, 5, 5))
+        ).square().sum().backward()
+        optimizer.step()
+
+    one, other = made(), made()
+    train(*one)
+    other[0].load_state_dict(one[0].state_dict())
+    saved = convolution.optimizer_state(one[1])
+    # As a checkpoint holds them: contiguous.
+    state = {
+        key: {name: value.contiguous() for name, value in values.items()} for key, values in saved["state"].items()
+    }
+    convolution.load_optimizer(other[1], {"state": state})
+    for pair in (one, other):
+        train(*pair)
+    assert torch.equal(one[0].weight, other[0].weight)
+    assert other[1].state[other[0].weight]["exp_avg"].stride() == other[0].weight.stride()
+
+
+def test_without_a_gpu_a_graph_is_a_plain_call() -> None:
+    calls: list[int] = []
+
+    def step(batch: Any) -> dict[str, torch.Tensor]:
+        calls.append(len(batch["x"]))
+        return {"y": batch["x"] + 1}
+
+    replayed = convolution.Replayed(step, enabled=True)
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    for rows in (2, 2, 3, 2, 2):
+        assert replayed({"x": torch.zeros(rows)})["y"].tolist() == [1.0] * rows
+    assert calls == [2, 2, 3, 2, 2]
