@@ -19,6 +19,8 @@ OWNERS = {
     "BabyAI-GoToObj-v0": "minigrid",
     "minigrid:MiniGrid-Empty-5x5-v0": "minigrid",
     "phys2d/CartPole-v1": "other",
+    "classic/tictactoe-v3": "pettingzoo",
+    "pettingzoo/simple_tag_v3": "pettingzoo",
 }
 
 
@@ -90,6 +92,7 @@ def test_version_that_this_simulator_cannot_run_names_its_successor() -> None:
         ("MiniGrid-Empty-5x5-v0", "minigrid", "minigrid"),
         ("HalfCheetah-v5", "mujoco", "mujoco"),
         ("LunarLander-v3", "Box2D", "box2d"),
+        ("classic/tictactoe-v3", "pettingzoo", "pettingzoo"),
     ],
 )
 def test_missing_distribution_says_what_to_install(env_id: str, module: str, extra: str) -> None:

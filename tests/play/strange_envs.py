@@ -37,3 +37,4 @@ class Strange(gym.Env[Any, Any]):
 
 gym.register("Hangs-v0", Strange, kwargs={"how": "hang"})
 gym.register("Raises-v0", Strange, kwargs={"how": "raise"})
+gym.register("Blind-v0", Strange, kwargs={"how": "nothing"})

@@ -162,7 +162,7 @@ def test_an_environment_that_raises_is_made_anew_when_a_person_says_so(sit: Call
         assert "the gears jammed" in stopped["reason"]
         assert stopped["t"] == 4
         assert table.do("continue") == ""
-        table.until(lambda state: state["episode"] == 2 and state["t"] > 6)
+        table.until(lambda state: (state["episode"], state["t"]) > (2, 6))
     assert len(episodes.read(client.home.run(table.run_id).episode(1)).steps) == 4
 
 

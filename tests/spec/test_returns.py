@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mosaic.spec.returns import iqm, mean, paired, running_mean
+from mosaic.spec.returns import iqm, mean, paired, running_mean, share
 
 
 def test_the_iqm_is_the_mean_of_the_middle_half() -> None:
@@ -55,3 +55,11 @@ def test_the_running_mean_equals_a_plain_loop() -> None:
         assert means[n - 1] == pytest.approx(values[:n].mean())
         assert half[n - 1] == pytest.approx(1.96 * values[:n].std(ddof=1) / np.sqrt(n), rel=1e-6)
     assert np.isnan(half[0])
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"), [(8, 10, 0.49016, 0.94331), (0, 10, 0.0, 0.27753), (10, 10, 0.72247, 1.0)]
+)
+def test_a_share_has_wilsons_interval(hits: int, of: int, low: float, high: float) -> None:
+    found = share(hits, of)
+    assert (found.value, found.low, found.high) == pytest.approx((hits / of, low, high), abs=1e-5)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, Literal
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.actor_params import LANGUAGE_MODEL, params_of, secrets_of
@@ -27,11 +27,11 @@ from mosaic.spec.run_config import (
     WorkerConfig,
 )
 from mosaic.spec.run_record import RunRecord
+from mosaic.spec.seats import EVERYBODY, SEAT, has_several
 from mosaic.spec.states import TERMINAL, RunState
 
 SUMMARY = "play_summary.json"
 MODULE = "mosaic.play"
-SEAT = "agent_0"
 PERSON = "human"
 PICTURE_WAIT_S = 20.0
 
@@ -39,7 +39,8 @@ PICTURE_WAIT_S = 20.0
 def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
     with connect() as client:
-        actors = actors_of(client, flags.actor)
+        several = has_several(flags.env_id)
+        actors = actors_of(client, flags.actor, several=several, lockstep=flags.lockstep)
         options = options_of(flags, actors) | {"actor_params": params_of(flags.param, actors.values())}
         document = document_of(flags.env_id, actors, options, seed=flags.seed)
         document["metadata"]["worker"]["config"]["extras"] |= secrets_of(actors.values())
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
 
                 play_in_terminal(client, run)
             elif flags.watch:
-                watch(client, run)
+                watch(client, run, mode="grid" if flags.lockstep else "single")
             [ended] = follow(client, [run], tell=note)
         except KeyboardInterrupt:
             detached([run])
@@ -70,7 +71,13 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--actor",
         action="append",
         metavar="[SEAT=]WHO",
-        help="random, policy:RUN, scripted:FILE.py, bdi, llm:MODEL, …; 'mosaic actors' lists them (default random)",
+        help="random, policy:RUN, scripted:FILE.py, bdi, llm:MODEL, …; 'mosaic actors' lists them (default random)."
+        " With several seats: SEAT=WHO for each, or all in the order of the seats, or one for everybody",
+    )
+    words.add_argument(
+        "--lockstep",
+        action="store_true",
+        help="each actor plays a copy of the environment of its own, from the same seeds, in step with the others",
     )
     words.add_argument(
         "--param",
@@ -113,19 +120,31 @@ def options_of(flags: argparse.Namespace, actors: dict[str, str]) -> dict[str, A
         "deterministic": flags.deterministic,
         "record_observations": flags.record_observations,
         "record_frames": flags.record_frames,
+        "lockstep": flags.lockstep,
     }
 
 
-def actors_of(client: Client, words: Sequence[str] | None) -> dict[str, str]:
-    """The actor of each seat; one without a seat is for the only one."""
+def actors_of(
+    client: Client, words: Sequence[str] | None, *, several: bool = False, lockstep: bool = False
+) -> dict[str, str]:
+    """The actor of each seat. Those without a seat take the seats in order; a single one takes all that are left."""
     found: dict[str, str] = {}
+    free: list[str] = []
     for word in words or ["random"]:
         seat, equals, who = word.partition("=") if "=" in word.partition(":")[0] else ("", "", word)
-        seat = seat if equals else SEAT
-        if seat in found:
-            raise BadArguments(f"the seat '{seat}' was given two actors; name the seats: --actor black=random")
-        found[seat] = resolved(client, who)
-    return found
+        if not equals:
+            free.append(resolved(client, who))
+        elif seat in found:
+            raise BadArguments(f"the seat '{seat}' was given two actors")
+        else:
+            found[seat] = resolved(client, who)
+    if lockstep or (several and len(free) > 1):
+        if found and free:
+            raise BadArguments("name the seats of all actors, as in --actor player_1=random, or of none")
+        return found or {str(number): who for number, who in enumerate(free, start=1)}
+    if len(free) > 1 or (free and not several and SEAT in found):
+        raise BadArguments(f"the seat '{SEAT}' was given two actors; --lockstep gives each a copy of the environment")
+    return found | ({EVERYBODY if several else SEAT: free[0]} if free else {})
 
 
 def resolved(client: Client, word: str) -> str:
@@ -153,7 +172,7 @@ def document_of(env_id: str, actors: dict[str, str], options: dict[str, Any], *,
     return config.to_json(made)
 
 
-def watch(client: Client, run: RunRecord) -> None:
+def watch(client: Client, run: RunRecord, *, mode: Literal["single", "grid"] = "single") -> None:
     """In the terminal, from the first picture to the end."""
     from mosaic.cli.pictures import ask
     from mosaic.cli.sight import sights
@@ -169,7 +188,7 @@ def watch(client: Client, run: RunRecord) -> None:
     if run.state in TERMINAL:
         return
     try:
-        with sights(client, run, Wishes(mode="single", fps=30, tile_width=320)) as coming:
+        with sights(client, run, Wishes(mode=mode, fps=30, tile_width=320)) as coming:
             show(coming, ask())
     finally:
         print(f"{RESET}{SHOW_CURSOR}")
@@ -183,15 +202,24 @@ def report(client: Client, run: RunRecord, *, as_json: bool) -> int:
     if as_json:
         print_json(summary | {"run_id": run.run_id})
     else:
-        print(line_of(summary["episodes"]))
+        for line in lines_of(summary["episodes"]):
+            print(line)
         note(f"run directory: {run.run_dir}")
     return 0
 
 
-def line_of(episodes: Sequence[dict[str, Any]]) -> str:
-    whole = [float(episode["return"]) for episode in episodes if episode["outcome"] != "stopped"]
+def lines_of(episodes: Sequence[dict[str, Any]]) -> list[str]:
+    """One line for each seat."""
+    whole = [episode["returns"] for episode in episodes if episode["outcome"] != "stopped"]
     if not whole:
-        return "no episode came to its end"
-    count = f"{len(whole)} episode{'s' if len(whole) != 1 else ''}"
-    spread = f" ± {pstdev(whole):.1f} (min {min(whole):g}, max {max(whole):g})" if len(whole) > 1 else ""
-    return f"{count}: return {fmean(whole):.1f}{spread}"
+        return ["no episode came to its end"]
+    seats = list(whole[0])
+    names = {seat: f"{seat}: " if len(seats) > 1 else "" for seat in seats}
+    width = max(map(len, names.values()))
+    return [names[seat].ljust(width) + _line([float(returns[seat]) for returns in whole]) for seat in seats]
+
+
+def _line(returns: Sequence[float]) -> str:
+    count = f"{len(returns)} episode{'s' if len(returns) != 1 else ''}"
+    spread = f" ± {pstdev(returns):.1f} (min {min(returns):g}, max {max(returns):g})" if len(returns) > 1 else ""
+    return f"{count}: return {fmean(returns):.1f}{spread}"

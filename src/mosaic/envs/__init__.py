@@ -1,8 +1,15 @@
 """Environments: families and their ids, making one or many, rendering without a display."""
 
-from mosaic.envs.description import Description, describe, describe_observation_rule
+from mosaic.envs.description import (
+    Description,
+    action_kind,
+    describe,
+    describe_observation_rule,
+    observation_kind,
+)
 from mosaic.envs.families import FAMILIES, current_version, family_of, list_ids
 from mosaic.envs.family import Family
+from mosaic.envs.pettingzoo import make_for_several
 from mosaic.envs.render import RenderReport, headless_defaults, preflight
 from mosaic.envs.single import make
 from mosaic.envs.vector import Backend, Choice, Observations, VecEnv, choose_backend, make_vec
@@ -16,6 +23,7 @@ __all__ = [
     "Observations",
     "RenderReport",
     "VecEnv",
+    "action_kind",
     "choose_backend",
     "current_version",
     "describe",
@@ -24,6 +32,8 @@ __all__ = [
     "headless_defaults",
     "list_ids",
     "make",
+    "make_for_several",
     "make_vec",
+    "observation_kind",
     "preflight",
 ]

@@ -50,11 +50,11 @@ def describe(env_id: str) -> Description:
     return Description(
         env_id=env_id,
         family=family.name,
-        observation=_observation_kind(observation),
+        observation=observation_kind(observation),
         observation_space=_readable(observation),
         seen_shape=seen.shape if seen else None,
         seen_dtype=str(seen.dtype) if seen else "",
-        action=_action_kind(action),
+        action=action_kind(action),
         action_space=str(action),
         max_episode_steps=limit,
         newer=current_version(env_id),
@@ -75,7 +75,8 @@ def _readable(space: "Space[Any]") -> str:
     return re.sub(r"<function (\S+) at 0x\w+>", r"\1", str(space))
 
 
-def _observation_kind(space: "Space[Any]") -> Kind:
+def observation_kind(space: "Space[Any]") -> Kind:
+    """As in a description."""
     import numpy as np
     from gymnasium import spaces
 
@@ -84,7 +85,8 @@ def _observation_kind(space: "Space[Any]") -> Kind:
     return "discrete" if isinstance(space, spaces.Discrete) else "composite"
 
 
-def _action_kind(space: "Space[Any]") -> Kind:
+def action_kind(space: "Space[Any]") -> Kind:
+    """As in a description."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):

@@ -5,7 +5,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mosaic.envs import atari, box2d, classic_control, memory, minigrid, mujoco, other, toy_text
+from mosaic.envs import atari, box2d, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
 
@@ -20,6 +20,7 @@ FAMILIES: tuple[Family, ...] = (
     atari.FAMILY,
     minigrid.FAMILY,
     memory.FAMILY,
+    pettingzoo.FAMILY,
     other.FAMILY,  # last: it owns whatever nobody above does
 )
 
@@ -35,6 +36,8 @@ def family_of(env_id: str) -> Family:
     if module:
         _import_registering(module, env_id)
     if name not in gymnasium.registry:
+        if module and pettingzoo.is_registered(name):
+            return pettingzoo.FAMILY
         raise unknown(env_id)
     return _owner(gymnasium.registry[name])
 
@@ -49,6 +52,8 @@ def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
 
     family = family_of(env_id)
     family.prepare()
+    if family.listed is not None:
+        raise EnvironmentFailed(f"'{env_id}' is for several players: 'mosaic play' can, nothing here trains in it")
     _, name = split_id(env_id)
     spec = gymnasium.registry.get(name)
     # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
@@ -83,6 +88,8 @@ def _ids(family: Family) -> tuple[str, ...]:
     import gymnasium
 
     family.prepare()
+    if family.listed is not None:
+        return family.listed()
     ours = [
         spec
         for spec in gymnasium.registry.values()

@@ -64,8 +64,10 @@ class Family:
     """Prefixes of entry points that are ours but not worth listing."""
     id_pattern: str | None = None
     """Ids that belong to this family even while its distribution is not installed."""
-    actions: Literal["discrete", "continuous"] | None = None
+    actions: Literal["discrete", "continuous", "by seat"] | None = None
     """The kind of action that all of its environments take; None where each has its own."""
+    listed: Callable[[], tuple[str, ...]] | None = None
+    """Its ids, for a family that Gymnasium's registry knows nothing of: one for several players."""
     costly: tuple[str, ...] = ()
     """Id prefixes whose step takes about half a millisecond or more, so that a process of its own pays."""
     graphics: tuple[Mapping[str, str], ...] = field(default=({},))

@@ -5,13 +5,18 @@ import sys
 
 import numpy as np
 
+from mosaic.envs.families import family_of
+from mosaic.envs.pettingzoo import FAMILY, make_for_several
 from mosaic.envs.render import headless_defaults
 from mosaic.envs.single import make
 
 
 def main(env_id: str) -> None:
     headless_defaults()
-    env = make(env_id, render_mode="rgb_array")
+    if family_of(env_id) is FAMILY:
+        env = make_for_several(env_id, render_mode="rgb_array").env
+    else:
+        env = make(env_id, render_mode="rgb_array")
     env.reset(seed=0)
     frame = np.asarray(env.render())
     if frame.ndim != 3 or frame.shape[2] != 3:

@@ -16,7 +16,7 @@ class View:
     observation: Any
     """As the environment gave it."""
     step: int
-    """Actions of this episode so far."""
+    """Actions of this episode so far, by whoever acted in the same environment."""
     seat: str
     """Whose turn it is."""
     info: Mapping[str, Any] = field(default_factory=dict[str, Any])

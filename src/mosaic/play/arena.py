@@ -1,8 +1,9 @@
 """The environment of a session: made, reset by seed, stepped and drawn; what it raises is said in one sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -11,16 +12,34 @@ from numpy.typing import NDArray
 from mosaic import __version__, envs
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.keys import action_names
+from mosaic.spec.episodes import Order
+from mosaic.spec.seats import SEAT
 
-SEAT = "agent_0"
-"""The one seat of an environment for one."""
 DEFAULT_FPS = 30.0
 
 Picture = NDArray[np.uint8]
+Result = tuple[Any, float, bool, bool]
+"""Of a step: the observation that followed, the reward of the one who acted, terminated, truncated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """What came of the last action of a seat, once that is known."""
+
+    seat: str
+    action: Any
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Arena:
-    """One Gymnasium environment, and what is to be known of it."""
+    """One Gymnasium environment, and what is to be known of it; those for several are made from this."""
+
+    order: Order = "one"
+    """Who acts when."""
 
     def __init__(self, env_id: str, *, pictures: bool = True) -> None:
         self.env_id = env_id
@@ -30,13 +49,23 @@ class Arena:
         self._pictures = pictures
         self._env = self._make()
         self._fresh = True
+        self.info: Mapping[str, Any] = {}
+        self.rewards: Mapping[str, float] = {}
+        """Of each seat, for the last step."""
+        self.news: Sequence[News] = ()
+        """What came of earlier actions, and became known by the last step."""
+        self.over: Literal["terminated", "truncated", ""] = ""
+        """How the episode ended."""
+        self._observation: Any = None
+        self._know()
+
+    def _know(self) -> None:
         spec = self._env.spec
         self.observation_space: gymnasium.Space[Any] = self._env.observation_space
         self.action_space: gymnasium.Space[Any] = self._env.action_space
-        self.max_episode_steps = spec.max_episode_steps if spec else None
-        self.seats = (SEAT,)
-        self.action_names = action_names(self._env)
-        self.info: Mapping[str, Any] = {}
+        self.max_episode_steps: int | None = spec.max_episode_steps if spec else None
+        self.seats: tuple[str, ...] = (SEAT,)
+        self.action_names: tuple[str, ...] = action_names(self._env)
 
     @property
     def unwrapped(self) -> Any:
@@ -46,8 +75,11 @@ class Arena:
     @property
     def kinds(self) -> dict[str, str]:
         """What actors are chosen by."""
-        about = envs.describe(self.env_id)
-        return {"action": about.action, "observation": about.observation, "family": about.family}
+        return {
+            "action": envs.action_kind(self.action_space),
+            "observation": envs.observation_kind(self.observation_space),
+            "family": self.family.name,
+        }
 
     @property
     def steps_per_s(self) -> float:
@@ -70,6 +102,31 @@ class Arena:
         """Whose turn it is."""
         return self.seats[0]
 
+    @property
+    def shown(self) -> "Sequence[Arena]":
+        """Those with a picture of their own."""
+        return (self,)
+
+    def at(self, seat: str) -> "Arena":  # noqa: ARG002 - all the same for one
+        """The environment as this seat knows it: its spaces, the names of its actions."""
+        return self
+
+    def seen(self, seat: str) -> Any:  # noqa: ARG002 - as above
+        """What this seat observes now."""
+        return self._observation
+
+    def acted(self, seat: str, t: int) -> int:  # noqa: ARG002 - as above
+        """Actions that this seat counts, of the t of the episode so far."""
+        return t
+
+    def legal(self, seat: str) -> Any:  # noqa: ARG002 - as above
+        """One truth value an action where only some are allowed; None where all are."""
+        return self.info.get("action_mask")
+
+    def refusal(self, seat: str, action: Any) -> str:  # noqa: ARG002 - whatever the space holds may be done
+        """Why the rules do not allow this action now; empty if they do."""
+        return ""
+
     def reset(self, seed: int) -> Any:
         """The first observation of the episode of this seed."""
         # A simulator that carries something over a reset would not begin alike twice: it is made anew.
@@ -80,14 +137,31 @@ class Arena:
             observation, self.info = self._env.reset(seed=seed)
         except Exception as error:  # A border: whatever somebody else's environment raises.
             raise EnvironmentFailed(f"{self.env_id} raised in reset(): {error!r}") from error
+        self.over, self._observation = "", observation
         return observation
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool]:
+    def step(self, action: Any) -> Result:
+        """The action of the one whose turn it is."""
         try:
             observation, reward, terminated, truncated, self.info = self._env.step(action)
-            return observation, float(reward), bool(terminated), bool(truncated)
+            result = observation, float(reward), bool(terminated), bool(truncated)
         except Exception as error:  # A border: as above.
             raise EnvironmentFailed(f"{self.env_id} raised in step(): {error!r}") from error
+        self._observation = observation
+        self.over = outcome_of(*result[2:])
+        self.rewards = {SEAT: result[1]}
+        self.news = (
+            News(
+                seat=SEAT,
+                action=action,
+                observation=observation,
+                reward=result[1],
+                terminated=result[2],
+                truncated=result[3],
+                info=self.info,
+            ),
+        )
+        return result
 
     def render(self) -> Picture | None:
         """The picture of now; None, with the reason in `pictures_problem`, where there is none."""
@@ -123,3 +197,7 @@ class Arena:
         if env.render_mode != "rgb_array":
             self.pictures_problem = f"{self.env_id} cannot be drawn: it has no render mode rgb_array"
         return env
+
+
+def outcome_of(terminated: bool, truncated: bool) -> Literal["terminated", "truncated", ""]:
+    return "terminated" if terminated else "truncated" if truncated else ""

@@ -12,6 +12,7 @@ from mosaic.play.arena import Arena
 from mosaic.play.plan import Plan
 from mosaic.play.players import Player
 from mosaic.play.seat import Answer, Hand
+from mosaic.play.venue import seated
 from mosaic.spec.actors import split
 from mosaic.spec.episodes import EpisodeFile
 
@@ -27,7 +28,7 @@ class Lineup:
         self._post = post
 
     def players(self) -> dict[str, Player]:
-        words = check_seats(self._plan, self._arena)
+        words = seated(self._plan.env_id, self._plan.options.actors, self._arena)
         return {seat: self._player(seat, word) for seat, word in words.items()}
 
     def hand(self, seat: str, word: str) -> Hand | None:
@@ -38,10 +39,10 @@ class Lineup:
 
     def _player(self, seat: str, word: str) -> Player:
         agent = self.hand(seat, word)
-        fits = not HUMAN.misfit(**self._arena.kinds)
-        if agent is None and not fits:
-            raise ActorFailed(f"{self._arena.env_id}: {HUMAN.misfit(**self._arena.kinds)}")
-        person = Hand(PERSON, actors.make(PERSON, self._context(seat, PERSON)), self._post) if fits else None
+        misfit = HUMAN.misfit(**self._arena.at(seat).kinds)
+        if agent is None and misfit:
+            raise ActorFailed(f"{self._arena.env_id}: {misfit}")
+        person = None if misfit else Hand(PERSON, actors.make(PERSON, self._context(seat, PERSON)), self._post)
         return Player(seat, agent, person, self._plan.options.control)
 
     def _context(self, seat: str, word: str) -> Context:
@@ -50,27 +51,13 @@ class Lineup:
         if not isinstance(given, dict):
             raise ConfigError([Problem(f"extras.actor_params.{split(word)[0]}", "must be an object")], what="play")
         return Context(
-            arena=self._arena,
+            arena=self._arena.at(seat),
             seat=seat,
             home=plan.home,
             run_dir=plan.run_dir,
             deterministic=plan.options.deterministic,
             params=given,
         )
-
-
-def check_seats(plan: Plan, arena: Arena) -> dict[str, str]:
-    """The actor of each seat; one that is named for a seat that is not there is a mistake."""
-    words = plan.options.actors
-    problems = [
-        Problem(f"extras.actors.{seat}", f"{plan.env_id} has no such seat; it has {', '.join(arena.seats)}")
-        for seat in words
-        if seat not in arena.seats
-    ]
-    problems += [Problem(f"extras.actors.{seat}", "is missing") for seat in arena.seats if seat not in words]
-    if problems:
-        raise ConfigError(problems, what="play")
-    return {seat: words[seat] for seat in arena.seats}
 
 
 def check(plan: Plan, arena: Arena) -> None:

@@ -2,12 +2,14 @@
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mosaic.errors import HomeUnusable
 from mosaic.fastlane.film import Film
-from mosaic.play.arena import Arena, Picture
+from mosaic.play.arena import Arena, Result
+from mosaic.play.copies import in_colour
 from mosaic.play.values import digest, to_json
 from mosaic.spec.episodes import EpisodeEnd, EpisodeHead, EpisodeStep, Line, Outcome, encode
 from mosaic.spec.events import Number, number
@@ -42,6 +44,7 @@ class Recording:
             env_id=self._arena.env_id,
             seed=seed,
             seats=seats,
+            order=self._arena.order,
             versions=self._arena.versions,
             digest=digest(observation),
             observation=self._whole(observation),
@@ -53,8 +56,16 @@ class Recording:
             self.shoot()
 
     def step(
-        self, t: int, seat: str, actor: str, action: Any, result: tuple[Any, float, bool, bool], **extra: Any
+        self,
+        t: int,
+        seat: str,
+        actor: str,
+        action: Any,
+        result: Result,
+        *,
+        rewards: Mapping[str, float] | None = None,
     ) -> None:
+        """`rewards` of each seat, where there are several."""
         observation, reward, terminated, truncated = result
         line = EpisodeStep(
             t=t,
@@ -66,8 +77,8 @@ class Recording:
             truncated=truncated,
             digest=digest(observation),
             observation=self._whole(observation),
+            rewards=None if rewards is None else {each: number(got) for each, got in rewards.items()},
             wall_s=round(time.monotonic() - self._began, 4),
-            **extra,
         )
         self._write(line)
         if self._film is not None:
@@ -89,7 +100,7 @@ class Recording:
     def shoot(self) -> None:
         picture = self._arena.render()
         if picture is not None and self._film is not None:
-            self._film.add(_coloured(picture))
+            self._film.add(in_colour(picture))
 
     def _whole(self, observation: Any) -> Any:
         return to_json(observation) if self._observations else None
@@ -103,7 +114,3 @@ class Recording:
             raise HomeUnusable(
                 f"{self.path} could not be written: {error}; the session ends rather than play unrecorded"
             ) from error
-
-
-def _coloured(picture: Picture) -> Picture:
-    return picture[..., :3] if picture.ndim == 3 else picture[..., None].repeat(3, axis=2)

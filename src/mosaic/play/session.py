@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from mosaic.errors import ActorFailed, EnvironmentFailed, MosaicError
 from mosaic.play.actor import Choice, Outcome, View
-from mosaic.play.arena import Arena
+from mosaic.play.arena import Arena, Result
 from mosaic.play.players import Player
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
@@ -27,6 +27,8 @@ POLL_S = 0.05
 LINGER_S = 1.0
 """How long the last picture of an episode stays before the next one begins, where somebody plays at a visible speed."""
 MAX_SPEED = 1000.0
+SEED_STEP = 2654435769
+"""Between the seeds of the actors at one table: 2**32 divided by the golden ratio, which spreads them evenly."""
 
 Reply = Callable[[str], None]
 
@@ -139,7 +141,7 @@ class Session:
 
     def _episode(self) -> None:
         now = self.now
-        seed = self._first_seed + now.episode if self._again is None else self._again
+        seed = self._next_seed() if self._again is None else self._again
         self._again = None
         now.episode, now.seed, now.t, now.over, now.last = now.episode + 1, seed, 0, "", Last()
         now.returns = dict.fromkeys(self.players, 0.0)
@@ -161,13 +163,23 @@ class Session:
         if now.over:
             self._linger()
 
+    def _next_seed(self) -> int:
+        """That of the next episode: of the list where there is one, and one more each time after it."""
+        listed, played = self._options.seeds, self.now.episode
+        return listed[played] if played < len(listed) else self._first_seed + played
+
     def _reset(self) -> None:
         with self._watch.over("reset()"):
             self.now.observation = self.arena.reset(self.now.seed)
-        for player in self.players.values():
-            player.begin(self.now.seed)
+        for at, player in enumerate(self.players.values()):
+            player.begin(self._seed_of(at))
         if self.comparison is not None:
             self.comparison.begin(self.now.observation)
+
+    def _seed_of(self, at: int) -> int:
+        """Of the at-th actor: at one table they must not draw the same numbers, in copies they should."""
+        apart = SEED_STEP * at if self.arena.order in ("turns", "together") else 0
+        return (self.now.seed + apart) % 2**32
 
     @property
     def _interrupted(self) -> bool:
@@ -209,16 +221,15 @@ class Session:
                 asked.give_up()
 
     def _view(self, player: Player) -> View:
-        info = self.arena.info
         # Only this thread may draw, so what an actor is to look at is drawn before it is asked.
         wanted = player.agent is not None and getattr(player.agent.actor, "wants_picture", False)
         return View(
-            observation=self.now.observation,
-            step=self.now.t,
+            observation=self.arena.seen(player.seat),
+            step=self.arena.acted(player.seat, self.now.t),
             seat=player.seat,
-            info=info,
-            legal=info.get("action_mask"),
-            picture=self.arena.render() if wanted else None,
+            info=self.arena.info,
+            legal=self.arena.legal(player.seat),
+            picture=self.arena.at(player.seat).render() if wanted else None,
         )
 
     def _wait_s(self, hand: Hand) -> float:
@@ -233,14 +244,15 @@ class Session:
         return not hand.is_person and not self.paused and time.monotonic() - asked_at > self._options.actor_timeout_s
 
     def _use(self, player: Player, hand: Hand, answer: Answer) -> None:
-        choice = answer.choice
+        choice, space = answer.choice, self.arena.at(player.seat).action_space
         if choice is None:
             # A person who was told too late that somebody else acts is simply asked again.
             if answer.problem:
                 self._trouble(ActorFailed(answer.problem))
-        elif not fits(choice.action, self.arena.action_space):
-            space = self.arena.action_space
+        elif not fits(choice.action, space):
             self._trouble(ActorFailed(f"'{hand.word}' chose {choice.action!r:.200}, which is no action of {space}"))
+        elif reason := self.arena.refusal(player.seat, choice.action):
+            self._trouble(ActorFailed(f"'{hand.word}' ({player.seat}) chose {choice.action!r:.200}, {reason}"))
         else:
             self._apply(player, hand, choice)
 
@@ -249,32 +261,40 @@ class Session:
         began = time.monotonic()
         with self._watch.over("step()"):
             result = self.arena.step(action)
-        observation, reward, terminated, truncated = result
-        now.t += 1
+        self._take_in(player, hand, choice, result)
         now.global_step += 1
-        now.observation = observation
-        now.returns[player.seat] += reward
-        now.last = Last(player.seat, hand.word, choice, reward)
-        now.over = "terminated" if terminated else "truncated" if truncated else ""
         if self._recording is not None:
-            self._recording.step(now.t, player.seat, hand.word, action, result)
-        if self.comparison is not None:
-            self.comparison.step(now.t, result)
-        outcome = Outcome(
-            action=action,
-            observation=observation,
-            reward=reward,
-            terminated=terminated,
-            truncated=truncated,
-            info=self.arena.info,
-        )
-        player.tell(outcome)
+            rewards = self.arena.rewards if len(self.players) > 1 else None
+            self._recording.step(now.t, player.seat, hand.word, action, result, rewards=rewards)
+        for news in self.arena.news:
+            self.players[news.seat].tell(
+                Outcome(
+                    action=news.action,
+                    observation=news.observation,
+                    reward=news.reward,
+                    terminated=news.terminated,
+                    truncated=news.truncated,
+                    info=news.info,
+                )
+            )
         if self.paused:
             self._granted = max(0, self._granted - 1)
         rate = self.arena.steps_per_s * (self.speed or 1.0)
         # From when the last one was due, so that the rate holds on average; but nothing is caught up after a pause.
         self._due_at = max(self._due_at, began - 1 / rate) + 1 / rate
         self._show(at_once=hand.is_person or self.paused)
+
+    def _take_in(self, player: Player, hand: Hand, choice: Choice, result: Result) -> None:
+        """A step was made."""
+        now = self.now
+        now.t += 1
+        now.observation = result[0]
+        for seat, reward in self.arena.rewards.items():
+            now.returns[seat] += reward
+        now.last = Last(player.seat, hand.word, choice, result[1])
+        now.over = self.arena.over
+        if self.comparison is not None:
+            self.comparison.step(now.t, result)
 
     def _linger(self) -> None:
         until = time.monotonic() + (LINGER_S if self._options.interactive and self.speed else 0.0)
@@ -367,7 +387,7 @@ class Session:
                 self.paused, self.reason = True, "paused"
                 self._granted = max(1, int(data.get("steps", 1)))
             case "reset":
-                self._again = int(data.get("seed", self._first_seed + self.now.episode))
+                self._again = int(data.get("seed", self._next_seed()))
                 self.reason = "paused" if self.paused else ""
             case "stop":
                 self.stop()
@@ -408,16 +428,11 @@ class Session:
             self.now.t, self.now.over, self.now.last = 0, "", Last()
             self.now.returns = dict.fromkeys(self.players, 0.0)
             self._reset()
-        player = self.players[self.arena.seats[0]]
-        agent = player.agent
-        assert agent is not None
         while self.now.t < step and not self.now.over:
+            player = self.players[self.arena.turn]
+            agent = player.agent
+            assert agent is not None
             choice = agent.actor.select_action(self._view(player))
             with self._watch.over("step()"):
-                observation, reward, terminated, truncated = result = self.arena.step(choice.action)
-            self.now.t += 1
-            self.now.observation = observation
-            self.now.returns[player.seat] += reward
-            self.now.last = Last(player.seat, agent.word, choice, reward)
-            self.now.over = "terminated" if terminated else "truncated" if truncated else ""
-            self.comparison.step(self.now.t, result)
+                result = self.arena.step(choice.action)
+            self._take_in(player, agent, choice, result)

@@ -10,10 +10,11 @@ from typing import Any
 from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from mosaic.errors import EnvironmentFailed
+from mosaic.fastlane.layout import Tile
 from mosaic.fastlane.ring import RingWriter
 from mosaic.play.actor import Summarised
-from mosaic.play.arena import Arena
 from mosaic.play.control import Control
+from mosaic.play.copies import Copies
 from mosaic.play.lineup import Lineup, recording_of
 from mosaic.play.plan import Plan
 from mosaic.play.recording import Recording
@@ -21,6 +22,7 @@ from mosaic.play.replay import Comparison
 from mosaic.play.seat import Answer
 from mosaic.play.session import Command, Hooks, Session
 from mosaic.play.state import state_of
+from mosaic.play.venue import arena_of
 from mosaic.play.view import PlayView
 from mosaic.play.watch import Watch
 from mosaic.spec.events import Episode, Heartbeat, LiveViewOpened, RunFailed, Warned, number
@@ -48,7 +50,7 @@ class Stage:
         self._beat = (time.monotonic(), 0)
         self._results: list[dict[str, Any]] = []
         inbox: queue.SimpleQueue[Answer | Command] = queue.SimpleQueue()
-        self._arena = Arena(plan.env_id, pictures=_pictures(plan))
+        self._arena = arena_of(plan.env_id, plan.options, pictures=_pictures(plan))
         stack.callback(self._arena.close)
         lineup = Lineup(plan, self._arena, inbox.put)
         players = lineup.players()
@@ -110,13 +112,23 @@ class Stage:
         stack.callback(view.close)
         self._ledger.add(Artifact(kind="fastlane", path=view.path))
         stack.callback(self._ledger.remove, view.path)
-        self._recorder.emit(LiveViewOpened(path=view.path, environments=1))
+        self._recorder.emit(LiveViewOpened(path=view.path, environments=len(self._arena.shown)))
         return view
 
     def _line(self) -> str:
-        now = self.session.now
-        actor = now.last.actor or self.session.players[self._arena.turn].hand(1).word
+        now, players = self.session.now, self.session.players
+        if self._arena.order == "copies":
+            actor = " | ".join(f"{seat} {_short(player.hand(now.t + 1).word)}" for seat, player in players.items())
+        else:
+            actor = now.last.actor or players[self._arena.turn].hand(1).word
         return f"episode {now.episode}, {actor}" + (f": {self.session.reason}" if self.session.reason else "")
+
+    def _tiles(self) -> list[Tile]:
+        """Length and return of every environment that is shown."""
+        now, arena = self.session.now, self._arena
+        if isinstance(arena, Copies):
+            return [Tile(at, arena.lengths[seat], now.returns[seat]) for at, seat in enumerate(arena.seats)]
+        return [Tile(0, now.t, now.returns[arena.seats[0]])]
 
     # What the session tells.
 
@@ -124,7 +136,7 @@ class Stage:
         now = self.session.now
         self._told = False
         if self._view is not None:
-            self._view.show(now.global_step, now.t, now.returns[self._arena.seats[0]], at_once=at_once)
+            self._view.show(now.global_step, self._tiles(), at_once=at_once)
         self._say(at_once)
         began, steps = self._beat
         moment = time.monotonic()
@@ -161,12 +173,19 @@ class Stage:
     def _ended(self, outcome: str, length: int, total: float) -> None:
         now = self.session.now
         result = {"episode": now.episode, "seed": now.seed, "outcome": outcome, "length": length}
-        self._results.append(result | {"return": number(total)})
+        returns = {seat: number(value) for seat, value in now.returns.items()}
+        self._results.append(result | {"return": number(total), "returns": returns})
         if outcome == "stopped":
             return
-        self._recorder.emit(
-            Episode(global_step=now.global_step, slot=0, episodic_return=number(total), episodic_length=length)
-        )
+        for tile in self._tiles():
+            self._recorder.emit(
+                Episode(
+                    global_step=now.global_step,
+                    slot=tile.env,
+                    episodic_return=number(tile.episode_return),
+                    episodic_length=tile.episode_length,
+                )
+            )
 
     # In the watch's thread.
 
@@ -186,6 +205,11 @@ class Stage:
         self._recorder.close()
         os.write(2, f"error: {error}\n".encode())
         os._exit(error.exit_code)
+
+
+def _short(actor: str) -> str:
+    """Without the folders of a file."""
+    return actor.rpartition("/")[2]
 
 
 def _pictures(plan: Plan) -> bool:

@@ -44,7 +44,7 @@ def state_of(session: Session) -> dict[str, Any]:
         },
         "observation": observation_of(now.observation, pixels=session.sends_pixels),
         "board": board.as_json() if (board := board_of(arena.env_id, arena.unwrapped)) else None,
-        "actions": list(arena.action_names),
+        "actions": list(arena.at(arena.turn).action_names),
         "keys": _keys(session),
         "steps_per_s": arena.steps_per_s,
         "pictures_problem": arena.pictures_problem,

@@ -1,7 +1,7 @@
 """The picture of a session for those who look: drawn after a step, at once, because the session waits for nobody."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mosaic.fastlane.layout import Tile
 from mosaic.fastlane.lease import USUAL_BUDGET, USUAL_FPS, Demand
@@ -22,9 +22,9 @@ class PlayView:
         self._line = line
         self._screen = Screen(
             ring,
-            environments=1,
-            grid_limit=1,
-            mode="single",
+            environments=len(arena.shown),
+            grid_limit=len(arena.shown),
+            mode="grid" if len(arena.shown) > 1 else "single",
             slot=0,
             fps=USUAL_FPS,
             budget=USUAL_BUDGET,
@@ -33,7 +33,7 @@ class PlayView:
         self._demand: Demand | None = None
         self._looked_at = 0.0
         self._drawn_at = 0.0
-        self._tile = Tile(0, 0, 0.0)
+        self._tiles: Sequence[Tile] = [Tile(at, 0, 0.0) for at in range(len(arena.shown))]
         self._step = 0
         self._stale = True
 
@@ -41,9 +41,9 @@ class PlayView:
     def path(self) -> str:
         return str(self._ring.path)
 
-    def show(self, global_step: int, length: int, total: float, *, at_once: bool) -> None:
+    def show(self, global_step: int, tiles: Sequence[Tile], *, at_once: bool) -> None:
         """A step was made; `at_once` where somebody waits for it, else no more often than the viewers asked for."""
-        self._tile = Tile(0, length, total)
+        self._tiles = tiles
         self._step = global_step
         self._stale = True
         self.refresh(at_once=at_once)
@@ -61,14 +61,14 @@ class PlayView:
             return
         if not at_once and now - self._drawn_at < 1 / demand.fps:
             return
-        picture = self._arena.render()
-        if picture is None:
-            self._ring.note(self._arena.pictures_problem)
-            self._stale = False
-            return
-        self._drawn_at = now
         self._stale = False
-        self._screen.draw(demand.wishes, picture, self._tile)
+        for arena, tile in zip(self._arena.shown, self._tiles, strict=True):
+            picture = arena.render()
+            if picture is None:
+                self._ring.note(arena.pictures_problem)
+                return
+            self._screen.draw(demand.wishes, picture, tile)
+        self._drawn_at = now
         self._screen.publish(demand, global_step=self._step, line=self._line())
 
     def close(self) -> None:

@@ -20,9 +20,10 @@ from cleanrl_worker.sdk.tee import logged_to
 from mosaic import envs
 from mosaic.errors import MosaicError
 from mosaic.play import lineup
-from mosaic.play.arena import Arena
+from mosaic.play.actors import uniform
 from mosaic.play.plan import Plan, resolve
 from mosaic.play.stage import Stage
+from mosaic.play.venue import arena_of
 from mosaic.spec import identity
 from mosaic.spec.events import RunCompleted, RunFailed, RunStarted
 from mosaic.spec.life_lock import own_life
@@ -114,10 +115,10 @@ def _new_manifest(plan: Plan) -> Manifest:
 
 def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
     """Make everything, and one step with each actor that needs nobody."""
-    with closing(Arena(plan.env_id, pictures=False)) as arena:
+    with closing(arena_of(plan.env_id, plan.options, pictures=False)) as arena:
         lineup.check(plan, arena)
         arena.reset(plan.seed)
-        arena.step(arena.action_space.sample())
+        arena.step(uniform.any_action(arena.at(arena.turn).action_space, arena.legal(arena.turn)))
         summary: dict[str, Any] = {
             "mode": "play",
             "actors": dict(plan.options.actors),

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+BY_SEAT = "by seat"
+"""The kind of action of an environment for several, as lists say it: it depends on the seat."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ActorDescriptor:
@@ -37,7 +40,7 @@ class ActorDescriptor:
             ("observations", observation, self.observations),
             ("environments", family, self.families),
         ):
-            if given and known and given not in known:
+            if given and given != BY_SEAT and known and given not in known:
                 return f"{self.label} knows {' and '.join(known)} {name}, not {given}"
         return ""
 

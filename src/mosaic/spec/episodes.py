@@ -10,6 +10,7 @@ that JSON cannot carry are the strings "nan", "inf" and "-inf".
 """
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,11 @@ from mosaic.errors import ConfigError, RecordingError
 from mosaic.spec.events import Number
 
 VERSION = 1
+TAIL_BYTES = 1 << 16
+"""More than the last line of an episode takes."""
 Outcome: TypeAlias = Literal["terminated", "truncated", "stopped"]
+Order: TypeAlias = Literal["one", "turns", "together", "copies"]
+"""Who acts when: one seat; one after the other; all, and then a step is made; each in a copy of its own, in turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +47,8 @@ class EpisodeHead:
     """Seed of the reset."""
     seats: dict[str, str]
     """Actor of each seat when the episode began."""
+    order: Order = "one"
+    """Who acts when: one seat alone, seats in turns, all together, or each in a copy of the environment of its own."""
     versions: dict[str, str]
     """Versions of what it was played with: mosaic, gymnasium, numpy and the simulator."""
     digest: str
@@ -65,7 +72,7 @@ class EpisodeStep:
     action: JsonValue
     """The action, as the environment took it."""
     reward: Number
-    """What the one who acted got for it."""
+    """What the one who acted got for it at once."""
     rewards: dict[str, Number] | None = None
     """What each seat got, where there are several."""
     terminated: bool = False
@@ -73,7 +80,7 @@ class EpisodeStep:
     truncated: bool = False
     """The episode was cut off, by a time limit for example."""
     digest: str
-    """Digest of the observation that followed."""
+    """Digest of the observation that followed; with several seats, of what the next one to act sees."""
     observation: JsonValue = None
     """That observation, where observations are recorded."""
     wall_s: float
@@ -109,8 +116,15 @@ class EpisodeFile:
     end: EpisodeEnd | None = None
 
     @property
+    def length(self) -> int:
+        """Steps, so far where it was cut short."""
+        return self.end.length if self.end else len(self.steps)
+
+    @property
     def returns(self) -> dict[str, float]:
         """So far, where it was cut short."""
+        if self.end is not None:
+            return {seat: float(total) for seat, total in self.end.returns.items()}
         totals = dict.fromkeys(self.head.seats, 0.0)
         for step in self.steps:
             for seat, reward in (step.rewards or {step.seat: step.reward}).items():
@@ -151,6 +165,25 @@ def read(path: Path) -> EpisodeFile:
         else:
             raise RecordingError(f"{path} has a line after its end, or a second head")
     return EpisodeFile(path, head, found.steps, end)
+
+
+def sum_up(path: Path) -> EpisodeFile:
+    """The episode without its steps where its end tells of them; quick, however long it is."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+            file.seek(0, os.SEEK_END)
+            file.seek(max(len(first), file.tell() - TAIL_BYTES))
+            tail = file.read()
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
+    last = tail.removesuffix(b"\n").rpartition(b"\n")[2]
+    if not tail.endswith(b"\n") or not last.startswith(b'{"kind":"end"'):
+        return read(path)
+    head, end = decode(first, what=f"{path.name}, line 1"), decode(last, what=f"{path.name}, its last line")
+    if not isinstance(head, EpisodeHead) or not isinstance(end, EpisodeEnd):
+        return read(path)
+    return EpisodeFile(path, head, end=end)
 
 
 def _whole_lines(path: Path) -> Iterator[Line]:

@@ -4,8 +4,10 @@ IQM: the mean of the middle half, that is without the n // 4 lowest and the n //
 it is the mean). Intervals: 95 %, by a percentile bootstrap over episodes (2,000 resamples). The resamples come from a
 generator with a fixed seed, so that the same returns give the same interval everywhere. The paired difference of two
 policies is bootstrapped over episodes that both have played from the same seed, which takes the luck of the start out.
+The interval of a share (of games won, say) is Wilson's score interval, which holds for few games and for all or none.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +17,8 @@ from numpy.typing import NDArray
 RESAMPLES = 2000
 OUTSIDE = 50
 """Resamples on either side of the 95 % interval."""
+Z_95 = 1.959963984540054
+"""95 % of a normal distribution lie within so many standard deviations."""
 CHUNK = 2_000_000
 """Drawn numbers that are in memory at once."""
 
@@ -59,6 +63,16 @@ def paired(one: Mapping[int, float], other: Mapping[int, float]) -> Paired | Non
     differences = np.array([one[seed] - other[seed] for seed in common])
     better, equal = float((differences > 0).mean()), float((differences == 0).mean())
     return Paired(len(common), mean(differences), better, equal)
+
+
+def share(hits: int, of: int) -> Interval:
+    """How many of so many; Wilson's score interval, 95 %."""
+    if of < 1:
+        raise ValueError("no games, no share")
+    rate, z2 = hits / of, Z_95**2
+    middle = (rate + z2 / (2 * of)) / (1 + z2 / of)
+    half = Z_95 / (1 + z2 / of) * math.sqrt(rate * (1 - rate) / of + z2 / (4 * of**2))
+    return Interval(rate, max(0.0, middle - half), min(1.0, middle + half))
 
 
 def running_mean(returns: Column) -> tuple[Column, Column]:

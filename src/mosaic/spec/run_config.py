@@ -138,7 +138,11 @@ class PlayExtras(LiveView):
     mode: Literal["play"]
     """Kind of the run."""
     actors: dict[str, str] = field(default_factory=lambda: {"agent_0": "human"})
-    """Actor of each seat."""
+    """Actor of each seat, by its name or its number; * is every seat that is not named."""
+    lockstep: bool = False
+    """Each actor has a copy of the environment of its own; all begin from the same seed and step in turn."""
+    seeds: list[Annotated[int, Ge(0), Le(2**32 - 1)]] = field(default_factory=list[int])
+    """Seeds of the first episodes; those after them have seed, seed + 1, …, counted from the first episode."""
     episodes: Annotated[int, Ge(0)] = 0
     """Episodes to play; 0 is until stopped."""
     control: Control = "agent"

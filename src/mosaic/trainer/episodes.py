@@ -17,6 +17,8 @@ from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs
 
 MAX_EPISODES = 1000
+MAX_OF_A_RUN = 10_000
+"""What one message can carry."""
 _COLUMNS = "run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path"
 _SCHEMA = f"""CREATE TABLE IF NOT EXISTS episodes ({_COLUMNS}, bytes, PRIMARY KEY (run_id, episode)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS episodes_by_environment ON episodes (env_id, started_at);"""
@@ -46,10 +48,11 @@ class EpisodeIndex:
             connection.executescript(_SCHEMA)
             with connection:
                 self._bring_up_to_date(connection, [self._home.run(run_id)] if run_id else list(all_runs(self._home)))
+            most = MAX_OF_A_RUN if run_id else MAX_EPISODES
             rows = connection.execute(
                 f"SELECT {_COLUMNS} FROM episodes WHERE (? = '' OR run_id = ?) AND (? = '' OR env_id = ?)"
                 " ORDER BY started_at DESC, episode DESC LIMIT ?",
-                (run_id, run_id, env_id, env_id, min(limit or MAX_EPISODES, MAX_EPISODES)),
+                (run_id, run_id, env_id, env_id, min(limit or most, most)),
             )
             return [_message(row) for row in rows]
         finally:
@@ -70,7 +73,7 @@ class EpisodeIndex:
 
     def _take_in(self, connection: sqlite3.Connection, run_dir: RunDir, path: Path, size: int) -> None:
         try:
-            found = episodes.read(path)
+            found = episodes.sum_up(path)
         except RecordingError as error:
             log.warning("episodes.unreadable", run_id=run_dir.run_id, error=str(error))
             return
@@ -82,7 +85,7 @@ class EpisodeIndex:
             head.seed,
             json.dumps(head.seats),
             end.outcome if end else "",
-            len(found.steps),
+            found.length,
             json.dumps({seat: str(total) for seat, total in found.returns.items()}),
             head.started_at,
             run_dir.relative(path),

@@ -22,14 +22,17 @@ class ReplayedActor:
     def __init__(self, recording: EpisodeFile, context: Context) -> None:
         self._space = context.arena.action_space
         self.recording = recording
+        # A copy counts its own steps.
+        apart = recording.head.order == "copies"
+        self._steps = [step for step in recording.steps if not apart or step.seat == context.seat]
 
     def reset(self, seed: int) -> None:
         """The session begins with the recorded seed."""
 
     def select_action(self, view: View) -> Choice:
-        if view.step >= len(self.recording.steps):
+        if view.step >= len(self._steps):
             raise ActorFailed("the recording ends here")
-        return Choice(action=action_from_json(self.recording.steps[view.step].action, self._space))
+        return Choice(action=action_from_json(self._steps[view.step].action, self._space))
 
     def observe(self, outcome: Outcome) -> None:
         """The session compares."""

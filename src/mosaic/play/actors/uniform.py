@@ -21,17 +21,25 @@ class RandomActor:
         self._space.seed(seed)
 
     def select_action(self, view: View) -> Choice:
+        action = any_action(self._space, view.legal)
         if view.legal is None or not isinstance(self._space, spaces.Discrete):
-            return Choice(action=self._space.sample())
+            return Choice(action=action)
         mask = np.asarray(view.legal, dtype=np.int8)
         shares = mask / max(int(mask.sum()), 1)
-        return Choice(action=self._space.sample(mask), probabilities=tuple(shares.tolist()))
+        return Choice(action=action, probabilities=tuple(shares.tolist()))
 
     def observe(self, outcome: Outcome) -> None:
         """It does not learn."""
 
     def close(self) -> None:
         """It holds nothing."""
+
+
+def any_action(space: Space[Any], legal: Any) -> Any:
+    """One of those that are allowed."""
+    if legal is None or not isinstance(space, spaces.Discrete):
+        return space.sample()
+    return space.sample(np.asarray(legal, dtype=np.int8))
 
 
 def make(_: str, context: Context) -> RandomActor:

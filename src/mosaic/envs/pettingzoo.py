@@ -1,0 +1,125 @@
+"""PettingZoo: games and worlds for several, with a seat for each; played (`mosaic play`), not trained.
+
+Ids are those of PettingZoo's own registry: `classic/tictactoe-v3`, `butterfly/pistonball-v6`; those of the MPE, which
+is the package mpe2 today, are `mpe/simple_tag-v3`. The module's spelling (`classic/tictactoe_v3`, `tictactoe_v3`) means
+the same, behind `pettingzoo/` too. `module:namespace/name-v0` imports a module of one's own that registers it there.
+"""
+
+import importlib
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from mosaic.envs.family import Family
+from mosaic.errors import EnvironmentFailed, UnknownEnvironment
+from mosaic.spec.seats import PETTINGZOO_IDS
+
+NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
+"""Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
+_MPE = re.compile(r"(\w+)_v(\d+)")
+
+Order = Literal["turns", "together"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """An environment for several, by one of PettingZoo's two interfaces."""
+
+    env: Any
+    order: Order
+    """turns: AEC, one acts after the other; together: parallel, all act and then a step is made."""
+
+
+def _listed() -> tuple[str, ...]:
+    return tuple(env_id for env_id in _registered() if env_id.partition("/")[0] in NAMESPACES)
+
+
+FAMILY = Family(
+    name="pettingzoo",
+    title="PettingZoo",
+    observation_rule="as the environment gives it to the seat whose turn it is, its action mask apart",
+    distribution="pettingzoo",
+    extra="pettingzoo",
+    modules=("pettingzoo", "mpe2"),
+    id_pattern=PETTINGZOO_IDS,
+    actions="by seat",
+    listed=_listed,
+)
+
+
+def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
+    """Together where it can be played so, else in turns."""
+    from pettingzoo import aec_registry, make, parallel_registry
+
+    name = registered_name(env_id)
+    registry: dict[str, Any] = parallel_registry if name in parallel_registry else aec_registry
+    try:
+        if registry is parallel_registry:
+            return Made(make("parallel", name, render_mode=render_mode), "together")
+        return Made(make("aec", name, render_mode=render_mode), "turns")
+    except ModuleNotFoundError as error:
+        raise EnvironmentFailed(f"'{env_id}' needs '{error.name}', which is not installed: pip install it") from error
+    except Exception as error:  # A border: whatever somebody else's environment raises.
+        raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
+
+
+def registered_name(env_id: str) -> str:
+    """The id under which PettingZoo knows it, everything imported that it needs."""
+    FAMILY.prepare()
+    module, _, name = env_id.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise EnvironmentFailed(f"'{env_id}' names the module '{module}', which cannot be imported") from error
+        _registered.cache_clear()
+    known = _registered()
+    wanted = re.sub(r"_(v\d+)$", r"-\1", name.removeprefix("pettingzoo/"))
+    found = [each for each in known if wanted in (each, each.partition("/")[2])]
+    if not found:
+        import difflib
+
+        near = difflib.get_close_matches(wanted, known, n=3) or difflib.get_close_matches(
+            wanted.rpartition("/")[2], [each.partition("/")[2] for each in known], n=3
+        )
+        raise UnknownEnvironment(env_id, near, hint="'mosaic envs pettingzoo' lists what is installed")
+    return found[0]
+
+
+def is_registered(name: str) -> bool:
+    """Whether a module that was imported already registered it; imports nothing."""
+    pettingzoo: Any = sys.modules.get("pettingzoo")
+    return pettingzoo is not None and (name in pettingzoo.aec_registry or name in pettingzoo.parallel_registry)
+
+
+@cache
+def _registered() -> tuple[str, ...]:
+    from pettingzoo import aec_registry, parallel_registry
+
+    _register_mpe()
+    return tuple(sorted({*aec_registry, *parallel_registry}))
+
+
+def _register_mpe() -> None:
+    """The MPE registers nothing by itself."""
+    import pkgutil
+
+    import mpe2
+    from pettingzoo import aec_registry, parallel_registry, register
+
+    for module in pkgutil.iter_modules(mpe2.__path__):
+        if match := _MPE.fullmatch(module.name):
+            env_id = f"mpe/{match[1]}-v{match[2]}"
+            if env_id not in aec_registry:
+                register("aec", env_id, f"mpe2.{module.name}:env")
+            if env_id not in parallel_registry:
+                register("parallel", env_id, f"mpe2.{module.name}:parallel_env")
+
+
+def versions() -> dict[str, str]:
+    """Of the packages that hold these environments."""
+    from importlib import metadata
+
+    return {name: metadata.version(name) for name in ("pettingzoo", "mpe2")}
