@@ -23,7 +23,7 @@ MOSAIC = Path(sys.executable).with_name("mosaic")
 LARGE, SMALL = QSize(1600, 960), QSize(1280, 720)
 TRAINED = (
     ("dqn", "--env-id=CartPole-v1", "--total-timesteps=30000", "--label=dqn cartpole"),
-    ("ppo", "--env-id=Acrobot-v1", "--total-timesteps=150000", "--label=acrobot"),
+    ("ppo", "--env-id=Acrobot-v1", "--total-timesteps=150000", "--label=acrobot", "--track-wandb"),
     ("ppo", "--env-id=CartPole-v1", "--total-timesteps=200000", "--seeds=1-3", "--label=cartpole", "--capture-video"),
     ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--label=far too fast"),
 )
@@ -37,7 +37,7 @@ SCHEMES: Sequence[Scheme] = ("dark", "light")
 
 
 def main() -> int:
-    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96"}
+    os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96", "WANDB_MODE": "offline"}
     PICTURES.mkdir(parents=True, exist_ok=True)
     application = app.make_application()
     with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
@@ -101,6 +101,7 @@ def take(application: QApplication, opened: app.Opened) -> None:
             ("Metrics", "cartpole", SMALL),
             ("Evaluate", "cartpole", SMALL),
             ("TensorBoard", "cartpole", SMALL),
+            ("W&B", "acrobot", SMALL),
             ("Overview", "far too fast", SMALL),
             ("Artifacts", "cartpole", SMALL),
             ("Log", "lander", SMALL),
@@ -113,7 +114,7 @@ def take(application: QApplication, opened: app.Opened) -> None:
                 window.form.dry_run.click()
                 wait(application, lambda: window.form.dry_run.isEnabled())
             window.bench.bring_up(title)
-            shoot(application, opened, f"{title.lower()}-{scheme}", size)
+            shoot(application, opened, f"{title.lower().replace('w&b', 'wandb')}-{scheme}", size)
         window.load_policy()
         assert window.policies is not None
         run_for(application, SETTLE_S)

@@ -158,6 +158,13 @@ def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Pa
     tab.setup.show_offer()
     assert not tab.start.isEnabled()
     assert "FILE.py" in tab.start.toolTip()
+    # What can do without an argument can be started without one.
+    tab.play.choose_actor("llm")
+    tab.setup.show_offer()
+    assert tab.setup.argument.isVisibleTo(tab)
+    assert tab.start.isEnabled()
+    tab.play.choose_actor("scripted")
+    tab.setup.show_offer()
     script = tmp_path / "tired.py"
     script.write_text("def select_action(view):\n    if view.step == 3: raise ValueError('too tired')\n    return 0\n")
     tab.setup.argument.setText(str(script))

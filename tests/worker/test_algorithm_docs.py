@@ -31,6 +31,8 @@ SHORT = {
     "batch_size": 16,
 }
 """Settings for a run of a second, for those algorithms that have them."""
+SHORTER = {"ppo_rnd": {"num_envs": 2, "num_iterations_obs_norm_init": 1}}
+"""Its defaults are for a hundred environments."""
 
 every = pytest.mark.parametrize("name", catalog.names())
 
@@ -54,7 +56,7 @@ def logged_tags(name: str, folder: Path) -> set[str]:
     """The tags of a real run, as a reader of its directory finds them."""
     algorithm = catalog.load(name)
     known = {field.name for field in fields(algorithm.Args)}
-    settings = {key: value for key, value in SHORT.items() if key in known}
+    settings = {key: value for key, value in SHORT.items() if key in known} | SHORTER.get(name, {})
     args = algorithm.Args(env_id=ENV_IDS[catalog.observations(name), algorithm.ACTIONS], **settings)
     run_dir = RunDir(folder / new_run_id())
     run_dir.create()

@@ -133,15 +133,15 @@ def test_a_mismatch_is_explained(content: Any, env_id: str | None, algo: str, co
 
 
 def test_what_fits_two_algorithms_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "names", lambda: ["ppo", "twin"])
+    monkeypatch.setattr(catalog, "names", lambda: ["ppo", "dqn"])
     right = catalog.load
-    monkeypatch.setattr(catalog, "load", lambda name: right("ppo") if name in ("ppo", "twin") else right(name))
+    monkeypatch.setattr(catalog, "load", lambda _: right("ppo"))
     torch.save(UPSTREAM["ppo"][1](), tmp_path / "x")
-    with pytest.raises(PolicyError, match="fits ppo and twin alike; say which with --algo"):
+    with pytest.raises(PolicyError, match="fits ppo and dqn alike; say which with --algo"):
         open_policy(tmp_path / "x", env_id="CartPole-v1")
-    assert open_policy(tmp_path / "x", env_id="CartPole-v1", algo="twin")[0].algo == "twin"
-    (tmp_path / "x").rename(tmp_path / "twin.cleanrl_model")
-    assert open_policy(tmp_path / "twin.cleanrl_model", env_id="CartPole-v1")[0].algo == "twin"
+    assert open_policy(tmp_path / "x", env_id="CartPole-v1", algo="dqn")[0].algo == "dqn"
+    (tmp_path / "x").rename(tmp_path / "dqn.cleanrl_model")
+    assert open_policy(tmp_path / "dqn.cleanrl_model", env_id="CartPole-v1")[0].algo == "dqn"
 
 
 class Payload:

@@ -1,5 +1,6 @@
 """RecordVideo: films written by our own encoder, reported, and only where they were asked for."""
 
+import argparse
 import functools
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,29 @@ def change(plan: ScriptPlan, record: Record) -> None:
     """Without an encoder that is not installed, without a word where `capture_video` is off: upstream's evaluation
     films whatever it is told."""
     cls: Any = wrappers.RecordVideo
-    cls.__init__ = _begin(plan, record)
+    cls.__init__ = _begin(_Wish(plan), record)
     cls.stop_recording = _stop(record)
 
 
-def _begin(plan: ScriptPlan, record: Record) -> Any:
-    asked = plan.settings.get("capture_video", True) is not False
+class _Wish:
+    """Whether films were asked for: the script's `capture_video`, as tyro's or argparse's flags say; yes without."""
+
+    def __init__(self, plan: ScriptPlan) -> None:
+        self.films = plan.settings.get("capture_video", True) is not False
+        parser: Any = argparse.ArgumentParser
+        original = parser.parse_args
+
+        @functools.wraps(original)
+        def parse_args(*args: Any, **kwargs: Any) -> Any:
+            parsed = original(*args, **kwargs)
+            if hasattr(parsed, "capture_video"):
+                self.films = bool(parsed.capture_video)
+            return parsed
+
+        parser.parse_args = parse_args
+
+
+def _begin(wish: _Wish, record: Record) -> Any:
 
     @functools.wraps(wrappers.RecordVideo.__init__)
     def __init__(  # noqa: N807
@@ -43,9 +61,9 @@ def _begin(plan: ScriptPlan, record: Record) -> Any:
         this._saved_kwargs = {"video_folder": video_folder, "name_prefix": name_prefix}
         nothing_said = episode_trigger is None and step_trigger is None
         can = env.render_mode in ("rgb_array", "rgb_array_list")
-        if asked and not can:
+        if wish.films and not can:
             record.warn(f"no videos: the environment was made with render_mode={env.render_mode!r}, not 'rgb_array'")
-        films = asked and can
+        films = wish.films and can
         this.episode_trigger = (cubic if nothing_said else episode_trigger) if films else None
         this.step_trigger = step_trigger if films else None
         this.disable_logger, this.gc_trigger = disable_logger, gc_trigger

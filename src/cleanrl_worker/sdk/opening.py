@@ -56,7 +56,7 @@ def _open_upstream(
     # The file first: a bad one is refused before an environment is made for it.
     saved = upstream.open_saved(facts.path)
     try:
-        with closing(envs.make_vec(env_id, 1, observations=catalog.observations(algo))) as vector:
+        with closing(envs.make_vec(env_id, 1, observations=catalog.observations(algo or facts.algo))) as vector:
             spaces = vector.single_observation_space, vector.single_action_space
     except MosaicError as error:
         where = f" (the environment of {facts.path}, from {facts.source})" if env_id == facts.env_id else ""

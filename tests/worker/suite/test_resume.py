@@ -112,7 +112,8 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
         resume(run_dir, *OFTEN)
     stopped_after = newest_step(run_dir)
     assert_stopped_in_good_order(run_dir)
-    half_way = evaluated_returns(new_run(tmp_path), policy_of(run_dir), "--episodes=3")
+    assert len(evaluated_returns(new_run(tmp_path), policy_of(run_dir), "--episodes=3")) == 3
+    half_way = policy_of(run_dir).read_bytes()
 
     resume(run_dir)
     assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, killed_after, stopped_after]
@@ -122,7 +123,8 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     alone.parent.mkdir()
     shutil.copy(policy_of(run_dir), alone)
     returns = evaluated_returns(new_run(tmp_path), alone, "--episodes=3")
-    assert returns == evaluated_returns(new_run(tmp_path), policy_of(straight), "--episodes=3") != half_way
+    assert returns == evaluated_returns(new_run(tmp_path), policy_of(straight), "--episodes=3")
+    assert policy_of(run_dir).read_bytes() != half_way
     assert all((run_dir.root / artifact.path).exists() for artifact in manifest.read(run_dir).artifacts)
 
 

@@ -132,8 +132,9 @@ class PlaySetup(QWidget):
             self.argument.setPlaceholderText(chosen.argument)
             self.argument.setText(argument)
         problem = chosen.misfit if chosen else "choose an actor" if choices else ""
-        if not problem and needs and not argument:
-            problem = f"say which: {chosen.argument}" if chosen else ""
+        # In brackets where the actor can do without, as a command line writes it.
+        if not problem and needs and not argument and chosen is not None and not chosen.argument.startswith("["):
+            problem = f"say which: {chosen.argument}"
         self.problem_changed.emit(problem)
 
     def _fill(self, choice: Choice, texts: list[str], current: str) -> None:
@@ -158,7 +159,8 @@ class PlaySetup(QWidget):
         self._show_actors()
 
     def _argument_typed(self) -> None:
-        word = f"{split(self._play.actor)[0]}:{self.argument.text().strip()}"
+        name, argument = split(self._play.actor)[0], self.argument.text().strip()
+        word = f"{name}:{argument}" if argument else name
         if word != self._play.actor:
             self._play.choose_actor(word)
             self._show_actors()

@@ -6,7 +6,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import web_view
-from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.elided_label import ElidedLabel
+from mosaic.gui.widgets.parts import icon_button, row
 from mosaic.gui.widgets.web_proxy import WebProxy
 from mosaic.gui.widgets.web_view import WebView
 
@@ -24,7 +25,8 @@ class WebFrame(QWidget):
         self._back = back
         self._proxy = WebProxy()
         self._through = ""
-        self._where = label("", "faint", selectable=True)
+        self._where = ElidedLabel()
+        self._where.setProperty("faint", True)
         self.back = icon_button(theme, "cloud-upload", "Back to the export")
         self.back.clicked.connect(lambda _=False: back())
         self.reload = icon_button(theme, "refresh-cw", "Reload")
@@ -34,7 +36,8 @@ class WebFrame(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
-        bar = row(self.back, self._where, 1, self.reload, self.open, margins=(14, 8, 12, 8))
+        bar = row(self.back, self._where, self.reload, self.open, margins=(14, 8, 12, 8))
+        bar.setStretch(1, 1)
         self._layout.addLayout(bar)
 
     def show_page(self, address: str, proxy: str = "") -> bool:
@@ -55,6 +58,7 @@ class WebFrame(QWidget):
             self._layout.addWidget(self.web.widget, 1)
         self.address = address
         self._where.setText(address)
+        self._where.setToolTip(address)
         self.web.show_page(address)
         return True
 

@@ -1,8 +1,10 @@
-"""A language model in a session of a daemon: an endpoint that is down pauses it, and the key is written nowhere."""
+"""Agents in sessions of a daemon: plans that fail and endpoints that are down pause them; a key is written nowhere."""
 
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -55,6 +57,23 @@ def test_an_endpoint_that_goes_down_pauses_the_session_which_goes_on_when_it_is_
     assert len(episodes.read(client.home.run(run.run_id).episode(1)).steps) == 13
 
 
+def test_a_plan_that_fails_pauses_the_session_which_goes_on_when_it_is_mended(
+    client: Client, kit: Any, tmp_path: Path
+) -> None:
+    plans = tmp_path / "walk.asl"
+    plans.write_text("+!step : position(3, 0) <- act(up).\n+!step : position(_, C) & C < 4 <- act(right).\n")
+    [run] = client.submit(kit.document("CliffWalking-v1", f"bdi:{plans}", interactive=True, episodes=1))
+    with linked(client, kit, run.run_id) as link:
+        paused = until(link, lambda state: state["status"] == "paused")
+        assert paused["reason"] == f"'bdi:{plans}': walk.asl: no applicable plan for +!step/0"
+        assert paused["t"] == 5
+        plans.write_text("+!step : position(_, 11) <- act(down).\n+!step <- act(right).\n")
+        link.send("continue")
+        [ended] = client.wait(run.run_id)
+    assert ended.state == "finished"
+    assert len(episodes.read(client.home.run(run.run_id).episode(1)).steps) == 13
+
+
 def test_a_person_who_takes_over_breaks_the_request_off(client: Client, kit: Any) -> None:
     with chat.serving(chat.well, chat.hangs) as server:
         [run] = client.submit(document(kit, server.url, interactive=True, episodes=1))
@@ -71,13 +90,24 @@ def test_a_person_who_takes_over_breaks_the_request_off(client: Client, kit: Any
     assert [step.actor for step in steps[:3]] == ["llm", "human", "llm"]
 
 
-def test_the_key_reaches_the_endpoint_and_nothing_else(client: Client, kit: Any) -> None:
+def test_the_key_of_the_terminal_reaches_the_endpoint_and_nothing_else(client: Client) -> None:
     with chat.serving(chat.refuses(500, f"who is {KEY}?")) as server:
         server.answer = lambda body: chat.along_the_edge(body).replace("from", f"{KEY} from")
-        [run] = client.submit(document(kit, server.url, episodes=1))
-        [ended] = client.wait(run.run_id)
-        assert ended.state == "finished"
+        words = "play CliffWalking-v1 --actor llm:test --param llm.backoff_s=0.01 --param llm.memory=1 --json"
+        told = {"MOSAIC_LLM_BASE_URL": server.url, "MOSAIC_LLM_API_KEY": KEY, "MOSAIC_HOME": str(client.home.root)}
+        ended = subprocess.run(
+            [sys.executable, "-c", "import mosaic.cli as c; raise SystemExit(c.main())", *words.split()],
+            env={**os.environ, **told},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
         assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
+        assert {body["model"] for body in server.requests} == {"test"}
+        assert len(server.requests[-1]["messages"]) == 4
+    summary = json.loads(ended.stdout)
+    assert summary["actors"]["agent_0"]["requests"] == 14
+    assert KEY.encode() not in ended.stdout + ended.stderr
     assert holding(client.home.root, KEY) == []
 
 
