@@ -55,6 +55,8 @@ class Script:
     """Which of env_id, total_timesteps and seed the script takes, and under which name."""
     imports: tuple[str, ...]
     """Top-level packages that it cannot do without."""
+    acts: bool
+    """Whether it does something when it is run, beside defining things."""
 
     @property
     def name(self) -> str:
@@ -67,7 +69,11 @@ class Script:
     @property
     def trains(self) -> bool:
         """Whether it looks like a program that steps environments, and not like a library or a test."""
-        return any(package in _RL for package in self.imports) and not self.name.startswith(("test_", "_", "setup"))
+        return (
+            self.acts
+            and any(package in _RL for package in self.imports)
+            and not self.name.startswith(("test_", "_", "setup"))
+        )
 
 
 def is_script(algo: str) -> bool:
@@ -104,6 +110,7 @@ def _read(path: Path, _mtime_ns: int, _size: int) -> Script:
         idioms="0.29" if _OLD.search(text) and not _NEW.search(text) else "1.x",
         named=named,
         imports=tuple(dict.fromkeys(_imports(tree))),
+        acts=any(map(_acts, tree.body)),
     )
 
 
@@ -245,6 +252,16 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
+
+
+def _acts(node: ast.stmt) -> bool:
+    match node:
+        case ast.If(test=test):
+            return "__name__" in ast.unparse(test)
+        case ast.For() | ast.While() | ast.With() | ast.Try() | ast.Expr(value=ast.Call()):
+            return True
+        case _:
+            return False
 
 
 def _summary(tree: ast.Module, style: Style) -> str:
