@@ -59,9 +59,10 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
         if registry is parallel_registry:
             return Made(make("parallel", name, render_mode=render_mode), "together")
         return Made(make("aec", name, render_mode=render_mode), "turns")
-    except ModuleNotFoundError as error:
-        raise EnvironmentFailed(f"'{env_id}' needs '{error.name}', which is not installed: pip install it") from error
     except Exception as error:  # A border: whatever somebody else's environment raises.
+        cause = error.__cause__
+        if isinstance(cause, ModuleNotFoundError):
+            raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
 
 
