@@ -67,7 +67,7 @@ def test_seeds():
 
 
 def test_completion_of_verbs_algorithms_flags_and_runs(mosaic, finished):
-    assert completion.candidates(["tra"]) == ["train"]
+    assert completion.candidates(["trai"]) == ["train"]
     assert completion.candidates(["train", "ppo_c"]) == ["ppo_continuous_action"]
     assert "--learning-rate" in completion.candidates(["train", "ppo", "--le"])
     assert "--seeds" in completion.candidates(["train", "ppo", "--seed"])
