@@ -154,7 +154,7 @@ def test_a_bad_config_says_why(
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        ([], "--algo: is missing; there are dqn, ppo,"),
+        ([], "--algo: is missing; there are c51, c51_atari,"),
         (["--algo=pppo"], "algorithm 'pppo' is not known; did you mean ppo?"),
         (["--algo=ppo", "--learning-rat=1"], "--learning-rate"),
         (["--algo=ppo", "--total-timesteps=many"], "invalid literal for int()"),
