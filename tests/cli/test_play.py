@@ -49,7 +49,7 @@ def test_a_policy_of_a_run_plays_by_its_label(mosaic: Callable[..., Any], finish
     [
         (["NoSuchEnv-v0"], "is not known"),
         (["CartPole-v1", "--actor", "randm"], "did you mean 'random'"),
-        (["CartPole-v1", "--actor", "seat_9=random"], "has no such seat"),
+        (["CartPole-v1", "--actor", "seat_9=random"], "has one seat, agent_0"),
         (["CartPole-v1", "--actor", "human"], "needs a terminal"),
         (["CartPole-v1", "--watch"], "needs a terminal"),
         (["CartPole-v1", "--actor", "policy:nothing like it"], "is not known"),

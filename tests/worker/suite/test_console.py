@@ -53,7 +53,7 @@ def printed(body: EventBody, capsys: pytest.CaptureFixture[str], *, quiet: bool 
         ),
         (
             EvalBatch(batch=2, episodes=50, mean=100.0, std=0.0, minimum=1.0, maximum=2.0, duration_s=1.0),
-            "eval batch 2 | episodes=50 avg=100.0\n",
+            "eval batch 2 | episodes=50 avg=100.0 min=1.0 max=2.0\n",
         ),
         (Warned(message="look out"), "warning: look out\n"),
         (Heartbeat(global_step=1, steps_per_s=1.0), ""),
