@@ -18,7 +18,7 @@ run: setup ## train PPO on CartPole until solved, then evaluate the policy
 	@$(BIN)/mosaic demo
 
 test: setup ## the whole test suite
-	@$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile -m "not quiet"
+	@$(BIN)/pytest -n 3 --dist loadfile -m "not quiet"
 	@$(BIN)/pytest -m quiet
 
 soak: setup ## kill the daemon fifty times under training runs
