@@ -3,7 +3,8 @@
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mosaic.errors import InvalidTransition
@@ -13,20 +14,23 @@ from mosaic.spec.sockets import connect
 from mosaic.trainer.bell import Bell
 
 CONNECT_TIMEOUT_S = 2.0
+STARTING_S = 15.0
+TRY_S = 0.05
 LOOK_S = 0.5
 MAX_LINE = 8 * 2**20
 
 
 def relay(
-    run_dir: RunDir, first: pb.PlayCommand, rest: Iterator[pb.PlayCommand], bell: Bell, context: Any
+    run_dir: RunDir,
+    first: pb.PlayCommand,
+    rest: Iterator[pb.PlayCommand],
+    bell: Bell,
+    context: Any,
+    *,
+    lives: Callable[[], bool],
 ) -> Iterator[pb.PlayState]:
     """Until the session or its client is gone."""
-    try:
-        session = connect(run_dir.play_socket, timeout_s=CONNECT_TIMEOUT_S)
-    except OSError as error:
-        raise InvalidTransition(
-            f"run {run_dir.run_id} takes no commands: it is no living play session ({error.strerror})"
-        ) from error
+    session = _connected(run_dir, lives, context)
     session.settimeout(LOOK_S)
     forward = threading.Thread(target=_forward, args=(session, first, rest), name="play-commands", daemon=True)
     forward.start()
@@ -37,6 +41,20 @@ def relay(
         with contextlib.suppress(OSError):
             session.shutdown(socket.SHUT_RDWR)
         session.close()
+
+
+def _connected(run_dir: RunDir, lives: Callable[[], bool], context: Any) -> socket.socket:
+    """A session that `lives` may still be making its environment: it is waited for."""
+    deadline = time.monotonic() + STARTING_S
+    while True:
+        try:
+            return connect(run_dir.play_socket, timeout_s=CONNECT_TIMEOUT_S)
+        except OSError as error:
+            if time.monotonic() > deadline or not context.is_active() or not lives():
+                raise InvalidTransition(
+                    f"run {run_dir.run_id} takes no commands: it is no living play session ({error.strerror})"
+                ) from error
+        time.sleep(TRY_S)
 
 
 def _forward(session: socket.socket, first: pb.PlayCommand, rest: Iterator[pb.PlayCommand]) -> None:

@@ -28,7 +28,7 @@ from mosaic.spec import manifest
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec.states import LIVE, RunState
 from mosaic.trainer import frames, playing, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.episodes import EpisodeIndex
@@ -246,7 +246,12 @@ class TrainerService(TrainerServicer):
         if first is None:
             return iter(())
         record = self._supervisor.get(first.run_id)
-        return playing.relay(self._dir(record), first, request_iterator, self._supervisor.bell, context)
+
+        def lives() -> bool:
+            now = self._supervisor.get(record.run_id)
+            return now.kind == "play" and now.state in LIVE
+
+        return playing.relay(self._dir(record), first, request_iterator, self._supervisor.bell, context, lives=lives)
 
     def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: Any) -> pb.RegisterWorkerReply:
         who = config.from_json_text(ProcessIdentity, request.identity_json, what="identity_json")

@@ -20,6 +20,7 @@ def test_it_learns(case: Case, tmp_path: Path) -> None:
     assert score(case, tmp_path) > case.learning.above
 
 
+@pytest.mark.slow
 def test_a_sign_error_would_be_seen(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case.learning.sign_error(monkeypatch)
     assert score(case, tmp_path) < case.learning.above / 2

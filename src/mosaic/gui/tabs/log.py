@@ -12,6 +12,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
+from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.log_view import LogView
 from mosaic.gui.widgets.parts import chip_button, icon_button, label, row, search_field
 
@@ -32,7 +33,8 @@ class LogTab(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._studio = studio
         self.view = LogView(studio.log, theme)
-        self._name, self._count = label("", "faint"), label("", "faint")
+        self._name, self._count = ElidedLabel(), label("", "faint")
+        self._name.setProperty("faint", True)
         chips = [
             chip_button(source, checked=source in studio.log.sources, toggled=partial(self._show_source, source))
             for source in SOURCES
@@ -50,7 +52,9 @@ class LogTab(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         left, right = (*chips, self.level, self._name), (self._count, self._search, self.follow)
-        layout.addLayout(row(*left, 1, *right, spacing=6, margins=(12, 8, 12, 6)))
+        line = row(*left, *right, spacing=6, margins=(12, 8, 12, 6))
+        line.setStretchFactor(self._name, 1)
+        layout.addLayout(line)
         layout.addWidget(self.view, 1)
         studio.selection_changed.connect(self._show_name)
         studio.runs_changed.connect(self._show_name)
