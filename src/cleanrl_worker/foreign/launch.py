@@ -1,6 +1,7 @@
 """Running the script: everything around it is put up, it runs as `__main__`, and its end is written down."""
 
 import atexit
+import gc
 import importlib.util
 import os
 import sys
@@ -75,6 +76,7 @@ def _run(plan: ScriptPlan, record: Record, stopping: Stopping) -> int:
         folder = _work_folder(plan)
         surroundings.put_up()
         fence.put_up(folder, _own_choice())
+        gc.freeze()  # what is ours need not be looked through whenever the script leaves garbage
         _execute(plan, folder)
         _wait_for_threads(ours)
     except SystemExit as end:
