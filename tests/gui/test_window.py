@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QTabBar
 
 from mosaic.gui.models.chart_view import ChartView
 from mosaic.gui.models.link import Link
@@ -233,6 +233,17 @@ def test_how_charts_are_shown_is_remembered(show: Show) -> None:
     first.log.setChecked(True)
     first.window().close()
     assert controls().view == ChartView(x="wall", seeds="IQM", window=7, log=True)
+
+
+def test_no_empty_bar_lies_over_the_tabs_after_the_layout_is_reset(show: Show) -> None:
+    shown = show()
+    for _ in range(2):
+        shown.window.reset_layout()
+        shown.application.processEvents()
+    bench = shown.window.bench
+    bars = [bar for bar in bench.findChildren(QTabBar) if bar.parent() is bench]
+    shown.until(lambda: all(bar.isHidden() == (bar.count() == 0) for bar in bars), "the bars to be tidied")
+    assert any(bar.count() > 1 for bar in bars)
 
 
 def test_every_tab_of_the_table_is_in_the_window(show: Show) -> None:

@@ -116,6 +116,9 @@ class Workbench(QMainWindow):
         for title, dock in self.docks.items():
             self._bars[title].fold(not dock.isFloating() and bool(self.tabifiedDockWidgets(dock)))
         for bar in self.findChildren(QTabBar):
+            if bar.parent() is self:
+                # After another layout Qt leaves empty ones behind, over those that are used.
+                bar.setVisible(bar.count() > 0)
             bar.setDocumentMode(True)
             bar.setDrawBase(False)
             bar.setExpanding(False)
