@@ -124,13 +124,9 @@ def target_pmfs(target_network: QNetwork, batch: Tensors, gamma: float) -> torch
     next_pmfs = every[torch.arange(len(every), device=every.device), target_network.best(every)]
     places = batch["rewards"][:, None] + gamma * (1 - batch["dones"])[:, None] * atoms
     b = (places.clamp(atoms[0], atoms[-1]) - atoms[0]) / (atoms[1] - atoms[0])
-    lower = b.floor().clamp(0, len(atoms) - 1)
-    upper = b.ceil().clamp(0, len(atoms) - 1)
-    # Where a place is an atom, both are that atom, and it gets all of the probability.
-    result = torch.zeros_like(next_pmfs)
-    result.scatter_add_(1, lower.long(), (upper + (lower == upper) - b) * next_pmfs)
-    result.scatter_add_(1, upper.long(), (b - lower) * next_pmfs)
-    return result
+    # Each atom's share of each place, the nearer the more; to scatter instead would add in any order on a GPU.
+    shares = (1 - (b[:, None, :] - torch.arange(len(atoms), device=b.device)[None, :, None]).abs()).clamp(min=0)
+    return (shares * next_pmfs[:, None, :]).sum(2)
 
 
 def c51_loss(q_network: QNetwork, batch: Tensors, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
