@@ -1,4 +1,4 @@
-"""Milliseconds of the learners' work on a GPU: replayed as CUDA graphs against the same file run eagerly, in alternation.
+"""Milliseconds of the learners' work on a GPU: CUDA graphs against the same file run eagerly, in alternation.
 
     python -m bench.gpu [--only NAME] [--rounds N] [--json FILE]
 
