@@ -14,13 +14,11 @@ from typing import Any, TypeVar
 
 import psutil
 import pytest
+from processes import end_all_of
 
-from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.spec import identity
 from mosaic.spec.run_dir import Home
-from mosaic.spec.run_list import all_runs
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -138,16 +136,7 @@ class Daemon:
         if self.process is not None:
             self.process.send_signal(signal.SIGCONT)
             self.kill()
-        for run_dir in all_runs(self.home):
-            with contextlib.suppress(OSError, MosaicError):
-                end_session(identity.read(run_dir.worker).pid)
-
-
-def end_session(leader: int) -> None:
-    for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
+        end_all_of(self.home.root)
 
 
 def session_of(leader: int) -> list[int]:
@@ -206,7 +195,6 @@ class Kit:
     document = staticmethod(document)
     eventually = staticmethod(eventually)
     session_of = staticmethod(session_of)
-    end_session = staticmethod(end_session)
 
 
 @pytest.fixture(scope="session")
