@@ -148,17 +148,6 @@ def session_of(leader: int) -> list[int]:
     return found
 
 
-@pytest.fixture(scope="session")
-def catalog_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The catalogue, made once for all homes."""
-    daemon = Daemon(tmp_path_factory.mktemp("catalog"))
-    try:
-        daemon.start().client.algorithms()
-        yield daemon.home.trainer / "catalog.json"
-    finally:
-        daemon.close()
-
-
 @pytest.fixture(scope="module")
 def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
     with contextlib.ExitStack() as stack:
@@ -173,13 +162,23 @@ def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path)
         yield make
 
 
-@pytest.fixture(scope="module")
-def shared(module_daemons: Callable[..., Daemon]) -> Daemon:
-    """One daemon for a module, with a warm worker; nobody may end it."""
-    daemon = module_daemons("--cpus", "4").start()
-    client = daemon.client
-    eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
-    return daemon
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """One daemon with a warm worker, for all modules; nobody may end it."""
+    daemon = Daemon(tmp_path_factory.mktemp("home"), "--cpus", "4")
+    try:
+        client = daemon.start().client
+        client.algorithms()
+        eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+        yield daemon
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(scope="session")
+def catalog_file(shared: Daemon) -> Path:
+    """The catalogue, made once for all homes."""
+    return shared.home.trainer / "catalog.json"
 
 
 @pytest.fixture
