@@ -187,12 +187,13 @@ class Record:
                 self._put_lone_return()
                 self._return = (at, value, step)
             elif tag == LENGTH and self._return is not None and self._return[2] == step:
+                _, episodic_return, _ = self._return
+                self._return = None
                 self._close_row()
                 episode = Episode(
-                    global_step=step, slot=0, episodic_return=number(self._return[1]), episodic_length=int(value)
+                    global_step=step, slot=0, episodic_return=number(episodic_return), episodic_length=int(value)
                 )
                 self._recorder.emit(episode, at=at)
-                self._return = None
             else:
                 self._put(at, tag, value, step)
 

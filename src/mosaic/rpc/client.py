@@ -116,6 +116,10 @@ def _translated(call: Callable[P, R]) -> Callable[P, R]:
             return call(*args, **kwargs)
         except grpc.RpcError as error:
             raise _ours(error) from None
+        except ValueError as error:
+            if not str(error).startswith("Cannot invoke RPC"):  # as gRPC says that the channel was closed
+                raise
+            raise DaemonUnavailable("this connection to the daemon was closed; make a new Client") from None
 
     return translated
 
@@ -277,10 +281,12 @@ class Client:
             if not token or (limit and len(found) >= limit):
                 return found
 
+    @_translated
     def watch_runs(self, *, after_revision: int = 0) -> "Stream[RunRecord]":
         """Every change of every run, for ever."""
         return Stream(self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision)), to_record)
 
+    @_translated
     def watch_events(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> "Stream[Event]":
@@ -288,6 +294,7 @@ class Client:
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _event)
 
+    @_translated
     def watch_event_lines(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> "Stream[pb.EventLine]":
@@ -322,6 +329,7 @@ class Client:
     def tags(self, run_id: str) -> Sequence[str]:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
 
+    @_translated
     def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> "Stream[bytes]":
         request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
         return Stream(self._stub.StreamLogs(request), _data)
@@ -330,6 +338,7 @@ class Client:
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
 
+    @_translated
     def frames(
         self,
         run_id: str,
@@ -362,6 +371,7 @@ class Client:
         reply = self._stub.ListFiles(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
         return {file.path: file.bytes for file in reply.files}
 
+    @_translated
     def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
@@ -415,6 +425,7 @@ class Client:
         request = pb.ListEpisodesRequest(run_id=run_id, env_id=env_id, limit=limit)
         return self._stub.ListEpisodes(request, timeout=CALL_TIMEOUT_S).episodes
 
+    @_translated
     def play(self, run_id: str) -> "PlayLink":
         """The controls of a living play session."""
         return PlayLink(self._stub, run_id)

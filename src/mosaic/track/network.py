@@ -133,6 +133,8 @@ def _asked(network: Network, timeout_s: float) -> tuple[bool, str]:
         return False, f"no answer within {timeout_s:g} s"
     except ssl.SSLError as error:
         return False, f"TLS failed ({error.reason or error})"
+    except (ConnectionResetError, BrokenPipeError, http.client.RemoteDisconnected):
+        return False, "the connection was closed without an answer"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return False, str(error) or type(error).__name__
     if status >= 500 or status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:

@@ -1,6 +1,5 @@
 """A run that was killed, stopped or taken back goes on to the very same end, bit for bit."""
 
-import os
 import random
 import shutil
 import signal
@@ -22,13 +21,14 @@ from worker_runs import (
     newest_step,
     policy_of,
     resume,
+    signal_after_a_checkpoint,
     started,
     train,
     wait_until,
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import Run, catalog, checkpoint
+from cleanrl_worker.sdk import catalog, checkpoint
 from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
 from mosaic.spec.run_dir import RunDir
@@ -57,19 +57,6 @@ def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *fl
             assert process.returncode == (-number if number is signal.SIGKILL else 0)
             return run_dir
     pytest.fail(f"the run was over before signal {number} came, {TRIES} times")
-
-
-def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    """This process gets the signal while it trains, once."""
-    signals = iter([number])
-    right = Run._checkpoint_saved
-
-    def saved(self: Run, *args: Any) -> None:
-        right(self, *args)
-        for each in signals:
-            os.kill(os.getpid(), each)
-
-    patch.setattr(Run, "_checkpoint_saved", saved)
 
 
 def attempts_of(run_dir: RunDir) -> list[RunStarted]:
@@ -240,6 +227,7 @@ def test_a_backend_that_cannot_go_back_says_so(
     assert bodies[-1] == RunCompleted(global_step=2048)
 
 
+@pytest.mark.parametrize("case", [CASES["ppo"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
 def test_leftovers_of_a_kill_in_the_middle_of_a_checkpoint_are_cleared(
     case: Case, straight: RunDir, tmp_path: Path
 ) -> None:
