@@ -67,7 +67,9 @@ del env
 gc.collect()
 assert [one for one in made if one() is not None] == [], "environments that nobody holds are kept"
 
-env = gym.wrappers.RecordVideo(gym.make("Odd-v0", render_mode="rgb_array"), "videos/odd", episode_trigger=lambda _: True)
+env = gym.wrappers.RecordVideo(
+    gym.make("Odd-v0", render_mode="rgb_array"), "videos/odd", episode_trigger=lambda _: True
+)
 env.reset()
 env.step(0)
 env.close()
