@@ -128,7 +128,8 @@ def _translated(call: Callable[P, R]) -> Callable[P, R]:
 
 def _ours(error: Any) -> MosaicError:
     status = error.code()
-    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+    # Cancelled: not by us, but by a daemon that was ended while it answered.
+    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED):
         return DaemonUnavailable(f"the daemon does not answer ({error.details()}); 'mosaic daemon status' looks")
     return Refused(error.details(), status.name)
 
