@@ -49,7 +49,7 @@ class Config(dict[str, Any]):
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
-    def update(self, given: Any = None, allow_val_change: Any = None, **values: Any) -> None:
+    def update(self, given: Any = None, allow_val_change: Any = None, **values: Any) -> None:  # noqa: ARG002
         super().update({**settings_of(given), **values})
 
     def setdefaults(self, given: Any) -> dict[str, Any]:
