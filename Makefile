@@ -5,8 +5,6 @@ BIN := .venv/bin
 export MOSAIC_HOME ?= $(CURDIR)/var
 # One thread a process: more make networks of this size slower, by far when several processes run.
 export OMP_NUM_THREADS ?= 1
-BESIDE := not quiet and not slow
-AGAIN := These failed beside others that filled the machine. Each again, alone: what passes now is shaky, and to be mended.
 
 .PHONY: help setup run test soak check bench bench-learning gui shots lock proto clean
 
@@ -20,8 +18,7 @@ run: setup ## train PPO on CartPole until solved, then evaluate the policy
 	@$(BIN)/mosaic demo
 
 test: setup ## the whole test suite
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(BESIDE)" || { [ $$? = 1 ] && echo "$(AGAIN)" && $(BIN)/pytest --last-failed -m "$(BESIDE)"; }
-	@$(BIN)/pytest -m quiet
+	@tools/test.sh
 
 soak: setup ## kill the daemon fifty times under training runs; show that learning tests see a wrong sign
 	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/test_survival.py

@@ -27,6 +27,7 @@ def _algorithm(name: str) -> dict[str, Any]:
         "name": name,
         "summary": summary,
         "actions": module.ACTIONS,
+        "observations": catalog.observations(name),
         "schema": config.json_schema(module.Args),
         "docs": _docs(name),
     }
@@ -54,21 +55,22 @@ def _families() -> list[dict[str, Any]]:
         entry: dict[str, Any] = {"name": family.name, "extra": family.extra or "", "installed": True, "advice": ""}
         try:
             ids = envs.list_ids(family.name)
-            entry["environments"] = [{"env_id": env_id, "actions": _actions(family, env_id)} for env_id in ids]
+            entry["environments"] = [{"env_id": env_id} | _kinds(family, env_id) for env_id in ids]
         except MissingExtra as error:
             entry |= {"installed": False, "advice": str(error), "environments": []}
         families.append(entry)
     return families
 
 
-def _actions(family: envs.Family, env_id: str) -> str:
+def _kinds(family: envs.Family, env_id: str) -> dict[str, str]:
     """What the family knows of all of them, or the newest version of this one; nothing of what cannot be made."""
     if family.actions is not None:
-        return family.actions
+        return {"actions": family.actions, "observations": family.observations or ""}
     try:
-        return envs.describe(envs.current_version(env_id) or env_id).action
+        about = envs.describe(envs.current_version(env_id) or env_id)
     except MosaicError:
-        return ""
+        return {"actions": "", "observations": ""}
+    return {"actions": about.action, "observations": about.observation}
 
 
 if __name__ == "__main__":

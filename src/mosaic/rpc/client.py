@@ -105,6 +105,8 @@ class Algorithm:
     actions: str
     schema: JsonObject
     docs: str
+    observations: str = "vector"
+    """What it sees: vector or pixels."""
 
 
 def _translated(call: Callable[P, R]) -> Callable[P, R]:
@@ -126,7 +128,8 @@ def _translated(call: Callable[P, R]) -> Callable[P, R]:
 
 def _ours(error: Any) -> MosaicError:
     status = error.code()
-    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+    # Cancelled: not by us, but by a daemon that was ended while it answered.
+    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED):
         return DaemonUnavailable(f"the daemon does not answer ({error.details()}); 'mosaic daemon status' looks")
     return Refused(error.details(), status.name)
 
@@ -380,7 +383,9 @@ class Client:
     def algorithms(self) -> dict[str, Algorithm]:
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
         return {
-            one.name: Algorithm(one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs)
+            one.name: Algorithm(
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations or "vector"
+            )
             for one in reply.algorithms
         }
 

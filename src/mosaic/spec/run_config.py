@@ -145,6 +145,8 @@ class PlayExtras(LiveView):
     """Actor of each seat, by its name or its number; * is every seat that is not named."""
     lockstep: bool = False
     """Each actor has a copy of the environment of its own; all begin from the same seed and step in turn."""
+    observations: Literal["auto", "raw", "pixels"] = "auto"
+    """What actors see: raw, or pixels as algorithms on pictures do; auto is pixels if a policy was trained on them."""
     seeds: list[Annotated[int, Ge(0), Le(2**32 - 1)]] = field(default_factory=list[int])
     """Seeds of the first episodes; those after them have seed, seed + 1, …, counted from the first episode."""
     episodes: Annotated[int, Ge(0)] = 0

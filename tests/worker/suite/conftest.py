@@ -32,7 +32,6 @@ def straight_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], 
             if not name.exists():
                 made = new_run(shared)
                 train(made, *case.flags)
-                made.worker.unlink()  # by this process, which goes on with other things
                 name.write_text(str(made.root))
         return RunDir(Path(name.read_text()))
 

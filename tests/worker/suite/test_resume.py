@@ -13,6 +13,7 @@ import torch
 from worker_cases import CASES, Case
 from worker_runs import (
     board_of,
+    copy_of,
     curve_of,
     evaluated_returns,
     events_of,
@@ -175,8 +176,7 @@ def test_killed_before_the_first_checkpoint_it_starts_over(case: Case, straight:
 
 @pytest.mark.parametrize("case", [CASES["dqn"]], ids=lambda case: case.algo)
 def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tmp_path: Path) -> None:
-    run_dir = RunDir(tmp_path / straight.run_id)
-    shutil.copytree(straight.root, run_dir.root)
+    run_dir = copy_of(straight, tmp_path)
     resume(run_dir, f"--total-timesteps={case.total_timesteps + 200}")
     assert newest_step(run_dir) == case.total_timesteps + 200
     assert events_of(run_dir)[-1].body == RunCompleted(global_step=case.total_timesteps + 200)
@@ -194,8 +194,7 @@ def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tm
 def test_a_run_cannot_become_another_one(
     flag: str, complaint: str, case: Case, straight: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_dir = RunDir(tmp_path / straight.run_id)
-    shutil.copytree(straight.root, run_dir.root)
+    run_dir = copy_of(straight, tmp_path)
     code = cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"])
     assert (code, complaint in capsys.readouterr().err) == (2, True)
     assert newest_step(run_dir) == case.total_timesteps
@@ -231,8 +230,7 @@ def test_a_backend_that_cannot_go_back_says_so(
 def test_leftovers_of_a_kill_in_the_middle_of_a_checkpoint_are_cleared(
     case: Case, straight: RunDir, tmp_path: Path
 ) -> None:
-    run_dir = RunDir(tmp_path / straight.run_id)
-    shutil.copytree(straight.root, run_dir.root)
+    run_dir = copy_of(straight, tmp_path)
     numbers = count(1)
     for name in (".step-7.tmp", ".step-9999999.tmp"):
         (run_dir.checkpoints / name).mkdir()

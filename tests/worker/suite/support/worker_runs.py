@@ -1,6 +1,7 @@
 """Starting, killing and reading runs of the worker in tests."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,14 @@ UNREPEATABLE = "charts/SPS"
 
 def new_run(folder: Path) -> RunDir:
     return RunDir(folder / new_run_id())
+
+
+def copy_of(straight: RunDir, folder: Path) -> RunDir:
+    """To be changed; without the worker, a process of the suite that goes on with other things."""
+    copy = RunDir(folder / straight.run_id)
+    shutil.copytree(straight.root, copy.root)
+    copy.worker.unlink()
+    return copy
 
 
 def train(run_dir: RunDir, *flags: str) -> None:
