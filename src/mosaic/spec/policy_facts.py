@@ -2,9 +2,10 @@
 
 Ours is a safetensors file whose header says everything. A file of upstream CleanRL (`torch.save`) and a zip of
 Stable-Baselines3 say little or nothing: what is missing is looked for around the file, in this order: a `config.json`
-in its folder (a run config, or an object with `algo` or `exp_name`, `env_id` and `seed`), a run config up to three folders
-above, the name of its folder (`CartPole-v1__ppo__1__1700000000`, `CartPole-v1-ppo-seed1`), any other `config.json` up to
-three folders above, the front matter of a model card (`README.md`), and the file's own name (`ppo.cleanrl_model`). Weights are not looked at here: a worker does that.
+in its folder (a run config, or an object with `algo` or `exp_name`, `env_id` and `seed`), a run config up to three
+folders above, the name of its folder (`CartPole-v1__ppo__1__1700000000`, `CartPole-v1-ppo-seed1`), any other
+`config.json` up to three folders above, the front matter of a model card (`README.md`), and the file's own name
+(`ppo.cleanrl_model`). Weights are not looked at here: a worker does that.
 """
 
 import json
