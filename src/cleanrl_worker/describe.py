@@ -11,6 +11,7 @@ import cleanrl_worker
 from cleanrl_worker.sdk import catalog
 from mosaic import config, envs
 from mosaic.errors import MissingExtra, MosaicError
+from mosaic.spec.actors import BY_SEAT
 
 
 def main(_: Sequence[str] = ()) -> int:
@@ -54,21 +55,27 @@ def _families() -> list[dict[str, Any]]:
         entry: dict[str, Any] = {"name": family.name, "extra": family.extra or "", "installed": True, "advice": ""}
         try:
             ids = envs.list_ids(family.name)
-            entry["environments"] = [{"env_id": env_id, "actions": _actions(family, env_id)} for env_id in ids]
+            entry["environments"] = [_environment(family, env_id) for env_id in ids]
         except MissingExtra as error:
             entry |= {"installed": False, "advice": str(error), "environments": []}
         families.append(entry)
     return families
 
 
-def _actions(family: envs.Family, env_id: str) -> str:
-    """What the family knows of all of them, or the newest version of this one; nothing of what cannot be made."""
+def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
+    """What those who choose an actor must know; of what cannot be made, why not."""
+    if family.actions == BY_SEAT:
+        try:
+            return {"env_id": env_id, "actions": BY_SEAT, "seats": [vars(seat) for seat in envs.seats_of(env_id)]}
+        except MosaicError as error:
+            return {"env_id": env_id, "actions": BY_SEAT, "problem": str(error)}
     if family.actions is not None:
-        return family.actions
+        return {"env_id": env_id, "actions": family.actions}
     try:
-        return envs.describe(envs.current_version(env_id) or env_id).action
+        about = envs.describe(envs.current_version(env_id) or env_id)
     except MosaicError:
-        return ""
+        return {"env_id": env_id}
+    return {"env_id": env_id, "actions": about.action, "observations": about.observation}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
 """Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
 _MPE = re.compile(r"(\w+)_v(\d+)")
 
+MASK = "action_mask"
+"""Where an observation keeps which actions are allowed."""
+
 Order = Literal["turns", "together"]
 
 
@@ -64,6 +67,16 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
         if isinstance(cause, ModuleNotFoundError):
             raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
+
+
+def without_mask(space: Any) -> Any:
+    """The space of what a seat sees, without that of its action mask."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Dict) and MASK in space.spaces:
+        rest = {key: inner for key, inner in space.spaces.items() if key != MASK}
+        return rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
+    return space
 
 
 def registered_name(env_id: str) -> str:
