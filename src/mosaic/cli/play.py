@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 from typing import Any, Literal
 
 from mosaic.cli import INTERRUPTED
-from mosaic.cli.actor_params import LANGUAGE_MODEL, params_of, secrets_of
+from mosaic.cli.actor_params import params_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
 from mosaic.cli.pick import pick
@@ -17,6 +17,7 @@ from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import is_terminal, note, print_json
 from mosaic.rpc.client import Client
 from mosaic.spec.actors import split
+from mosaic.spec.language_model import LANGUAGE_MODEL, secrets_of
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,

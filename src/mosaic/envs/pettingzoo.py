@@ -10,11 +10,14 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, UnknownEnvironment
 from mosaic.spec.seats import PETTINGZOO_IDS
+
+if TYPE_CHECKING:
+    from gymnasium import Space
 
 NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
 """Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
@@ -69,14 +72,15 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
 
 
-def without_mask(space: Any) -> Any:
+def without_mask(space: "Space[Any]") -> "Space[Any]":
     """The space of what a seat sees, without that of its action mask."""
     from gymnasium import spaces
 
-    if isinstance(space, spaces.Dict) and MASK in space.spaces:
-        rest = {key: inner for key, inner in space.spaces.items() if key != MASK}
-        return rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
-    return space
+    parts: Any = space.spaces if isinstance(space, spaces.Dict) else {}
+    if MASK not in parts:
+        return space
+    rest: dict[str, Space[Any]] = {key: inner for key, inner in parts.items() if key != MASK}
+    return rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
 
 
 def registered_name(env_id: str) -> str:

@@ -260,7 +260,7 @@ class Session:
         elif reason := self.arena.refusal(player.seat, choice.action):
             if hand.is_person:
                 # Somebody who is there is simply asked again.
-                self.reason = f"{self._named(player, choice.action)}: {reason.removeprefix('which ')}"
+                self.reason = f"the rules do not allow '{self._named(player, choice.action)}' now"
                 self._show(at_once=True)
                 return
             self._trouble(ActorFailed(f"'{hand.word}' ({player.seat}) chose {choice.action!r:.200}, {reason}"))
