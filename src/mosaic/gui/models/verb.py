@@ -57,9 +57,9 @@ class Verb(QObject):
         if found:
             self.done.emit(found)
         elif code or how == QProcess.ExitStatus.CrashExit:
-            lines = said.splitlines()
-            reason = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), "")
-            self.failed.emit(reason or (lines[-1] if lines else f"it ended with code {code}"))
+            # An error may have several lines, one for each thing that is wrong.
+            reason = said.rpartition("error: ")[2]
+            self.failed.emit(reason or f"it ended with code {code}")
         else:
             self.done.emit([])
 
