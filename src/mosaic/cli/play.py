@@ -102,7 +102,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
         words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
-    if PERSON in (flags.actor or ()):
+    if any(word.rpartition("=")[2] == PERSON for word in flags.actor or ()):
         from mosaic.cli.play_terminal import refuse_pipe
 
         refuse_pipe()

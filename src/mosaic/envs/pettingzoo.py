@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, UnknownEnvironment
@@ -76,11 +76,12 @@ def without_mask(space: "Space[Any]") -> "Space[Any]":
     """The space of what a seat sees, without that of its action mask."""
     from gymnasium import spaces
 
-    parts = cast("dict[str, Space[Any]]", dict(space.spaces)) if isinstance(space, spaces.Dict) else {}
+    parts: Any = getattr(space, "spaces", ())
     if MASK not in parts:
         return space
-    del parts[MASK]
-    return parts["observation"] if set(parts) == {"observation"} else cast("Space[Any]", spaces.Dict(parts))
+    rest: dict[str, Space[Any]] = {key: parts[key] for key in parts if key != MASK}
+    made: Any = rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
+    return made
 
 
 def registered_name(env_id: str) -> str:

@@ -1,5 +1,6 @@
 """`human`: a person with a keyboard or a gamepad. The studio and the terminal send what is held down, or an action."""
 
+import contextlib
 import math
 import queue
 import time
@@ -76,10 +77,22 @@ class HumanActor:
         """Another keyboard map."""
         self.map = checked(data, self._space)
 
-    def reset(self, seed: int) -> None:  # noqa: ARG002 - a person has no seed
-        """Keys that were pressed for the episode before mean nothing in this one."""
-        while not self._pressed.empty():
-            self._pressed.get_nowait()
+    def forget(self) -> None:
+        """Keys that were pressed for the episode before mean nothing in this one.
+
+        Called by the session's own thread, which takes the keys too: `reset`, in the actor's, could come after the
+        first key of the new episode. One who was told to stop waiting must still hear that.
+        """
+        told: list[Any] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                told.append(self._pressed.get_nowait())
+        for each in told:
+            if each is CANCELLED:
+                self._pressed.put(CANCELLED)
+
+    def reset(self, seed: int) -> None:
+        """A person has no seed."""
 
     def select_action(self, view: View) -> Choice:  # noqa: ARG002 - a person sees the picture
         action = self._next()
