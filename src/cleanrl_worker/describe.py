@@ -70,7 +70,7 @@ def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
         except MosaicError as error:
             return {"env_id": env_id, "actions": BY_SEAT, "problem": str(error)}
     if family.actions is not None:
-        return {"env_id": env_id, "actions": family.actions}
+        return {"env_id": env_id, "actions": family.actions, "observations": family.observations or ""}
     try:
         about = envs.describe(envs.current_version(env_id) or env_id)
     except MosaicError:

@@ -153,6 +153,9 @@ def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
 
 def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Path) -> None:
     tab = opened(shown)
+    tab.play.choose_environment("ALE/Pong-v5")
+    misfits = {choice.word: choice.misfit for choice in tab.play.choices(tab.play.seats[0])}
+    assert misfits["bdi"] == "BDI agent knows discrete and vector and composite observations, not pixels"
     tab.play.choose_environment("CartPole-v1")
     tab.play.choose_actor("scripted")
     tab.setup.show_offer()
@@ -174,6 +177,12 @@ def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Pa
     shown.until(lambda: status(tab) == "paused", "the trouble")
     assert "too tired" in tab.reason.text()
     assert tab.reason.isVisible()
+    # Who takes over from one who failed goes on at once, where it was.
+    tab.take_over.click()
+    shown.until(lambda: status(tab) == "waiting", "the person's turn")
+    assert not tab.reason.isVisible() or "too tired" not in tab.reason.text()
+    QTest.keyClick(tab.board, Key.Key_Left)
+    shown.until(lambda: t(tab) == 4)
     # A session that cannot begin says so too.
     tab.stop.click()
     shown.until(lambda: status(tab) == "ended")

@@ -60,6 +60,7 @@ FAMILY = Family(
     title="Atari",
     observation_rule="the uint8 picture as it is (210×160×3 unless wrappers change it); RAM stays uint8 too",
     actions="discrete",
+    observations="pixels",
     distribution="ale-py",
     extra="atari",
     modules=("ale_py",),

@@ -108,6 +108,8 @@ class Session:
         """Why it stands still, for people."""
         self.sends_pixels = False
         """Somebody wants to see observations that are pictures."""
+        self._troubled = False
+        """It stands still because an actor failed."""
         self.ending = False
         self.stopped = False
         """Somebody asked for the end."""
@@ -346,11 +348,14 @@ class Session:
         if not self._options.interactive:
             raise error
         self._hooks.complain(str(error))
-        self._pause(str(error))
+        self._pause(str(error), troubled=isinstance(error, ActorFailed))
 
-    def _pause(self, reason: str) -> None:
-        self.paused, self._granted, self.reason = True, 0, reason
+    def _pause(self, reason: str, *, troubled: bool = False) -> None:
+        self.paused, self._granted, self.reason, self._troubled = True, 0, reason, troubled
         self._show(at_once=True)
+
+    def _go_on(self) -> None:
+        self.paused, self.reason, self._troubled, self._due_at = False, "", False, 0.0
 
     def _wait_for_people(self, *, remake: bool) -> None:
         """The environment is broken: go on with a new one when somebody says so."""
@@ -402,7 +407,7 @@ class Session:
             case "pause":
                 self._pause(str(data.get("reason", "paused")))
             case "continue":
-                self.paused, self.reason, self._due_at = False, "", 0.0
+                self._go_on()
             case "step":
                 self.paused, self.reason = True, "paused"
                 self._granted = max(1, int(data.get("steps", 1)))
@@ -416,6 +421,9 @@ class Session:
                 self._due_at = 0.0
             case "control":
                 player.give_to(str(data["control"]))
+                if self._troubled and player.control == "human":
+                    # Whoever takes over from one who failed wants to play, not to press another button first.
+                    self._go_on()
             case "actor":
                 player.replace(self._hooks.make_hand(player.seat, str(data["actor"])))
             case "keymap":
