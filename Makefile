@@ -18,8 +18,7 @@ run: setup ## train PPO on CartPole until solved, then evaluate the policy
 	@$(BIN)/mosaic demo
 
 test: setup ## the whole test suite
-	@$(BIN)/pytest -n 3 --dist loadfile -m "not quiet and not slow"
-	@$(BIN)/pytest -m quiet
+	@tools/test.sh
 
 soak: setup ## kill the daemon fifty times under training runs; show that learning tests see a wrong sign
 	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/test_survival.py

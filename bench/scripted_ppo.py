@@ -1,4 +1,7 @@
-"""The script that `bench.scripts` times: PPO in CleanRL's manner on today's Gymnasium; says when its first step is."""
+"""The script that `bench.scripts` times: PPO in CleanRL's manner on today's Gymnasium.
+
+It says when its first step is, and then how long each iteration took.
+"""
 
 import json
 import sys
@@ -13,6 +16,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 ENVS, STEPS, EPOCHS, MINIBATCHES = 4, 128, 4, 4
 ITERATIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+"""Each of STEPS steps in every environment, and the update after them."""
 
 
 def layer(inputs: int, outputs: int) -> nn.Linear:
@@ -43,9 +47,10 @@ def main() -> None:
     actions, logprobs, rewards, values = (torch.zeros((STEPS, ENVS)) for _ in range(4))
     next_obs = torch.Tensor(envs.reset(seed=1)[0])
     envs.step(np.zeros(ENVS, int))
-    print(json.dumps({"first_step_at": time.time(), "cpu_seconds": time.process_time()}), flush=True)
-    began, cpu, step = time.perf_counter(), time.process_time(), 0
+    print(json.dumps({"first_step_at": time.time()}), flush=True)
+    step = 0
     for _ in range(ITERATIONS):
+        began, cpu_began = time.perf_counter(), time.process_time()
         for t in range(STEPS):
             step += ENVS
             obs[t] = next_obs
@@ -69,8 +74,8 @@ def main() -> None:
                 optimizer.step()
         for tag in ("value_loss", "policy_loss", "entropy", "approx_kl", "clipfrac"):
             writer.add_scalar(f"losses/{tag}", loss.item(), step)
-    took = {"steps": step, "seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-    print(json.dumps(took), flush=True)
+        cpu_seconds = time.process_time() - cpu_began
+        print(json.dumps({"began": began, "ended": time.perf_counter(), "cpu_seconds": cpu_seconds}), flush=True)
     writer.close()
     envs.close()
 

@@ -1,78 +1,144 @@
-"""What MOSAIC costs around a script, against plain `python script.py`, in alternation.
+"""What MOSAIC costs around a script, against plain `python script.py`.
 
-    python -m bench.scripts [--repeat 5] [--iterations 40]
+    python -m bench.scripts [--turns 30] [--turn-s 2] [--starts 5]
 
-Steps per second by the wall clock and by processor time (which a busy machine disturbs less), and the time from the
-start of the process to the script's first step. Medians; n is the number of pairs.
+Steps per second: the script runs plainly and in a run directory at the same time, but never both at once; the one whose
+turn it is not is stopped (SIGSTOP), with all its threads. So both see the same machine within seconds, and every pair
+of turns gives a ratio of the time that an iteration takes, by the wall clock and by processor time, that of all threads
+(which a busy machine disturbs less); iterations that were cut by a stop do not count. Start: the time from the start of
+the process to the script's first step, in alternation. Exit code 1 if a bound is missed by the wall clock.
 """
 
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, quantiles
 
 from mosaic.spec.run_dir import Home, new_run_id
 
 SCRIPT = Path(__file__).with_name("scripted_ppo.py")
+ENDLESS = 1_000_000
+WARM_ITERATIONS = 5
+LEAST_RATIO, MOST_START_S = 0.97, 1.0
 
 
-@dataclass(frozen=True)
-class Timed:
-    start_s: float
-    start_cpu_s: float
-    steps_per_s: float
-    steps_per_cpu_s: float
+class Script:
+    """The script in a process of its own; it runs only within `turn`, once it is warm."""
+
+    def __init__(self, words: list[str], folder: Path) -> None:
+        self.started_at = time.time()
+        self.first_step_at = 0.0
+        self._iterations: list[dict[str, float]] = []
+        self._process = subprocess.Popen(
+            words, cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE
+        )
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    @property
+    def start_s(self) -> float:
+        return self.first_step_at - self.started_at
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith(b"{"):
+                said = json.loads(line)
+                self.first_step_at = said.get("first_step_at", self.first_step_at)
+                if "began" in said:
+                    self._iterations.append(said)
+
+    def warm_up(self) -> None:
+        while len(self._iterations) < WARM_ITERATIONS:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the script ended with {self._process.returncode}")
+            time.sleep(0.05)
+        self._process.send_signal(signal.SIGSTOP)
+
+    def turn(self, seconds: float) -> tuple[float, float]:
+        """Let it run; how long an iteration took by the wall clock, and in processor time."""
+        began = time.perf_counter()
+        self._process.send_signal(signal.SIGCONT)
+        time.sleep(seconds)
+        ended = time.perf_counter()
+        self._process.send_signal(signal.SIGSTOP)
+        # The clock is the machine's, the same in every process.
+        whole = [one for one in list(self._iterations) if one["began"] >= began and one["ended"] <= ended]
+        return mean(one["ended"] - one["began"] for one in whole), mean(one["cpu_seconds"] for one in whole)
+
+    def wait(self) -> None:
+        self._process.wait()
+        self._reader.join()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self.wait()
 
 
-def timed(words: list[str], folder: Path) -> Timed:
-    began = time.time()
-    done = subprocess.run(
-        words, cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, check=True
-    )
-    said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
-    first, took = said
-    steps = took["steps"]
-    return Timed(
-        first["first_step_at"] - began, first["cpu_seconds"], steps / took["seconds"], steps / took["cpu_seconds"]
-    )
+def plain(folder: Path, iterations: int) -> Script:
+    return Script([sys.executable, str(SCRIPT), str(iterations)], folder)
 
 
-def plain(folder: Path, iterations: int) -> Timed:
-    return timed([sys.executable, str(SCRIPT), str(iterations)], folder)
-
-
-def around(folder: Path, iterations: int) -> Timed:
+def around(folder: Path, iterations: int) -> Script:
     run_dir = Home(folder).run(new_run_id()).root
     words = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", str(SCRIPT), "--run-dir", str(run_dir)]
-    return timed([*words, "--", str(iterations)], folder)
+    return Script([*words, "--", str(iterations)], folder)
+
+
+def steps_ratio(folder: Path, turns: int, turn_s: float) -> float:
+    """Of the steps per second around the script to those without; the median over pairs of turns."""
+    scripts = (plain(folder, ENDLESS), around(folder, ENDLESS))
+    try:
+        for script in scripts:
+            script.warm_up()
+        ratios: list[tuple[float, float]] = []
+        for turn in range(turns):
+            order = scripts if turn % 2 == 0 else scripts[::-1]
+            took = {script: script.turn(turn_s) for script in order}
+            theirs, ours = (took[script] for script in scripts)
+            ratios.append((theirs[0] / ours[0], theirs[1] / ours[1]))
+            print("turn {}: {:.3f} by the wall clock, {:.3f} by processor time".format(turn + 1, *ratios[-1]))
+    finally:
+        for script in scripts:
+            script.kill()
+    wall, cpu = (quantiles(column, n=4) for column in zip(*ratios, strict=True))
+    print(f"steps/s around the script, of plain (n = {len(ratios)}, quartiles in brackets):")
+    for clock, (low, middle, high) in (("the wall clock", wall), ("processor time", cpu)):
+        print(f"  {middle:.3f} by {clock} [{low:.3f}-{high:.3f}]")
+    return median(wall for wall, _ in ratios)
+
+
+def later_start_s(folder: Path, starts: int) -> float:
+    """How much later the first step comes; the median over pairs."""
+    later: list[float] = []
+    for turn in range(starts):
+        found: dict[bool, float] = {}
+        for is_ours in (False, True) if turn % 2 == 0 else (True, False):
+            script = (around if is_ours else plain)(folder, 1)
+            script.wait()
+            found[is_ours] = script.start_s
+        later.append(found[True] - found[False])
+    print(f"first step {median(later):+.2f} s (n = {len(later)}: {', '.join(f'{one:+.2f}' for one in later)})")
+    return median(later)
 
 
 def main() -> int:
-    flags = argparse.ArgumentParser(description=__doc__)
-    flags.add_argument("--repeat", type=int, default=5)
-    flags.add_argument("--iterations", type=int, default=40)
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--turns", type=int, default=30)
+    flags.add_argument("--turn-s", type=float, default=2.0)
+    flags.add_argument("--starts", type=int, default=5)
     asked = flags.parse_args()
-    pairs: list[tuple[Timed, Timed]] = []
     with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as name:
-        for turn in range(asked.repeat):
-            order = (plain, around) if turn % 2 == 0 else (around, plain)
-            found = {one: one(Path(name), asked.iterations) for one in order}
-            pairs.append((found[plain], found[around]))
-            ratio = found[around].steps_per_cpu_s / found[plain].steps_per_cpu_s
-            print(f"pair {turn + 1}: {found[plain]} {found[around]} cpu ratio {ratio:.3f}", flush=True)
-    wall = median(ours.steps_per_s / theirs.steps_per_s for theirs, ours in pairs)
-    cpu = median(ours.steps_per_cpu_s / theirs.steps_per_cpu_s for theirs, ours in pairs)
-    later = median(ours.start_s - theirs.start_s for theirs, ours in pairs)
-    busier = median(ours.start_cpu_s - theirs.start_cpu_s for theirs, ours in pairs)
-    print(f"steps/s around the script: {wall:.3f} of plain by the wall clock, {cpu:.3f} by processor time")
-    print(f"first step {later:+.2f} s by the wall clock, {busier:+.2f} s by processor time (n={len(pairs)})")
-    return 0
+        later = later_start_s(Path(name), asked.starts)
+        ratio = steps_ratio(Path(name), asked.turns, asked.turn_s)
+    return 0 if ratio >= LEAST_RATIO and later <= MOST_START_S else 1
 
 
 if __name__ == "__main__":

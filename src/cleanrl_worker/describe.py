@@ -28,6 +28,7 @@ def _algorithm(name: str) -> dict[str, Any]:
         "name": name,
         "summary": summary,
         "actions": module.ACTIONS,
+        "observations": catalog.observations(name),
         "schema": config.json_schema(module.Args),
         "docs": _docs(name),
     }
@@ -63,19 +64,24 @@ def _families() -> list[dict[str, Any]]:
 
 
 def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
-    """What those who choose an actor must know; of what cannot be made, why not."""
-    if family.actions == BY_SEAT:
-        try:
-            return {"env_id": env_id, "actions": BY_SEAT, "seats": [vars(seat) for seat in envs.seats_of(env_id)]}
-        except MosaicError as error:
-            return {"env_id": env_id, "actions": BY_SEAT, "problem": str(error)}
+    """What those who choose an actor must know; of a game for several that cannot be made, why not."""
+    if family.actions != BY_SEAT:
+        return {"env_id": env_id} | _kinds(family, env_id)
+    try:
+        return {"env_id": env_id, "actions": BY_SEAT, "seats": [vars(seat) for seat in envs.seats_of(env_id)]}
+    except MosaicError as error:
+        return {"env_id": env_id, "actions": BY_SEAT, "problem": str(error)}
+
+
+def _kinds(family: envs.Family, env_id: str) -> dict[str, str]:
+    """What the family knows of all of them, or the newest version of this one; nothing of what cannot be made."""
     if family.actions is not None:
-        return {"env_id": env_id, "actions": family.actions, "observations": family.observations or ""}
+        return {"actions": family.actions, "observations": family.observations or ""}
     try:
         about = envs.describe(envs.current_version(env_id) or env_id)
     except MosaicError:
-        return {"env_id": env_id}
-    return {"env_id": env_id, "actions": about.action, "observations": about.observation}
+        return {"actions": "", "observations": ""}
+    return {"actions": about.action, "observations": about.observation}
 
 
 if __name__ == "__main__":

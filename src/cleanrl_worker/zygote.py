@@ -136,7 +136,7 @@ def _become_worker(request: dict[str, Any], files: list[int], connection: socket
         code = importlib.import_module(request["module"]).main(request["argv"])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
-    except BaseException:
+    except BaseException:  # The border of the forked process, as the interpreter's own would be.
         import traceback
 
         traceback.print_exc()

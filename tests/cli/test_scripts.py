@@ -33,6 +33,9 @@ def test_a_module_of_an_allowed_folder_trains(mosaic: Callable[..., Any], allowe
     assert said.code == 0, said.err
     last = said.objects[-1]
     assert (last["state"], last["algo"], last["total_timesteps"]) == ("finished", "dqn.py", 150)
+    shown = mosaic("show", last["run_id"]).out
+    assert "mosaic metrics" in shown
+    assert "mosaic evaluate" not in shown  # it was not asked to save a model
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ class Filmed:
 
 
 class Shoot:
-    def __init__(self, envs: Any, folder: Path) -> None:
+    def __init__(self, envs: Any, folder: Path, **options: Any) -> None:
         self.saved: list[Video] = []
         self.complaints: list[str] = []
-        self.videos = Videos(envs, folder, saved=self.saved.append, complain=self.complaints.append)
+        self.videos = Videos(envs, folder, **options, saved=self.saved.append, complain=self.complaints.append)
 
     def episode(self, length: int = 5, episodic_return: float = 2.5) -> None:
         for _ in range(length - 1):
@@ -89,6 +89,19 @@ def test_an_episode_that_is_not_scheduled_is_not_rendered(tmp_path: Path) -> Non
     shoot.episode()
     shoot.videos.close()
     assert envs.rendered == count
+
+
+def test_an_episode_that_does_not_count_is_neither_filmed_nor_numbered(tmp_path: Path) -> None:
+    """Of an evaluation: environment 0 plays on while others have episodes left."""
+    played: list[float] = []
+    shoot = Shoot(Filmed(), tmp_path, counts=lambda: len(played) % 3 != 2)
+    shoot.videos.begin()
+    for place in range(5):
+        played.append(place)
+        shoot.episode(episodic_return=place)
+    shoot.videos.close()
+    assert [(each.episode_id, each.episodic_return) for each in shoot.saved] == [(0, 0), (1, 1)]
+    assert shoot.videos._episode == 4
 
 
 def test_an_episode_that_did_not_end_leaves_nothing(tmp_path: Path) -> None:

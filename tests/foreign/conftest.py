@@ -1,10 +1,8 @@
 """A real daemon with a warm worker; scripts are submitted to it, and every process is ended by its id."""
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -12,18 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
 import pytest
+from processes import end_all_of
 
-from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.scripts import script
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import settings_from
-from mosaic.spec import identity, manifest
+from mosaic.spec import manifest
 from mosaic.spec.run_dir import Home
-from mosaic.spec.run_list import all_runs
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -95,20 +91,7 @@ class Studio:
         self.client.close()
         self.process.kill()
         self.process.wait()
-        for run_dir in all_runs(self.home):
-            with contextlib.suppress(OSError, MosaicError):
-                end_session(identity.read(run_dir.worker).pid)
-        for exporter in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if any(str(self.home.runs) in word for word in exporter.cmdline()):
-                    end_session(exporter.pid)
-
-
-def end_session(leader: int) -> None:
-    for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
+        end_all_of(self.home.root)
 
 
 @pytest.fixture(scope="session")

@@ -110,3 +110,10 @@ def _cwd(process: psutil.Process) -> str:
         return process.cwd()
     except (psutil.Error, OSError):
         return ""
+
+
+def test_an_episode_is_one_however_long_the_process_stood_still_within_it(studio: Any) -> None:
+    run = studio.ended(studio.submit("faults/held_up.py"))
+    assert (run.state, run.reason) == ("finished", "")
+    episodes = [event for event in studio.events(run) if event["kind"] == "episode"]
+    assert [(one["episodic_return"], one["episodic_length"]) for one in episodes] == [(7.0, 5)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-KINDS = {"single": 1, "sync": 4, "async": 2, "envpool": 2}
+KINDS = {"single": 1, "sync": 4, "async": 2, "envpool": 2, "sb3": 2}
 
 
 @pytest.mark.parametrize("kind", KINDS)

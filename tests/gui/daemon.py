@@ -8,13 +8,10 @@ import subprocess
 import sys
 import time
 
-import psutil
+from processes import end_all_of
 
-from mosaic.errors import MosaicError
 from mosaic.rpc.locate import running_address
-from mosaic.spec import identity
 from mosaic.spec.run_dir import Home
-from mosaic.spec.run_list import all_runs
 
 START_S = 30.0
 
@@ -65,13 +62,4 @@ def end_daemon(home: Home) -> None:
         end = time.monotonic() + START_S
         while running_address(home) is not None and time.monotonic() < end:
             time.sleep(0.02)
-    for run_dir in all_runs(home):
-        with contextlib.suppress(OSError, MosaicError):
-            _end_session(identity.read(run_dir.worker).pid)
-
-
-def _end_session(leader: int) -> None:
-    for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
+    end_all_of(home.root)

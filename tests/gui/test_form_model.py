@@ -410,6 +410,20 @@ def test_only_environments_with_fitting_actions_are_offered(catalogue, form):
     assert form.env_id == "CartPole-v1", "what does not fit is not taken along"
 
 
+def test_only_algorithms_on_pictures_are_offered_environments_that_show_them(catalogue, form):
+    def offered(algo):
+        return {env_id for family in catalogue.search("", algo) for env_id, _ in family.environments}
+
+    assert "ALE/Breakout-v5" in offered("ppo_atari")
+    assert "CartPole-v1" not in offered("ppo_atari")
+    assert "CartPole-v1" in offered("ppo")
+    assert "ALE/Breakout-v5" not in offered("ppo")
+    form.use("ppo_atari")
+    form.type(ENV_ID, "CartPole-v1")
+    assert form.fields[ENV_ID].hint == "Shows no pictures; ppo_atari is for pictures."
+    assert not form.fields[ENV_ID].problem, "only a worker can tell for certain"
+
+
 def test_presets_are_files_by_any_name(tmp_path, form):
     presets = Presets(Home(tmp_path))
     assert presets.names() == []

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from processes import end_all_of
 
 from mosaic.play import worker
 from mosaic.rpc.client import Client
@@ -104,12 +104,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     with Client(home=home, start=False) as made:
         eventually(lambda: made.health().warm_workers, 60)
         yield made
-        for run in made.list(states=("queued", "starting", "running", "stopping")):
-            made.cancel(run.run_id)
-            if run.pid:
-                os.kill(run.pid, signal.SIGKILL)
-    daemon.terminate()
-    daemon.wait(20)
+    daemon.kill()
+    daemon.wait()
+    end_all_of(home.root)
     shutil.rmtree(home.root, ignore_errors=True)
 
 

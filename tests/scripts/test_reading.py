@@ -175,3 +175,32 @@ def test_a_folder_is_allowed_once_and_its_scripts_are_found(tmp_path: Path) -> N
 def test_a_folder_that_is_too_wide_or_none_is_refused(tmp_path: Path, folder: str) -> None:
     with pytest.raises(ConfigError):
         Allowed(Home(tmp_path)).add(Path(folder))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import tyro\nclass A:\n    x: "no annotation!" = 1\ntyro.cli(A)\n',
+        "import tyro\nclass A(B):\n    x: int = 1\nclass B(A):\n    y: int = 2\ntyro.cli(A)\n",
+        'import tyro\nclass A:\n    x: str = "a" * 10**12\ntyro.cli(A)\n',
+        "import tyro\nclass A:\n    x: int = (((9**64)**64)**64)**64\ntyro.cli(A)\n",
+        'import stable_baselines3\nmodel.learn(total_timesteps=float("inf"))\n',
+        'import argparse\nparser.add_argument("--total-steps", type=float, default=float("inf"))\n',
+    ],
+)
+def test_what_cannot_be_told_from_a_source_is_left_to_the_script(tmp_path: Path, text: str) -> None:
+    properties = written(tmp_path, text).schema["properties"]
+    assert properties["total_timesteps"]["default"] == script.DEFAULT_STEPS
+    assert properties.get("x", {}).get("default") in (None, 1)
+
+
+def test_the_seed_of_the_run_counts_and_not_one_among_the_free_flags(tmp_path: Path) -> None:
+    text = (
+        'import argparse\nparser.add_argument("--seed", type=int)\nparser.add_argument("--total-steps", type=float)\n'
+    )
+    found = written(tmp_path, text)
+    settings = settings_from(found, ["--seed", "7", "--total-steps", "5e4"], prog="test")
+    assert words_for(found.schema, settings) == ["--seed", "7", "--total-steps", "5e4"]
+    # As `--seeds 1-3` does it: three runs, listed by their seeds.
+    each = [words_for(found.schema, {**settings, "seed": seed}) for seed in (1, 2, 3)]
+    assert [words[-1] for words in each] == ["--seed=1", "--seed=2", "--seed=3"]

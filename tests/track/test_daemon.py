@@ -1,6 +1,5 @@
 """The daemon sees to the exports of its runs, and no run depends on one."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+from processes import end_all_of
 
 from mosaic import cli
 from mosaic.rpc.client import Client
@@ -59,12 +59,7 @@ def daemon(home: Home, kept: Path) -> Iterator[Start]:
     for process in started:
         process.kill()
         process.wait()
-    for run_dir in all_runs(home):
-        with contextlib.suppress(OSError):
-            os.kill(identity.read(run_dir.worker).pid, signal.SIGKILL)
-        for pid in exporters_of(run_dir):
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+    end_all_of(home.root)
 
 
 def document(steps: int, env_id: str = "CartPole-v1", **extras: Any) -> dict[str, Any]:

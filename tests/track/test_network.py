@@ -12,7 +12,7 @@ import pytest
 
 from mosaic import cli
 from mosaic.cli import completion
-from mosaic.spec.run_config import TrainOptions
+from mosaic.spec.run_config import TrainOptions, take_secrets
 from mosaic.track import network
 from mosaic.track.network import Network, network_of, probe
 
@@ -154,3 +154,21 @@ def test_the_probe_of_the_command_line_tells_by_its_exit_code(home, monkeypatch,
     assert cli.main(["wandb", "upload"]) == 2
     assert "there are status, sync, probe" in capsys.readouterr().err
     assert completion.candidates(["wandb", "s"]) == ["status", "sync"]
+
+
+def test_the_password_of_a_proxy_is_in_no_document_and_still_used(home):
+    """A run config goes to the run directory, and from there to every tracker."""
+    secret = "http://me:hunter2@proxy:3128"
+    extras = {"wandb_use_vpn_proxy": True, "wandb_http_proxy": secret, "wandb_https_proxy": "http://open:1"}
+    clean, secrets = take_secrets({"metadata": {"worker": {"config": {"extras": extras}}, "ui": {"form": [extras]}}})
+    assert "hunter2" not in json.dumps(clean)
+    assert secrets == {"WANDB_VPN_HTTP_PROXY": secret}
+    left = clean["metadata"]["worker"]["config"]["extras"]
+    assert (left["wandb_http_proxy"], left["wandb_https_proxy"]) == ("http://proxy:3128", "http://open:1")
+    way = network_of(TrainOptions(**left), {**secrets, "MOSAIC_HOME": str(home.root)})
+    assert (way.environment["HTTP_PROXY"], way.environment["HTTPS_PROXY"]) == (secret, "http://open:1")
+
+
+def test_a_proxy_of_an_unknown_kind_is_told(home):
+    text = probe(network.through("weird://127.0.0.1", "weird://127.0.0.1", server=SERVER), timeout_s=2).text
+    assert "no answer within" not in text

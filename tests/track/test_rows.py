@@ -2,7 +2,14 @@
 
 import math
 
+import pytest
+
+from mosaic.spec import manifest
 from mosaic.spec.events import Episode, EvalBatch, Event, Heartbeat, RunStarted, Scalars
+from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.track.board_links import BoardRun, links_of
+from mosaic.track.mlflow_exporter import plain_name
 from mosaic.track.rows import Attempts, Rows
 
 START = {"algo": "ppo", "env_id": "E", "seed": 1, "total_timesteps": 100}
@@ -49,3 +56,26 @@ def test_a_resume_drops_what_came_after_its_checkpoint():
     assert attempts.note(start) is None
     assert attempts.note(Event(5, 0.0, RunStarted(**START, attempt=3, resumed_from_step=120))) == 120
     assert not attempts.keeps(again)
+
+
+@pytest.mark.parametrize(
+    "tag", ["loss (critic)", "q@0.5", "a//b", "/a", "../x", "losses/50%", "x" * 300, "/", "a/" * 200]
+)
+def test_mlflow_is_given_names_that_it_takes(tag):
+    from mlflow.utils.validation import MAX_ENTITY_KEY_LENGTH, _validate_metric_name
+
+    name = plain_name(tag)
+    _validate_metric_name(name)
+    assert 0 < len(name) <= MAX_ENTITY_KEY_LENGTH
+    assert plain_name("charts/episodic_return") == "charts/episodic_return"
+
+
+def test_every_folder_of_a_run_has_a_place_in_tensorboard(tmp_path):
+    run_dir = Home(tmp_path).run(new_run_id())
+    run_dir.root.mkdir(parents=True)
+    made = Manifest(run_id=run_dir.run_id, algo="mine.py", env_id="E", seed=1, label="mine")
+    for name in ("actor", "critic", "test", "more"):
+        made = made.adding(Artifact(kind="tensorboard", path=f"work/runs/{name}"))
+    manifest.write(run_dir, made)
+    links = links_of([BoardRun("mine", str(run_dir.root))] * 2)
+    assert sorted(path.name for path in links.values()) == sorted(["actor", "critic", "test", "more"] * 2)

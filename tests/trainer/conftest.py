@@ -14,13 +14,11 @@ from typing import Any, TypeVar
 
 import psutil
 import pytest
+from processes import end_all_of
 
-from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.spec import identity
 from mosaic.spec.run_dir import Home
-from mosaic.spec.run_list import all_runs
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -138,16 +136,7 @@ class Daemon:
         if self.process is not None:
             self.process.send_signal(signal.SIGCONT)
             self.kill()
-        for run_dir in all_runs(self.home):
-            with contextlib.suppress(OSError, MosaicError):
-                end_session(identity.read(run_dir.worker).pid)
-
-
-def end_session(leader: int) -> None:
-    for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
+        end_all_of(self.home.root)
 
 
 def session_of(leader: int) -> list[int]:
@@ -157,17 +146,6 @@ def session_of(leader: int) -> list[int]:
             if os.getsid(pid) == leader and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
                 found.append(pid)
     return found
-
-
-@pytest.fixture(scope="session")
-def catalog_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The catalogue, made once for all homes."""
-    daemon = Daemon(tmp_path_factory.mktemp("catalog"))
-    try:
-        daemon.start().client.algorithms()
-        yield daemon.home.trainer / "catalog.json"
-    finally:
-        daemon.close()
 
 
 @pytest.fixture(scope="module")
@@ -184,13 +162,23 @@ def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path)
         yield make
 
 
-@pytest.fixture(scope="module")
-def shared(module_daemons: Callable[..., Daemon]) -> Daemon:
-    """One daemon for a module, with a warm worker; nobody may end it."""
-    daemon = module_daemons("--cpus", "4").start()
-    client = daemon.client
-    eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
-    return daemon
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """One daemon with a warm worker, for all modules; nobody may end it."""
+    daemon = Daemon(tmp_path_factory.mktemp("home"), "--cpus", "4")
+    try:
+        client = daemon.start().client
+        client.algorithms()
+        eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+        yield daemon
+    finally:
+        daemon.close()
+
+
+@pytest.fixture(scope="session")
+def catalog_file(shared: Daemon) -> Path:
+    """The catalogue, made once for all homes."""
+    return shared.home.trainer / "catalog.json"
 
 
 @pytest.fixture
@@ -206,7 +194,6 @@ class Kit:
     document = staticmethod(document)
     eventually = staticmethod(eventually)
     session_of = staticmethod(session_of)
-    end_session = staticmethod(end_session)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mosaic.rpc.client import Refused
+from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.trainer.metrics import RunMetrics, reduce_rows
 
 
@@ -64,6 +65,14 @@ def test_changes_of_runs_go_on_from_a_revision(shared, run, kit):
     assert states == sorted(states, key=["queued", "starting", "running", "finished"].index)
     client.delete(other.run_id)
     assert next(record for record in stream if record.run_id == other.run_id and record.deleted)
+
+
+def test_a_closed_client_says_that_it_is_closed(shared, run):
+    client = shared.client
+    client.close()
+    for ask in (client.get, client.watch_events, client.logs, client.play):
+        with pytest.raises(DaemonUnavailable, match="was closed; make a new Client"):
+            ask(run.run_id)
 
 
 def test_lists_are_paged_newest_first(shared, run):

@@ -105,9 +105,10 @@ def test_an_acknowledged_submit_is_durable(daemons, kit):
 def test_fifty_submits_with_one_key_make_one_run(shared, kit):
     answers: list[list[str]] = []
     client = shared.client
+    named = kit.document(128) | {"run_name": "fifty times"}
 
     def submit() -> None:
-        answers.append([one.run_id for one in client.submit(kit.document(128), seeds=[1, 2], client_key="one")])
+        answers.append([one.run_id for one in client.submit(named, seeds=[1, 2], client_key="one")])
 
     threads = [threading.Thread(target=submit) for _ in range(50)]
     for thread in threads:
@@ -116,7 +117,7 @@ def test_fifty_submits_with_one_key_make_one_run(shared, kit):
         thread.join()
     assert len(answers) == 50
     assert len({tuple(answer) for answer in answers}) == 1
-    assert len(client.list(text="small")) == 2
+    assert len(client.list(text="fifty times")) == 2
 
 
 def test_a_group_that_a_kill_cut_off_is_completed_by_the_retry(daemons, kit):

@@ -1,4 +1,4 @@
-"""The maths of the algorithms on pictures against plain loops, and what a GPU's graph does on a CPU: nothing."""
+"""The maths of the algorithms on pictures against plain loops."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cleanrl_worker.algorithms import c51_atari, ppo_atari, ppo_rnd, rainbow_atari
-from cleanrl_worker.sdk import convolution
+from cleanrl_worker.sdk import convolution, optimizer
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.sum_tree import SumTree
 
@@ -140,40 +140,25 @@ def test_an_optimiser_comes_back_in_the_layout_of_its_weights() -> None:
 
     def made() -> tuple[torch.nn.Conv2d, torch.optim.Adam]:
         layer = convolution.laid_out(torch.nn.Conv2d(4, 3, 3), torch.device("cpu"))
-        return layer, convolution.adam(layer, learning_rate=0.1)
+        return layer, optimizer.adam(layer, learning_rate=0.1)
 
-    def train(layer: torch.nn.Conv2d, optimizer: torch.optim.Adam) -> None:
-        optimizer.zero_grad()
+    def train(layer: torch.nn.Conv2d, adam: torch.optim.Adam) -> None:
+        adam.zero_grad()
         layer(
             convolution.pictures(torch.arange(4 * 25, dtype=torch.uint8).reshape(1, 4, 5, 5))
         ).square().sum().backward()
-        optimizer.step()
+        adam.step()
 
     one, other = made(), made()
     train(*one)
     other[0].load_state_dict(one[0].state_dict())
-    saved = convolution.optimizer_state(one[1])
+    saved = optimizer.optimizer_state(one[1])
     # As a checkpoint holds them: contiguous.
     state = {
         key: {name: value.contiguous() for name, value in values.items()} for key, values in saved["state"].items()
     }
-    convolution.load_optimizer(other[1], {"state": state})
+    optimizer.load_optimizer(other[1], {"state": state})
     for pair in (one, other):
         train(*pair)
     assert torch.equal(one[0].weight, other[0].weight)
     assert other[1].state[other[0].weight]["exp_avg"].stride() == other[0].weight.stride()
-
-
-def test_without_a_gpu_a_graph_is_a_plain_call() -> None:
-    calls: list[int] = []
-
-    def step(batch: Any) -> dict[str, torch.Tensor]:
-        calls.append(len(batch["x"]))
-        return {"y": batch["x"] + 1}
-
-    replayed = convolution.Replayed(step, enabled=True)
-    if torch.cuda.is_available():
-        pytest.skip("there is a GPU")
-    for rows in (2, 2, 3, 2, 2):
-        assert replayed({"x": torch.zeros(rows)})["y"].tolist() == [1.0] * rows
-    assert calls == [2, 2, 3, 2, 2]

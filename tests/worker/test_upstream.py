@@ -106,6 +106,14 @@ def test_upstream_weights_act_as_upstream_does(tmp_path: Path) -> None:
     assert found.tolist() == wanted.tolist()
 
 
+def test_parameters_and_half_precision_are_weights_too(tmp_path: Path) -> None:
+    weights = UPSTREAM["ppo"][1]()
+    torch.save({name: nn.Parameter(value) for name, value in weights.items()}, tmp_path / "parameters")
+    torch.save({name: value.bfloat16() for name, value in weights.items()}, tmp_path / "half")
+    for name in ("parameters", "half"):
+        assert open_policy(tmp_path / name, env_id="CartPole-v1")[0].algo == "ppo"
+
+
 def test_a_missing_normaliser_is_explained_not_guessed(tmp_path: Path) -> None:
     torch.save(UPSTREAM["ppo_continuous_action"][1](), tmp_path / "x")
     with pytest.raises(PolicyError, match=r"does not hold the moments .* --normaliser running learns them anew"):

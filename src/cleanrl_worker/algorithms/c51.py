@@ -1,6 +1,5 @@
 """C51, a DQN that learns distributions of returns, on vector observations (docs/algorithms/c51.md)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Protocol, SupportsFloat
 
@@ -13,6 +12,8 @@ from torch import nn
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast import FlatParameters, Mlp, c51_gradient
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 
@@ -35,6 +36,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    cuda_graph: bool = True
+    """Record acting and the gradient step as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 2.5e-4
@@ -110,10 +113,6 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
     return np.maximum((end_e - start_e) / duration * step + start_e, end_e)
 
 
-Tensors = Mapping[str, torch.Tensor]
-"""A batch: the fields of `Transitions`."""
-
-
 @torch.no_grad()
 def target_pmfs(target_network: QNetwork, batch: Tensors, gamma: float) -> torch.Tensor:
     """The distribution of the reward and the return after it, projected onto the atoms.
@@ -125,13 +124,9 @@ def target_pmfs(target_network: QNetwork, batch: Tensors, gamma: float) -> torch
     next_pmfs = every[torch.arange(len(every), device=every.device), target_network.best(every)]
     places = batch["rewards"][:, None] + gamma * (1 - batch["dones"])[:, None] * atoms
     b = (places.clamp(atoms[0], atoms[-1]) - atoms[0]) / (atoms[1] - atoms[0])
-    lower = b.floor().clamp(0, len(atoms) - 1)
-    upper = b.ceil().clamp(0, len(atoms) - 1)
-    # Where a place is an atom, both are that atom, and it gets all of the probability.
-    result = torch.zeros_like(next_pmfs)
-    result.scatter_add_(1, lower.long(), (upper + (lower == upper) - b) * next_pmfs)
-    result.scatter_add_(1, upper.long(), (b - lower) * next_pmfs)
-    return result
+    # Each atom's share of each place, the nearer the more; to scatter instead would add in any order on a GPU.
+    shares = (1 - (b[:, None, :] - torch.arange(len(atoms), device=b.device)[None, :, None]).abs()).clamp(min=0)
+    return (shares * next_pmfs[:, None, :]).sum(2)
 
 
 def c51_loss(q_network: QNetwork, batch: Tensors, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -212,25 +207,29 @@ class TorchLearner:
         self.target_network = target_network
         self.args = args
         self.device = device
-        self.optimizer = torch.optim.Adam(q_network.parameters(), lr=args.learning_rate, eps=0.01 / args.batch_size)
-
-    def tensor(self, array: Array) -> torch.Tensor:
-        return torch.as_tensor(array, device=self.device)
+        self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=0.01 / args.batch_size)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.best, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     @torch.no_grad()
-    def act(self, obs: Array) -> Array:
-        return self.q_network.best(self.q_network.pmfs(self.tensor(obs).float())).cpu().numpy()
+    def best(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        return {"actions": self.q_network.best(self.q_network.pmfs(inputs["obs"].float()))}
 
-    def update(self, batch: Transitions) -> Losses:
-        tensors = {name: self.tensor(array) for name, array in batch._asdict().items()}
-        for name in ("obs", "next_obs"):
-            tensors[name] = tensors[name].flatten(1).float()
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        tensors = {**batch, **{name: batch[name].flatten(1).float() for name in ("obs", "next_obs")}}
         target = target_pmfs(self.target_network, tensors, self.args.gamma)
         loss, q_values = c51_loss(self.q_network, tensors, target)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-        return Losses(loss.detach(), q_values.detach())
+        return {"loss": loss.detach(), "q_values": q_values.detach()}
+
+    def act(self, obs: Array) -> Array:
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+
+    def update(self, batch: Transitions) -> Losses:
+        return Losses(**self.descend(self.inputs.put(batch._asdict())))
 
     def update_target(self) -> None:
         self.target_network.load_state_dict(self.q_network.state_dict())
@@ -239,13 +238,13 @@ class TorchLearner:
         return {
             "q_network": self.q_network.state_dict(),
             "target_network": self.target_network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": optimizer_state(self.optimizer),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.q_network.load_state_dict(state["q_network"])
         self.target_network.load_state_dict(state["target_network"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
 
 
 def make_learner(q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> Learner:

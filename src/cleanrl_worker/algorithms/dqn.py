@@ -12,6 +12,8 @@ from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, dqn_gradient
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 
@@ -34,6 +36,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    cuda_graph: bool = True
+    """Record acting and the gradient step as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 2.5e-4
@@ -171,24 +175,28 @@ class TorchLearner:
         self.target_network = target_network
         self.args = args
         self.device = device
-        self.optimizer = torch.optim.Adam(q_network.parameters(), lr=args.learning_rate)
-
-    def tensor(self, array: Array) -> torch.Tensor:
-        return torch.as_tensor(array, device=self.device)
+        self.optimizer = adam(q_network, learning_rate=args.learning_rate)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.best, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     @torch.no_grad()
-    def act(self, obs: Array) -> Array:
-        return self.q_network.network(self.tensor(obs).float()).argmax(1).cpu().numpy()
+    def best(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        return {"actions": self.q_network.network(inputs["obs"].float()).argmax(1)}
 
-    def update(self, batch: Transitions) -> Losses:
-        tensors = {name: self.tensor(array) for name, array in batch._asdict().items()}
-        for name in ("obs", "next_obs"):
-            tensors[name] = tensors[name].flatten(1).float()
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        tensors = {**batch, **{name: batch[name].flatten(1).float() for name in ("obs", "next_obs")}}
         loss, q_values = td_loss(self.q_network, self.target_network, tensors, self.args.gamma)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-        return Losses(loss.detach(), q_values.detach())
+        return {"td_loss": loss.detach(), "q_values": q_values.detach()}
+
+    def act(self, obs: Array) -> Array:
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+
+    def update(self, batch: Transitions) -> Losses:
+        return Losses(**self.descend(self.inputs.put(batch._asdict())))
 
     @torch.no_grad()
     def update_target(self) -> None:
@@ -200,13 +208,13 @@ class TorchLearner:
         return {
             "q_network": self.q_network.state_dict(),
             "target_network": self.target_network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": optimizer_state(self.optimizer),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.q_network.load_state_dict(state["q_network"])
         self.target_network.load_state_dict(state["target_network"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
 
 
 def make_learner(q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> Learner:

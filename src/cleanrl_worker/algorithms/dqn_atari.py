@@ -11,8 +11,10 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import Replayed, adam, laid_out, load_optimizer, optimizer_state, pictures
+from cleanrl_worker.sdk.convolution import laid_out, pictures
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic import config
 
@@ -36,7 +38,7 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one."""
-    cuda_graph: bool = False
+    cuda_graph: bool = True
     """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
@@ -127,16 +129,18 @@ class TorchLearner:
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate)
-        self.replayed = Replayed(self.step, enabled=args.cuda_graph)
-
-    def tensor(self, array: Array) -> torch.Tensor:
-        return torch.as_tensor(array, device=self.device)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.best, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     @torch.no_grad()
-    def act(self, obs: Array) -> Array:
-        return self.q_network(self.tensor(obs)).argmax(1).cpu().numpy()
+    def best(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        return {"actions": self.q_network(inputs["obs"]).argmax(1)}
 
-    def step(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def act(self, obs: Array) -> Array:
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         loss, q_values = td_loss(self.q_network, self.target_network, batch, self.args.gamma)
         self.optimizer.zero_grad()
         loss.backward()
@@ -144,7 +148,7 @@ class TorchLearner:
         return {"td_loss": loss.detach(), "q_values": q_values.detach()}
 
     def update(self, batch: Transitions) -> Losses:
-        return Losses(**self.replayed({name: self.tensor(array) for name, array in batch._asdict().items()}))
+        return Losses(**self.descend(self.inputs.put(batch._asdict())))
 
     @torch.no_grad()
     def update_target(self) -> None:

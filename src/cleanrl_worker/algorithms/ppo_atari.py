@@ -12,16 +12,10 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import (
-    Replayed,
-    adam,
-    laid_out,
-    load_optimizer,
-    optimizer_state,
-    pictures,
-    set_learning_rate,
-)
+from cleanrl_worker.sdk.convolution import laid_out, pictures
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
 
 ACTIONS = "discrete"
@@ -41,8 +35,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one."""
-    cuda_graph: bool = False
-    """Record the update as one CUDA graph and replay it; on a GPU only."""
+    cuda_graph: bool = True
+    """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 2.5e-4
@@ -137,7 +131,7 @@ class Agent(nn.Module):
 class Choice(NamedTuple):
     """What the agent chose at a step, and what it thought of it."""
 
-    actions: Array
+    actions: torch.Tensor
     logprobs: torch.Tensor
     values: torch.Tensor
 
@@ -220,29 +214,36 @@ class TorchLearner:
         self.args = args
         self.device = device
         self.optimizer = adam(agent, learning_rate=args.learning_rate, eps=1e-5)
-        self.replayed = Replayed(self.step, enabled=args.cuda_graph)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.choice, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     @torch.no_grad()
-    def act(self, obs: torch.Tensor, noise: Array) -> Choice:
-        logits, values = self.agent(obs)
-        actions = (logits + torch.as_tensor(noise, device=self.device)).argmax(1)
+    def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        logits, values = self.agent(inputs["obs"])
+        actions = (logits + inputs["noise"]).argmax(1)
         logprobs = logits.log_softmax(1).gather(1, actions[:, None]).squeeze(1)
-        return Choice(actions.cpu().numpy(), logprobs, values)
+        return {"actions": actions, "logprobs": logprobs, "values": values}
+
+    def act(self, obs: torch.Tensor, noise: Array) -> Choice:
+        """What it returns is overwritten by the next call."""
+        return Choice(**self.choose(self.inputs.put({"obs": obs, "noise": noise})))
 
     @torch.no_grad()
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         return self.agent(obs)[1]
 
-    def step(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        loss, logged = ppo_loss(self.agent, batch, self.args)
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        loss, logged = ppo_loss(self.agent, minibatch_of(batch, self.args), self.args)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return {name: value.detach() for name, value in logged.items()}
+        return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
 
-    def update(self, batch: Mapping[str, torch.Tensor]) -> Losses:
-        return Losses(**{name: float(value) for name, value in self.replayed(batch).items()})
+    def update(self, batch: Tensors, rows: Array) -> torch.Tensor:
+        """One minibatch; its `Losses` stay on the device until somebody asks for the numbers."""
+        return self.descend({**batch, **self.inputs.put({"rows": rows})})["losses"].clone()
 
     def state(self) -> dict[str, Any]:
         return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
@@ -263,27 +264,31 @@ class Rollout:
         self.actions = torch.zeros(rollout, dtype=torch.int64, device=device)
         self.logprobs = torch.zeros(rollout, device=device)
         self.values = torch.zeros(rollout, device=device)
+        self.advantages = torch.zeros(rollout, device=device)
+        self.returns = torch.zeros(rollout, device=device)
 
     def add(self, step: int, choice: Choice) -> None:
-        self.actions[step] = torch.from_numpy(choice.actions)
+        self.actions[step] = choice.actions
         self.logprobs[step] = choice.logprobs
         self.values[step] = choice.values
 
     def batch(self, advantages: Array, returns: Array) -> dict[str, torch.Tensor]:
-        """Flattened over steps and environments."""
-        device = self.actions.device
+        """Flattened over steps and environments; every time in the same memory."""
+        self.advantages.copy_(torch.from_numpy(advantages))
+        self.returns.copy_(torch.from_numpy(returns))
         return {
             "obs": self._pictures.flatten(0, 1),
             "actions": self.actions.flatten(),
             "logprobs": self.logprobs.flatten(),
-            "advantages": torch.as_tensor(advantages, device=device).flatten(),
-            "returns": torch.as_tensor(returns, device=device).flatten(),
+            "advantages": self.advantages.flatten(),
+            "returns": self.returns.flatten(),
             "values": self.values.flatten(),
         }
 
 
-def minibatch_of(batch: Mapping[str, torch.Tensor], rows: torch.Tensor, args: Args) -> dict[str, torch.Tensor]:
-    minibatch = {name: tensor[rows] for name, tensor in batch.items()}
+def minibatch_of(batch: Tensors, args: Args) -> dict[str, torch.Tensor]:
+    """The `rows` of a rollout."""
+    minibatch = {name: tensor[batch["rows"]] for name, tensor in batch.items() if name != "rows"}
     minibatch["obs"] = minibatch["obs"].permute(0, 3, 1, 2)
     if args.norm_adv:
         minibatch["advantages"] = normalised(minibatch["advantages"])
@@ -321,7 +326,7 @@ def train(run: Run, args: Args) -> None:
             rollout.obs[step] = torch.from_numpy(obs)
             choice = learner.act(rollout.obs[step], noise[step])
             rollout.add(step, choice)
-            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions)
+            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
             dones[step] = terminations | truncations
 
         # Estimate the advantages; a truncation is an end to them, as upstream.
@@ -331,23 +336,21 @@ def train(run: Run, args: Args) -> None:
         batch = rollout.batch(advantages, returns)
 
         # Improve.
-        clipfracs: list[float] = []
-        losses = None
+        logged: list[torch.Tensor] = []
         for _ in range(args.update_epochs):
-            shuffled = torch.as_tensor(run.generator.permutation(args.batch_size), device=run.device)
+            shuffled = run.generator.permutation(args.batch_size)
             for start in range(0, args.batch_size, args.minibatch_size):
-                losses = learner.update(minibatch_of(batch, shuffled[start : start + args.minibatch_size], args))
-                clipfracs.append(losses.clipfrac)
-            if args.target_kl is not None and losses is not None and losses.approx_kl > args.target_kl:
+                logged.append(learner.update(batch, shuffled[start : start + args.minibatch_size]))
+            if args.target_kl is not None and Losses(*logged[-1].tolist()).approx_kl > args.target_kl:
                 break
 
-        assert losses is not None
-        scalars = {f"losses/{name}": value for name, value in losses._asdict().items()}
+        minibatches = [Losses(*losses) for losses in torch.stack(logged).tolist()]
+        scalars = {f"losses/{name}": value for name, value in minibatches[-1]._asdict().items()}
         run.scalars(
             {
                 "charts/learning_rate": learning_rate,
                 **scalars,
-                "losses/clipfrac": float(np.mean(clipfracs)),
+                "losses/clipfrac": float(np.mean([losses.clipfrac for losses in minibatches])),
                 "losses/explained_variance": explained_variance(values[:-1], returns),
                 "charts/SPS": run.steps_per_second(),
             }

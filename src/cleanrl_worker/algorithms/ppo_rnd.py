@@ -12,17 +12,11 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import (
-    Replayed,
-    adam,
-    laid_out,
-    load_optimizer,
-    optimizer_state,
-    pictures,
-    set_learning_rate,
-)
+from cleanrl_worker.sdk.convolution import laid_out, pictures
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import Moments
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import config
 
@@ -50,8 +44,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one."""
-    cuda_graph: bool = False
-    """Record the update as one CUDA graph and replay it; on a GPU only."""
+    cuda_graph: bool = True
+    """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 2_000_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 1e-4
@@ -188,7 +182,7 @@ class Curiosity(nn.Module):
 class Choice(NamedTuple):
     """What the agent chose at a step, and what it thought of it."""
 
-    actions: Array
+    actions: torch.Tensor
     logprobs: torch.Tensor
     values: torch.Tensor
     int_values: torch.Tensor
@@ -269,14 +263,20 @@ class TorchLearner:
         self.device = device
         self.trained = nn.ModuleList([agent, curiosity.predictor])
         self.optimizer = adam(self.trained, learning_rate=args.learning_rate, eps=1e-5)
-        self.replayed = Replayed(self.step, enabled=args.cuda_graph)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.choice, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     @torch.no_grad()
-    def act(self, obs: torch.Tensor, noise: Array) -> Choice:
-        logits, values, int_values = self.agent(obs)
-        actions = (logits + torch.as_tensor(noise, device=self.device)).argmax(1)
+    def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        logits, values, int_values = self.agent(inputs["obs"])
+        actions = (logits + inputs["noise"]).argmax(1)
         logprobs = logits.log_softmax(1).gather(1, actions[:, None]).squeeze(1)
-        return Choice(actions.cpu().numpy(), logprobs, values, int_values)
+        return {"actions": actions, "logprobs": logprobs, "values": values, "int_values": int_values}
+
+    def act(self, obs: torch.Tensor, noise: Array) -> Choice:
+        """What it returns is overwritten by the next call."""
+        return Choice(**self.choose(self.inputs.put({"obs": obs, "noise": noise})))
 
     @torch.no_grad()
     def values(self, obs: torch.Tensor) -> torch.Tensor:
@@ -289,16 +289,17 @@ class TorchLearner:
         parts = [self.curiosity(part).sum(1) / 2 for part in frames.split(CHUNK)]
         return torch.cat(parts).cpu().numpy()
 
-    def step(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        loss, logged = ppo_loss(self.agent, self.curiosity, batch, self.args)
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        loss, logged = ppo_loss(self.agent, self.curiosity, minibatch_of(batch, self.args), self.args)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.trained.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return {name: value.detach() for name, value in logged.items()}
+        return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
 
-    def update(self, batch: Mapping[str, torch.Tensor]) -> Losses:
-        return Losses(**{name: float(value) for name, value in self.replayed(batch).items()})
+    def update(self, batch: Tensors, rows: Array) -> torch.Tensor:
+        """One minibatch; its `Losses` stay on the device until somebody asks for the numbers, or for the next ones."""
+        return self.descend({**batch, **self.inputs.put({"rows": rows})})["losses"]
 
     def state(self) -> dict[str, Any]:
         networks = {"agent": self.agent.state_dict(), "curiosity": self.curiosity.state_dict()}
@@ -322,9 +323,12 @@ class Rollout:
         self.logprobs = torch.zeros(rollout, device=device)
         self.values = torch.zeros(rollout, device=device)
         self.int_values = torch.zeros(rollout, device=device)
+        self.advantages = torch.zeros(rollout, device=device)
+        self.returns = torch.zeros(rollout, device=device)
+        self.int_returns = torch.zeros(rollout, device=device)
 
     def add(self, step: int, choice: Choice) -> None:
-        self.actions[step] = torch.from_numpy(choice.actions)
+        self.actions[step] = choice.actions
         self.logprobs[step] = choice.logprobs
         self.values[step] = choice.values
         self.int_values[step] = choice.int_values
@@ -335,29 +339,36 @@ class Rollout:
         return self._pictures[..., -1]
 
     def batch(self, advantages: Array, returns: Array, int_returns: Array) -> dict[str, torch.Tensor]:
-        """Flattened over steps and environments."""
-        device = self.actions.device
+        """Flattened over steps and environments; every time in the same memory."""
+        self.advantages.copy_(torch.from_numpy(advantages))
+        self.returns.copy_(torch.from_numpy(returns))
+        self.int_returns.copy_(torch.from_numpy(int_returns))
         return {
             "obs": self._pictures.flatten(0, 1),
             "actions": self.actions.flatten(),
             "logprobs": self.logprobs.flatten(),
-            "advantages": torch.as_tensor(advantages, device=device).flatten(),
-            "returns": torch.as_tensor(returns, device=device).flatten(),
-            "int_returns": torch.as_tensor(int_returns, device=device).flatten(),
+            "advantages": self.advantages.flatten(),
+            "returns": self.returns.flatten(),
+            "int_returns": self.int_returns.flatten(),
             "values": self.values.flatten(),
         }
 
 
-def minibatch_of(
-    batch: Mapping[str, torch.Tensor], rows: torch.Tensor, novelty: "Novelty", args: Args
-) -> dict[str, torch.Tensor]:
-    """The predictor learns from the first of the rows, which are shuffled."""
-    minibatch = {name: tensor[rows] for name, tensor in batch.items()}
-    minibatch["frames"] = novelty.normalised(minibatch["obs"][: args.predicted_rows, ..., -1])
+def minibatch_of(batch: Tensors, args: Args) -> dict[str, torch.Tensor]:
+    """The `rows` of a rollout. The predictor learns from the first of them, which are shuffled."""
+    whole = ("rows", "pixel_mean", "pixel_scale")
+    minibatch = {name: tensor[batch["rows"]] for name, tensor in batch.items() if name not in whole}
+    frames = minibatch["obs"][: args.predicted_rows, ..., -1]
+    minibatch["frames"] = normalised_pixels(frames, batch["pixel_mean"], batch["pixel_scale"])
     minibatch["obs"] = minibatch["obs"].permute(0, 3, 1, 2)
     if args.norm_adv:
         minibatch["advantages"] = normalised(minibatch["advantages"])
     return minibatch
+
+
+def normalised_pixels(frames: torch.Tensor, mean: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """uint8 frames (rows, height, width) as floats with a channel."""
+    return ((frames.float() - mean) * scale).clamp_(-LIMIT, LIMIT)[:, None]
 
 
 class Novelty:
@@ -367,7 +378,7 @@ class Novelty:
         self.pixels = Moments(shape[1:])
         self.returns = Moments(())
         self.running = np.zeros(num_envs)
-        self.device = device
+        self.mean, self.scale = torch.zeros(shape[1:], device=device), torch.ones(shape[1:], device=device)
         self.renew()
 
     def learn(self, frames: Array) -> None:
@@ -379,13 +390,11 @@ class Novelty:
     def renew(self) -> None:
         # A pixel that never changes must not be divided by nothing.
         scale = 1 / np.sqrt(self.pixels.var).clip(min=STILL)
-        self.mean, self.scale = (
-            torch.as_tensor(part[0], dtype=torch.float32, device=self.device) for part in (self.pixels.mean, scale)
-        )
+        self.mean.copy_(torch.from_numpy(self.pixels.mean[0]))
+        self.scale.copy_(torch.from_numpy(scale[0]))
 
     def normalised(self, frames: torch.Tensor) -> torch.Tensor:
-        """uint8 frames (rows, height, width) as floats with a channel."""
-        return ((frames.float() - self.mean) * self.scale).clamp_(-LIMIT, LIMIT)[:, None]
+        return normalised_pixels(frames, self.mean, self.scale)
 
     def scaled(self, curiosity: Array, gamma: float) -> Array:
         """A rollout's curiosity (steps, envs) in units of its usual discounted sum."""
@@ -453,7 +462,7 @@ def train(run: Run, args: Args) -> None:
             rollout.obs[step] = torch.from_numpy(obs)
             choice = learner.act(rollout.obs[step], noise[step])
             rollout.add(step, choice)
-            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions)
+            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
             dones[step] = terminations | truncations
 
         # Be curious about what each step led to.
@@ -474,19 +483,19 @@ def train(run: Run, args: Args) -> None:
         )
         advantages = args.ext_coef * advantages + args.int_coef * int_advantages
         batch = rollout.batch(advantages, returns, int_returns)
+        batch |= {"pixel_mean": novelty.mean, "pixel_scale": novelty.scale}
         novelty.learn(rollout.newest.flatten(0, 1).cpu().numpy())
 
         # Improve.
-        losses = None
+        latest = torch.empty(0)
         for _ in range(args.update_epochs):
-            shuffled = torch.as_tensor(run.generator.permutation(args.batch_size), device=run.device)
+            shuffled = run.generator.permutation(args.batch_size)
             for start in range(0, args.batch_size, args.minibatch_size):
-                rows = shuffled[start : start + args.minibatch_size]
-                losses = learner.update(minibatch_of(batch, rows, novelty, args))
-            if args.target_kl is not None and losses is not None and losses.approx_kl > args.target_kl:
+                latest = learner.update(batch, shuffled[start : start + args.minibatch_size])
+            if args.target_kl is not None and Losses(*latest.tolist()).approx_kl > args.target_kl:
                 break
 
-        assert losses is not None
+        losses = Losses(*latest.tolist())
         run.scalars(
             {
                 "charts/learning_rate": learning_rate,

@@ -12,8 +12,10 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import Replayed, adam, laid_out, load_optimizer, optimizer_state, pictures
+from cleanrl_worker.sdk.convolution import laid_out, pictures
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.sum_tree import SumTree
 from mosaic import config
 
@@ -38,7 +40,7 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one."""
-    cuda_graph: bool = False
+    cuda_graph: bool = True
     """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
@@ -247,16 +249,18 @@ class TorchLearner:
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=1.5e-4)
-        self.replayed = Replayed(self.step, enabled=args.cuda_graph)
-
-    def tensor(self, array: Array) -> torch.Tensor:
-        return torch.as_tensor(array, device=self.device)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.best, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     @torch.no_grad()
-    def act(self, obs: Array) -> Array:
-        return self.q_network.values(self.q_network(self.tensor(obs))).argmax(1).cpu().numpy()
+    def best(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        return {"actions": self.q_network.values(self.q_network(inputs["obs"])).argmax(1)}
 
-    def step(self, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def act(self, obs: Array) -> Array:
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         self.q_network.reset_noise()
         self.target_network.reset_noise()
         losses, q_values = rainbow_loss(self.q_network, self.target_network, batch)
@@ -268,7 +272,7 @@ class TorchLearner:
 
     def update(self, batch: Mapping[str, Array]) -> tuple[Losses, Array]:
         """What is logged, and the loss of each row."""
-        result = self.replayed({name: self.tensor(array) for name, array in batch.items()})
+        result = self.descend(self.inputs.put(batch))
         return Losses(result["td_loss"], result["q_values"]), result["losses"].cpu().numpy()
 
     @torch.no_grad()

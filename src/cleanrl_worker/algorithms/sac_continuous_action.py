@@ -2,7 +2,6 @@
 
 import copy
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, SupportsFloat
 
@@ -18,6 +17,8 @@ from cleanrl_worker.sdk.fast import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
 from cleanrl_worker.sdk.fast.sac_gradient import SquashedGaussian
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
@@ -42,6 +43,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one."""
+    cuda_graph: bool = True
+    """Record acting and the gradient steps as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 1_000_000
     """Environment steps over all environments."""
     num_envs: Annotated[int, Ge(1)] = 1
@@ -141,10 +144,6 @@ class Agent(nn.Module):
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)
         self.temperature = nn.ParameterDict({"log_alpha": torch.zeros(1)})
         self.target_entropy = -float(self.actor.fc_mean.out_features)
-
-
-Tensors = Mapping[str, torch.Tensor]
-"""A batch: the fields of `Transitions`."""
 
 
 @torch.no_grad()
@@ -307,8 +306,8 @@ class FastLearner:
     def load(self, state: dict[str, Any]) -> None:
         for name, flat in self.parameters.items():
             flat.values[:] = state["parameters"][name]
-        for name, adam in self.adams.items():
-            adam.load(state["adams"][name])
+        for name, own in self.adams.items():
+            own.load(state["adams"][name])
         self.losses = state["losses"]
 
 
@@ -320,21 +319,25 @@ class TorchLearner:
         self.args = args
         self.device = device
         self.optimizers = {
-            "actor": torch.optim.Adam(agent.actor.parameters(), lr=args.policy_lr),
-            "critics": torch.optim.Adam(agent.critics.parameters(), lr=args.q_lr),
-            "temperature": torch.optim.Adam(agent.temperature.parameters(), lr=args.q_lr),
+            "actor": adam(agent.actor, learning_rate=args.policy_lr),
+            "critics": adam(agent.critics, learning_rate=args.q_lr),
+            "temperature": adam(agent.temperature, learning_rate=args.q_lr),
         }
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.sampled, device, enabled=args.cuda_graph)
+        self.improve_critics = Replayed(self.critic_step, device, enabled=args.cuda_graph)
+        self.improve_policy = Replayed(self.policy_step, device, enabled=args.cuda_graph)
+        self.follow = Replayed(self.target_step, device, enabled=args.cuda_graph)
         self.losses: dict[str, SupportsFloat] = {}
 
     @property
-    def alpha(self) -> torch.Tensor | float:
-        return self.agent.temperature["log_alpha"].detach().exp() if self.args.autotune else self.args.alpha
+    def alpha(self) -> torch.Tensor:
+        if self.args.autotune:
+            return self.agent.temperature["log_alpha"].detach().exp()
+        return torch.full((1,), self.args.alpha, device=self.device)
 
     def noise(self, rows: int) -> torch.Tensor:
         return torch.randn(rows, self.agent.actor.fc_mean.out_features, device=self.device)
-
-    def tensor(self, array: Array) -> torch.Tensor:
-        return torch.as_tensor(rows_of(array), dtype=torch.float32, device=self.device)
 
     def descend(self, name: str, loss: torch.Tensor) -> None:
         """One step of the optimiser `name`; the gradients of other networks are not computed."""
@@ -343,50 +346,68 @@ class TorchLearner:
         self.optimizers[name].step()
 
     @torch.no_grad()
-    def act(self, obs: Array) -> Array:
-        return self.agent.actor.get_action(self.tensor(obs), self.noise(len(obs)))[0].cpu().numpy()
+    def sampled(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        obs = inputs["obs"].float()
+        return {"actions": self.agent.actor.get_action(obs, self.noise(len(obs)))[0]}
 
-    def update_critics(self, batch: Transitions) -> None:
-        tensors = {name: self.tensor(array) for name, array in batch._asdict().items()}
-        target = td_target(self.agent, tensors, self.noise(len(batch.obs)), alpha=self.alpha, gamma=self.args.gamma)
-        loss, logged = critic_loss(self.agent.critics, tensors, target)
+    def critic_step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        batch = {name: tensor.float() for name, tensor in batch.items()}
+        target = td_target(self.agent, batch, self.noise(len(batch["obs"])), alpha=self.alpha, gamma=self.args.gamma)
+        loss, logged = critic_loss(self.agent.critics, batch, target)
         self.descend("critics", loss)
-        self.losses |= {**logged, "alpha": self.alpha}
+        return {**logged, "alpha": self.alpha}
 
-    def update_policy(self, batch: Transitions) -> None:
-        obs = self.tensor(batch.obs)
+    def policy_step(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        obs, logged = inputs["obs"].float(), dict[str, torch.Tensor]()
         for _ in range(self.args.policy_frequency):
             loss = actor_loss(self.agent, obs, self.noise(len(obs)), self.alpha)
             self.descend("actor", loss)
-            self.losses["actor_loss"] = loss.detach()
+            logged["actor_loss"] = loss.detach()
             if self.args.autotune:
                 loss = alpha_loss(self.agent, obs, self.noise(len(obs)))
                 self.descend("temperature", loss)
-                self.losses["alpha_loss"] = loss.detach()
-        self.losses["alpha"] = self.alpha
+                logged["alpha_loss"] = loss.detach()
+        return {**logged, "alpha": self.alpha}
 
     @torch.no_grad()
-    def update_targets(self) -> None:
+    def target_step(self, _: Tensors) -> dict[str, torch.Tensor]:
         for target, value in zip(self.agent.targets.parameters(), self.agent.critics.parameters(), strict=True):
             target.lerp_(value, self.args.tau)
+        return {}
+
+    def act(self, obs: Array) -> Array:
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+
+    def update_critics(self, batch: Transitions) -> None:
+        self.losses |= self.improve_critics(self.inputs.put(by_rows(batch)))
+
+    def update_policy(self, batch: Transitions) -> None:
+        self.losses |= self.improve_policy(self.inputs.put({"obs": rows_of(batch.obs)}))
+
+    def update_targets(self) -> None:
+        self.follow({})
 
     def state(self) -> dict[str, Any]:
         return {
             "agent": self.agent.state_dict(),
-            "optimizers": {name: optimizer.state_dict() for name, optimizer in self.optimizers.items()},
+            "optimizers": {name: optimizer_state(optimizer) for name, optimizer in self.optimizers.items()},
             "losses": {name: float(value) for name, value in self.losses.items()},
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.agent.load_state_dict(state["agent"])
         for name, optimizer in self.optimizers.items():
-            optimizer.load_state_dict(state["optimizers"][name])
+            load_optimizer(optimizer, state["optimizers"][name])
         self.losses = state["losses"]
 
 
 def rows_of(array: Array) -> Array:
     """One row each, whatever the shape of an observation or action; scalars stay as they are."""
     return array.reshape(len(array), -1) if array.ndim > 2 else array
+
+
+def by_rows(batch: Transitions) -> dict[str, Array]:
+    return {name: rows_of(array) for name, array in batch._asdict().items()}
 
 
 def fast_actor(actor: Actor) -> tuple[ReluNetwork, SquashedGaussian]:

@@ -1,7 +1,6 @@
 """TD3 with a deterministic policy on vector observations (docs/algorithms/td3_continuous_action.md)."""
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, SupportsFloat
 
@@ -17,6 +16,8 @@ from cleanrl_worker.sdk.fast import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
 from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
@@ -41,6 +42,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one."""
+    cuda_graph: bool = True
+    """Record acting and the gradient steps as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 1_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 3e-4
@@ -128,10 +131,6 @@ class Agent(nn.Module):
         self.critics = Critics(self.actor.fc1.in_features + self.actor.fc_mu.out_features)
         self.target_actor = copy.deepcopy(self.actor).requires_grad_(False)
         self.target_critics = copy.deepcopy(self.critics).requires_grad_(False)
-
-
-Tensors = Mapping[str, torch.Tensor]
-"""A batch: the fields of `Transitions`."""
 
 
 @torch.no_grad()
@@ -260,8 +259,8 @@ class FastLearner:
     def load(self, state: dict[str, Any]) -> None:
         for name, flat in self.parameters.items():
             flat.values[:] = state["parameters"][name]
-        for name, adam in self.adams.items():
-            adam.load(state["adams"][name])
+        for name, own in self.adams.items():
+            own.load(state["adams"][name])
         self.losses = state["losses"]
 
 
@@ -273,16 +272,17 @@ class TorchLearner:
         self.args = args
         self.device = device
         self.optimizers = {
-            "actor": torch.optim.Adam(agent.actor.parameters(), lr=args.learning_rate),
-            "critics": torch.optim.Adam(agent.critics.parameters(), lr=args.learning_rate),
+            "actor": adam(agent.actor, learning_rate=args.learning_rate),
+            "critics": adam(agent.critics, learning_rate=args.learning_rate),
         }
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.sampled, device, enabled=args.cuda_graph)
+        self.improve_critics = Replayed(self.critic_step, device, enabled=args.cuda_graph)
+        self.improve_policy = Replayed(self.policy_step, device, enabled=args.cuda_graph)
         self.losses: dict[str, SupportsFloat] = {}
 
     def noise(self, rows: int) -> torch.Tensor:
         return torch.randn(rows, self.agent.actor.fc_mu.out_features, device=self.device)
-
-    def tensor(self, array: Array) -> torch.Tensor:
-        return torch.as_tensor(rows_of(array), dtype=torch.float32, device=self.device)
 
     def descend(self, name: str, loss: torch.Tensor) -> None:
         """One step of the optimiser `name`; the gradients of other networks are not computed."""
@@ -291,45 +291,58 @@ class TorchLearner:
         self.optimizers[name].step()
 
     @torch.no_grad()
-    def act(self, obs: Array) -> Array:
-        actor = self.agent.actor
+    def sampled(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        actor, obs = self.agent.actor, inputs["obs"].float()
         noise = self.noise(len(obs)) * (self.args.exploration_noise * actor.action_scale)
-        return actor.within_bounds(actor(self.tensor(obs)) + noise).cpu().numpy()
+        return {"actions": actor.within_bounds(actor(obs) + noise)}
 
-    def update_critics(self, batch: Transitions) -> None:
-        tensors = {name: self.tensor(array) for name, array in batch._asdict().items()}
-        target = td_target(self.agent, tensors, self.noise(len(batch.obs)), self.args)
-        loss, logged = critic_loss(self.agent.critics, tensors, target)
+    def critic_step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        batch = {name: tensor.float() for name, tensor in batch.items()}
+        target = td_target(self.agent, batch, self.noise(len(batch["obs"])), self.args)
+        loss, logged = critic_loss(self.agent.critics, batch, target)
         self.descend("critics", loss)
-        self.losses |= logged
+        return dict(logged)
 
-    def update_policy(self, batch: Transitions) -> None:
-        loss = actor_loss(self.agent, self.tensor(batch.obs))
+    def policy_step(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        loss = actor_loss(self.agent, inputs["obs"].float())
         self.descend("actor", loss)
-        self.losses["actor_loss"] = loss.detach()
         with torch.no_grad():
             for name in ("actor", "critics"):
                 pair = self.agent.get_submodule(f"target_{name}"), self.agent.get_submodule(name)
                 for target, value in zip(*(module.parameters() for module in pair), strict=True):
                     target.lerp_(value, self.args.tau)
+        return {"actor_loss": loss.detach()}
+
+    def act(self, obs: Array) -> Array:
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+
+    def update_critics(self, batch: Transitions) -> None:
+        self.losses |= self.improve_critics(self.inputs.put(by_rows(batch)))
+
+    def update_policy(self, batch: Transitions) -> None:
+        self.losses |= self.improve_policy(self.inputs.put({"obs": rows_of(batch.obs)}))
 
     def state(self) -> dict[str, Any]:
         return {
             "agent": self.agent.state_dict(),
-            "optimizers": {name: optimizer.state_dict() for name, optimizer in self.optimizers.items()},
+            "optimizers": {name: optimizer_state(optimizer) for name, optimizer in self.optimizers.items()},
             "losses": {name: float(value) for name, value in self.losses.items()},
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.agent.load_state_dict(state["agent"])
         for name, optimizer in self.optimizers.items():
-            optimizer.load_state_dict(state["optimizers"][name])
+            load_optimizer(optimizer, state["optimizers"][name])
         self.losses = state["losses"]
 
 
 def rows_of(array: Array) -> Array:
     """One row each, whatever the shape of an observation or action; scalars stay as they are."""
     return array.reshape(len(array), -1) if array.ndim > 2 else array
+
+
+def by_rows(batch: Transitions) -> dict[str, Array]:
+    return {name: rows_of(array) for name, array in batch._asdict().items()}
 
 
 def fast_actor(actor: Actor) -> TanhActor:

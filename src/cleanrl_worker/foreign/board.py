@@ -54,7 +54,8 @@ class Boards:
             asked = kwargs.pop("log_dir", None) or kwargs.pop("logdir", None) or logdir
             folder = boards.folder(asked, "runs/tensorboard")
             this.log_dir = this.logdir = folder
-            if boards._files and boards._record.is_mine:
+            if boards._files:
+                # Of a forked process too: its files are the script's own, the record is its parent's.
                 original(this, folder, *args, **kwargs)
                 boards._record.board(Path(folder))
                 boards._writers.add(this)

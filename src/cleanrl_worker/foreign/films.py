@@ -90,7 +90,7 @@ def _stop(record: Record) -> Any:
             for frame in frames:
                 film.add(frame)
             film.close()
-        except OSError as error:
+        except Exception as error:  # A border: a picture that no film can be made of must not cost the training.
             record.warn(f"{path.name} could not be written: {error}; the run goes on")
             return
         number = name.rpartition("-")[2]

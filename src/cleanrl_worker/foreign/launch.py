@@ -95,7 +95,10 @@ def _run(plan: ScriptPlan, record: Record, stopping: Stopping) -> int:
         os._exit(FAILED if failure else 0)
     stopping.ended = True
     output.close()
-    surroundings.take_down()
+    try:
+        surroundings.take_down()
+    except Exception as error:  # A border: a writer of the script that cannot be closed must not cost the run's end.
+        record.warn(f"what the script left open could not be closed: {error!r}")
     # What the script registered, because a forked worker ends without the interpreter's own end.
     atexit._run_exitfuncs()  # type: ignore[attr-defined]
     sys.stdout.flush()
@@ -105,8 +108,10 @@ def _run(plan: ScriptPlan, record: Record, stopping: Stopping) -> int:
 
 def _give_up(record: Record, error: TooMuchOutput) -> None:
     """From another thread, whatever the script is doing."""
-    record.finish(error, stopped=False)
-    os._exit(FAILED)
+    try:
+        record.finish(error, stopped=False)
+    finally:
+        os._exit(FAILED)
 
 
 def _own_choice() -> list[Path]:

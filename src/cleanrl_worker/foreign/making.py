@@ -24,7 +24,7 @@ PLUGINS = ("ale_py", "minigrid", "gymnasium_robotics")
 class MadeSlot:
     """An environment of this process."""
 
-    def __init__(self, env: Any, counted: "weakref.WeakKeyDictionary[Any, Any]") -> None:
+    def __init__(self, env: Any, counted: "weakref.WeakValueDictionary[int, Any]") -> None:
         # The script's own; it may let go of it without closing it.
         self._env = weakref.ref(env)
         self._counted = counted
@@ -42,7 +42,7 @@ class MadeSlot:
         return np.asarray(bare.render(), np.uint8) if bare.render_mode == "rgb_array" else None
 
     def so_far(self) -> tuple[float, int]:
-        wrapper = self._counted.get(self.env.unwrapped)
+        wrapper = self._counted.get(id(self.env.unwrapped))
         if wrapper is None:
             return 0.0, 0
         return float(wrapper.episode_returns), int(wrapper.episode_lengths)
@@ -77,7 +77,8 @@ class Making:
         self._stage = stage
         self._old = old
         """For a script that was written for Gymnasium 0.29."""
-        self._counted: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self._counted: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        """Who counts, by the id of the environment, which lives as long as the one that counts."""
 
     def change(self) -> None:
         self._make()
@@ -92,11 +93,12 @@ class Making:
         def make(id: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
             _find_plugin(id)
             autoreset = making._old and _take_old_arguments(kwargs)
-            arguments = dict(kwargs)
+            env: Any = None
             if making._stage.wanted and "render_mode" not in kwargs and _can_render(id):
-                kwargs["render_mode"] = "rgb_array"
-            env: Any = original(id, *args, **kwargs)
-            making._enter(env, id if isinstance(id, str) else id.id, arguments)
+                env = _with_pictures(original, id, *args, **kwargs)
+            if env is None:
+                env = original(id, *args, **kwargs)
+            making._enter(env, id if isinstance(id, str) else id.id, kwargs)
             return known.wrappers.AutoResetWrapper(env) if autoreset else env
 
         known: Any = gym
@@ -154,7 +156,7 @@ class Making:
         original, counted = cls.reset, self._counted
 
         def reset(this: Any, **kwargs: Any) -> Any:
-            counted[this.unwrapped] = this
+            counted[id(this.unwrapped)] = this
             return original(this, **kwargs)
 
         cls.reset = reset
@@ -175,6 +177,14 @@ def _find_plugin(env_id: Any) -> None:
             gym.register_envs(importlib.import_module(name))
             if env_id in gym.registry:
                 return
+
+
+def _with_pictures(make: Any, *args: Any, **kwargs: Any) -> Any:
+    """None if it cannot be made so: the script did not ask for pictures, and must not fail for them."""
+    try:
+        return make(*args, **kwargs, render_mode="rgb_array")
+    except Exception:  # A border: without pictures it either works, or says itself what is wrong.
+        return None
 
 
 def _can_render(env_id: Any) -> bool:

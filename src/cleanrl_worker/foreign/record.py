@@ -4,6 +4,7 @@ The script's thread only appends to a deque. The recorder's thread, four times a
 one step into one event and makes an episode of each pair of episodic return and length.
 """
 
+import math
 import os
 import socket
 import threading
@@ -37,6 +38,8 @@ from mosaic.spec.run_dir import run_label
 
 HEARTBEAT_S = 1.0
 RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
+LAST_STEP = 2**63 - 1
+"""What an index can hold."""
 
 
 class Record:
@@ -108,7 +111,10 @@ class Record:
         """A number that the script logged; ends the script if nothing can be recorded any more."""
         if self._recorder.error is not None:
             raise self._recorder.error
-        at = self.global_step if step is None else step
+        if not self.is_mine:
+            return  # Nobody would ever take it out of the queue.
+        # A step that no event can have (-1 for "none") would cost the number.
+        at = self.global_step if step is None else min(max(step, 0), LAST_STEP)
         if at > self.global_step and not tag.startswith("eval"):
             self.global_step = at
         self._seen.append((time.time(), tag, value, at))
@@ -145,6 +151,7 @@ class Record:
         """The last event; every event is on disk when this returns, or it raises."""
         with self._turn:
             self._take()
+            self._put_lone_return()
             self._close_row()
         if failure is None:
             self.emit(RunCompleted(global_step=self.global_step, stopped=stopped))
@@ -186,13 +193,14 @@ class Record:
             if tag == RETURN:
                 self._put_lone_return()
                 self._return = (at, value, step)
-            elif tag == LENGTH and self._return is not None and self._return[2] == step:
+            elif tag == LENGTH and self._return is not None and self._return[2] == step and _is_length(value):
+                _, episodic_return, _ = self._return
+                self._return = None
                 self._close_row()
                 episode = Episode(
-                    global_step=step, slot=0, episodic_return=number(self._return[1]), episodic_length=int(value)
+                    global_step=step, slot=0, episodic_return=number(episodic_return), episodic_length=int(value)
                 )
                 self._recorder.emit(episode, at=at)
-                self._return = None
             else:
                 self._put(at, tag, value, step)
 
@@ -217,3 +225,7 @@ class Record:
             at, step, values = self._open
             self._open = None
             self._recorder.emit(Scalars(global_step=step, values=values), at=at)
+
+
+def _is_length(value: float) -> bool:
+    return math.isfinite(value) and value >= 0

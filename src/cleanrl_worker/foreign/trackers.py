@@ -5,6 +5,7 @@ run. Whatever else a script asks of wandb answers and does nothing.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,7 @@ from cleanrl_worker.foreign.hooks import Hooks
 from cleanrl_worker.foreign.plan import ScriptPlan
 from cleanrl_worker.foreign.record import Record
 from cleanrl_worker.sdk.execute import write_start
-from mosaic.spec.run_config import Toggle, TrainExtras
+from mosaic.spec.run_config import Toggle, TrainExtras, with_passwords
 
 
 class Anything:
@@ -48,9 +49,17 @@ class Config(dict[str, Any]):
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
-    def update(self, *given: Any, **values: Any) -> None:
-        values.pop("allow_val_change", None)
-        super().update(*given[:1], **values)
+    def update(self, given: Any = None, allow_val_change: Any = None, **values: Any) -> None:
+        super().update({**settings_of(given), **values})
+
+    def setdefaults(self, given: Any) -> dict[str, Any]:
+        super().update({**settings_of(given), **self})
+        return dict(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(self)
+
+    def persist(self) -> None: ...
 
 
 class TrackedRun(Anything):
@@ -61,7 +70,7 @@ class TrackedRun(Anything):
         self.id = tracker.record.run_dir.run_id.lower()
         self.name, self.project, self.url = name, project, ""
         self.dir = os.getcwd()  # noqa: PTH109
-        self.config = Config(dict(given) if isinstance(given, dict) else vars(given) if given else {})
+        self.config = Config(settings_of(given))
         self.summary = Config()
 
     def log(self, data: dict[str, Any], step: int | None = None, **_: Any) -> None:
@@ -79,9 +88,20 @@ class Tracker:
         # `from wandb.integration.sb3 import WandbCallback` and its kin.
         hooks.instead_of("wandb.*", _fill_part)
 
-    def init(self, project: Any = None, entity: Any = None, name: Any = None, config: Any = None, **_: Any) -> Any:
-        if not self._plan.options.track_wandb:
-            self._switch_on(project, entity, name)
+    def init(
+        self,
+        entity: Any = None,
+        project: Any = None,
+        *places: Any,
+        name: Any = None,
+        config: Any = None,
+        mode: Any = None,
+        **_: Any,
+    ) -> Any:
+        # Places of the package: dir, id, name.
+        name = name or (places[2] if len(places) > 2 else None)
+        if not self._plan.options.track_wandb and mode != "disabled" and self.record.is_mine:
+            self._switch_on(project, entity, name, mode)
         self._run = TrackedRun(self, str(name or ""), str(project or ""), config)
         module: Any = self._module
         module.run, module.config, module.summary = self._run, self._run.config, self._run.summary
@@ -94,7 +114,7 @@ class Tracker:
             if value is not None and tag != "global_step":
                 self.record.scalar(tag, value, None if at is None else int(at))
 
-    def _switch_on(self, project: Any, entity: Any, name: Any) -> None:
+    def _switch_on(self, project: Any, entity: Any, name: Any, mode: Any) -> None:
         """A script that tracks without having said so in a flag: the run's config is completed."""
         document = self._plan.run_config
         worker = document.metadata.worker
@@ -111,15 +131,18 @@ class Tracker:
         artifacts = replace(document.artifacts, wandb=Toggle(enabled=True))
         complete = replace(document, metadata=metadata, artifacts=artifacts)
         self.record.clerk.do(lambda: write_start(self.record.run_dir, complete))
-        self.record.clerk.do(self._start_exporter)
+        self.record.clerk.do(lambda: self._start_exporter(mode))
 
-    def _start_exporter(self) -> None:
+    def _start_exporter(self, mode: Any) -> None:
         """By ourselves: the daemon has looked at the config already, and looks again when it is started anew."""
         from mosaic.track.start import start
 
+        chosen = with_passwords(self._plan.options)
+        if mode in ("offline", "dryrun"):
+            chosen["WANDB_MODE"] = str(mode)
         try:
             # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
-            start(self.record.run_dir, os.environ).returncode = 0
+            start(self.record.run_dir, {**os.environ, **chosen}).returncode = 0
         except OSError as error:
             self.record.warn(f"no export to Weights & Biases: {error}; 'mosaic wandb sync' repeats it")
 
@@ -132,6 +155,13 @@ class Tracker:
         known.run, known.config, known.summary = None, Config(), Config()
         known.finish = known.login = known.save = known.watch = known.define_metric = Anything()
         known.__getattr__ = _anything
+
+
+def settings_of(given: Any) -> dict[str, Any]:
+    """Whatever people hand over as settings: a dict, flags of argparse, a dataclass; none of the file of a name."""
+    if given is None or isinstance(given, str | bytes | os.PathLike | Anything):
+        return {}
+    return dict(given) if isinstance(given, Mapping) else dict(vars(given))  # type: ignore[reportUnknownArgumentType]
 
 
 def _fill_part(module: ModuleType) -> None:

@@ -1,5 +1,6 @@
 """Config files of the worker: a run config, or the bare worker config inside one."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,9 @@ def read_document(path: Path) -> TrainRunConfig:
         text = path.read_bytes()
     except OSError as error:
         raise ConfigError([Problem("", f"cannot be read: {error.strerror}")], what=str(path)) from error
-    data, _ = run_config.take_secrets(config.loads(text, what=str(path)))
+    data, secrets = run_config.take_secrets(config.loads(text, what=str(path)))
+    # Where the exporter of a stand-alone run looks for them.
+    os.environ.update(secrets)
     bare = "metadata" not in data and "environment" not in data
     document, problems = None, dict[str, Problem]()
     try:

@@ -27,7 +27,9 @@ from mosaic.spec.manifest import Artifact
 
 SEEDS = 2**32
 WRITE_INTERVAL_S = 0.5
-"""The history of a repeating evaluation is written whole, so not for each of hundreds of batches a second."""
+WRITE_SHARE = 0.05
+"""The history of a repeating evaluation is written whole, so not for each of hundreds of batches a second; and it grows
+without end, so never for more than this share of the time."""
 BEAT_INTERVAL_S = 1.0
 
 
@@ -40,7 +42,7 @@ class Batches:
         self._ledger = ledger
         self._stopping = False
         self._written = 0
-        self._written_at = 0.0
+        self._write_at = 0.0
         self._beat_at = time.monotonic()
         self._beat_step = 0
         self.lanes = Envs(vector, lambda _: None)
@@ -98,7 +100,7 @@ class Batches:
         self.summaries.append(summary)
         if self.lanes.live is not None:
             self.lanes.live.line = line_of(summary)
-        if time.monotonic() - self._written_at >= WRITE_INTERVAL_S:
+        if time.monotonic() >= self._write_at:
             self._write()
         recorder.emit(
             EvalBatch(
@@ -123,14 +125,15 @@ class Batches:
         count = len(self.summaries)
         if count == self._written:
             return
-        path = self._plan.run_dir.eval_summary
+        path, began = self._plan.run_dir.eval_summary, time.monotonic()
         try:
             write_atomically(path, json.dumps(self.summaries, indent=1) + "\n")
         except OSError as error:
             raise HomeUnusable(f"{path} could not be written: {error}; free some disk and evaluate again") from error
         label = f"{count} batch{'es' if count > 1 else ''}, {self.episodes} episodes"
         self._ledger.add(Artifact(kind="eval_summary", path=self._plan.run_dir.relative(path), label=label))
-        self._written, self._written_at = count, time.monotonic()
+        now = time.monotonic()
+        self._written, self._write_at = count, now + max(WRITE_INTERVAL_S, (now - began) / WRITE_SHARE)
 
 
 class Quotas:

@@ -8,7 +8,7 @@ from cleanrl_worker.sdk.eval_batches import Batches
 from cleanrl_worker.sdk.eval_plan import EvalFlags
 from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
-from cleanrl_worker.sdk.video import FILMED_SLOT, Video, Videos, cubic
+from cleanrl_worker.sdk.video import FILMED_SLOT, Video, Videos
 from mosaic.spec.events import LiveViewOpened, Warned
 from mosaic.spec.manifest import Artifact
 from mosaic.spec.run_dir import RunDir
@@ -27,12 +27,12 @@ def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder
         ledger.add(Artifact(kind="video", path=event.path))
         recorder.emit(event)
 
-    def filmed(episode: int) -> bool:
-        """Only what counts: environment 0 goes on playing while others have episodes left."""
-        return cubic(episode) and batches.progress.left[FILMED_SLOT] > 0
+    def counts() -> bool:
+        """Environment 0 goes on playing while others have episodes left."""
+        return batches.progress.left[FILMED_SLOT] > 0
 
     if flags.capture_video:
-        lanes.videos = Videos(lanes.backend, run_dir.eval_videos, schedule=filmed, saved=saved, complain=warn)
+        lanes.videos = Videos(lanes.backend, run_dir.eval_videos, counts=counts, saved=saved, complain=warn)
     lanes.live = view = live.open_view(
         lanes.backend, flags, global_step=lambda: lanes.global_step, complain=warn, evaluation=True
     )

@@ -21,7 +21,7 @@ from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic import config, envs
 from mosaic.errors import ConfigError, EnvironmentFailed, HomeUnusable, IncompatibleSpaces, MosaicError, Problem
-from mosaic.spec import identity
+from mosaic.spec import identity, run_config
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.run_config import TrainRunConfig
@@ -200,8 +200,10 @@ def publishing(
 
 def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:
     """What a run directory begins with."""
+    # The password of a proxy travels in the environment, as keys do.
+    clean, _ = run_config.take_secrets(config.to_json(document))
     try:
-        write_atomically(run_dir.config, json.dumps(config.to_json(document), indent=1) + "\n")
+        write_atomically(run_dir.config, json.dumps(clean, indent=1) + "\n")
     except OSError as error:
         raise HomeUnusable(f"{run_dir.config} could not be written: {error}; free some disk") from error
 

@@ -6,7 +6,7 @@ import sys
 
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.spec.life_lock import INHERITED
-from mosaic.spec.run_config import TrainOptions
+from mosaic.spec.run_config import TrainOptions, with_passwords
 from mosaic.spec.run_dir import RunDir
 
 
@@ -22,7 +22,7 @@ def start_exporters(run_dir: RunDir, options: TrainOptions) -> None:
             if importlib.util.find_spec(tracker) is None:
                 raise MissingExtra(f"the export to {tracker}", tracker)
             # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
-            start(run_dir, os.environ, tracker=tracker).returncode = 0
+            start(run_dir, {**os.environ, **with_passwords(options)}, tracker=tracker).returncode = 0
         except (OSError, MosaicError) as error:
             sys.stderr.write(f"warning: {error}; the training goes on without it\n")
 

@@ -78,8 +78,14 @@ def open_saved(path: Path) -> Saved:
         raise PolicyError(
             f"{path} was written by torch.save, but is no state dict and no tuple of them: {_shape_of(content)}"
         )
-    arrays = tuple({name: tensor.numpy() for name, tensor in part.items()} for part in parts)
+    arrays = tuple({name: _array(tensor) for name, tensor in part.items()} for part in parts)
     return Saved(path=path, parts=arrays, in_tuple=in_tuple, args=args)
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    # Parameters want a gradient, and numpy knows no bfloat16.
+    plain = tensor.detach()
+    return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
 
 
 def recognise(saved: Saved, wanted: Wanted) -> tuple[PolicyFile, Policy]:

@@ -72,12 +72,14 @@ class Videos:
         envs: VecEnv,
         folder: Path,
         *,
-        schedule: Callable[[int], bool] = cubic,
+        counts: Callable[[], bool] = lambda: True,
         saved: Callable[[Video], None],
         complain: Callable[[str], None],
     ) -> None:
+        """`counts` says of the episode that begins whether it is one; another is neither filmed nor numbered."""
         self._envs = envs
-        self._schedule = schedule
+        self._counts = counts
+        self._is_counted = False
         self._complain = complain
         self._episode = next_episode(folder)
         self._failed = False
@@ -88,7 +90,8 @@ class Videos:
 
     def begin(self) -> None:
         """The environments were reset: the first episode begins."""
-        self._filming = not self._failed and self._schedule(self._episode)
+        self._is_counted = self._counts()
+        self._filming = not self._failed and self._is_counted and cubic(self._episode)
         self._dropped = 0
         if self._filming:
             self._encoder.put(_Start(self._episode, self._fps))
@@ -103,7 +106,7 @@ class Videos:
         """Environment 0 ended its episode, and is in its next one already."""
         if self._filming:
             self._encoder.put(_End(float(episode.episodic_return), episode.episodic_length, self._dropped))
-        self._episode += 1
+        self._episode += self._is_counted
         self.begin()
 
     def close(self) -> None:

@@ -15,11 +15,11 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         actors = client.actors()
         kinds = {
-            env.env_id: {"action": env.actions, "family": family.name}
+            env.env_id: {"action": env.actions, "observation": env.observations, "family": family.name}
             for family in (client.environments() if flags.env_id else ())
             for env in family.environments
         }
-    fitting = kinds.get(flags.env_id, {"action": "", "family": ""})
+    fitting = kinds.get(flags.env_id, {"action": "", "observation": "", "family": ""})
     if flags.json:
         for actor in actors:
             print_json(asdict(actor) | {"misfit": actor.misfit(**fitting)})

@@ -26,4 +26,6 @@ def main(argv: Sequence[str]) -> int:
 def _what_follows(run: RunRecord) -> str:
     if run.state in TERMINAL:
         return ""
-    return ": is told to end" if is_script(run.algo) else ": saves a checkpoint, then ends"
+    if run.kind == "policy_eval":
+        return ": ends, and keeps the batches that it has"
+    return ": saves a checkpoint, then ends" if run.kind == "train" and not is_script(run.algo) else ": is told to end"

@@ -93,6 +93,12 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     )
     words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
     words.add_argument("--watch", action="store_true", help="show it in the terminal; in real time unless --speed says")
+    words.add_argument(
+        "--observations",
+        choices=("auto", "raw", "pixels"),
+        default="auto",
+        help="what actors see: raw, or pixels as the algorithms on pictures do (default: as a policy was trained)",
+    )
     words.add_argument("--record-observations", action="store_true", help="record whole observations, not only digests")
     words.add_argument("--record-frames", action="store_true", help="film every episode")
     words.add_argument("--label", default="", help="name for people")
@@ -122,6 +128,7 @@ def options_of(flags: argparse.Namespace, actors: dict[str, str]) -> dict[str, A
         "record_observations": flags.record_observations,
         "record_frames": flags.record_frames,
         "lockstep": flags.lockstep,
+        "observations": flags.observations,
     }
 
 

@@ -1,6 +1,6 @@
 """`mosaic show RUN`: everything about a run."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from mosaic import config
@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     if run.stderr_tail:
         print(f"\n{paint('last lines of stderr', 'bold')}")
         print("\n".join(f"  {clean(line)}" for line in run.stderr_tail))
-    print(f"\n{paint(_advice(run), 'dim')}")
+    print(f"\n{paint(_advice(run, {artifact.kind for artifact in artifacts}), 'dim')}")
     return 0
 
 
@@ -97,12 +97,14 @@ def _as_json(artifact: pb.Artifact) -> dict[str, object]:
     }
 
 
-def _advice(run: RunRecord) -> str:
+def _advice(run: RunRecord, left: Collection[str]) -> str:
+    """The next commands, of those that what the run left behind allows."""
     name = short(run.run_id)
     if run.state not in TERMINAL:
         return f"mosaic follow {name}   mosaic logs -f {name}   mosaic cancel {name}"
+    evaluate = [f"mosaic evaluate {name}"] if "policy" in left else []
     if run.state is RunState.FINISHED:
-        return f"mosaic metrics {name}   mosaic evaluate {name}   mosaic export {name} run.zip"
-    if run.state is RunState.CANCELLED:
-        return f"mosaic resume {name}   mosaic evaluate {name}   mosaic delete {name}"
-    return f"mosaic logs {name} --stderr   mosaic resume {name}   mosaic delete {name}"
+        return "   ".join([f"mosaic metrics {name}", *evaluate, f"mosaic export {name} run.zip"])
+    logs = [f"mosaic logs {name} --stderr"] if run.state is not RunState.CANCELLED else []
+    resume = [f"mosaic resume {name}"] if "checkpoint" in left else []
+    return "   ".join([*logs, *resume, *evaluate, f"mosaic delete {name}"])

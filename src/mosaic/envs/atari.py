@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, generator_state, set_generator_state
@@ -40,14 +41,15 @@ def _set_random_state(env: "Env[Any, Any]", state: Mapping[str, Any]) -> None:
 def _pixels(spec: "EnvSpec") -> Pixels:
     """As CleanRL plays (`mosaic.envs.atari_frames`). An id's own frame skip is replaced, its sticky actions stay."""
 
-    def wrap(env: "Env[Any, Any]") -> "Env[Any, Any]":
+    def wrap(env: "Env[Any, Any]", *, whole_games: bool = False) -> "Env[Any, Any]":
         from mosaic.envs.atari_frames import AtariFrames
 
-        return AtariFrames(env)
+        return AtariFrames(env, whole_games=whole_games)
 
     sticky = spec.kwargs.get("repeat_action_probability", 0.0)
     return Pixels(
         wrap=wrap,
+        wrap_whole=partial(wrap, whole_games=True),
         kwargs={"frameskip": 1, "obs_type": "grayscale"},
         # It knows one version of each game, which is told about sticky actions.
         pool_name=f"{re.split('NoFrameskip|Deterministic|-v', spec.id.removeprefix('ALE/'))[0]}-v5",

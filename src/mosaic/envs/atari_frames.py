@@ -11,6 +11,9 @@ In this order, with upstream's settings:
 Grey comes from the emulator's palette before two frames are merged, as in envpool and Gymnasium; upstream merges and
 shrinks in colour. The emulator is called directly: `AtariEnv.step` would copy out every frame, most of them for nobody.
 
+For those who play, `whole_games` does without 3 and 5: after a lost life the game goes on, and the stack with it, as
+the next episode would have begun, so that a policy sees what it saw in training.
+
 `info` of an episode's end says whether the game ended (`game_over`), and then its true score (`game_return`, unclipped,
 over all lives) and length in steps (`game_length`).
 """
@@ -32,7 +35,7 @@ SKIP = 4
 class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
     """The array returned is changed by the next step."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], *, whole_games: bool = False) -> None:
         super().__init__(env)
         self.observation_space = spaces.Box(0, 255, SHAPE, np.uint8)
         atari: Any = env.unwrapped
@@ -44,6 +47,7 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._last: NDArray[np.uint8] = np.zeros((2, height, width), np.uint8)
         self._brighter = np.zeros((height, width), np.uint8)
         self._stack = Stack()
+        self._whole_games = whole_games
         self._lives = 0
         self._game_over = True
         self._game_return = 0.0
@@ -61,6 +65,14 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._lives = self._ale.lives()
         return self._stack.fill(self._brighter), {"lives": self._lives}
 
+    def _next_life(self) -> float:
+        """The game goes on as the next episode begins; what that brought in. The game may end in it."""
+        reward = self._advance(self._noop)
+        for action in self._starts:
+            if not self._ale.game_over():
+                reward += self._advance(action)
+        return reward
+
     def _begin_game(self, seed: int | None, options: dict[str, Any] | None) -> None:
         self.env.reset(seed=seed, options=options)
         self._game_over = False
@@ -76,6 +88,8 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         reward = self._advance(self._actions[action])
         self._game_return += reward
         self._game_length += 1
+        if self._whole_games:
+            return self._whole_step(reward)
         clipped = float(np.sign(reward))
         obs = self._stack.push(self._brighter)
         lives, before = self._ale.lives(), self._lives
@@ -87,6 +101,19 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         if not (lost or self._game_over):
             return obs, clipped, False, False, {}
         return obs, clipped, terminated or lost, truncated, self._final_info()
+
+    def _whole_step(self, reward: float) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        lives, before = self._ale.lives(), self._lives
+        lost = 0 < lives < before and not self._ale.game_over()
+        if lost:
+            following = self._next_life()
+            self._game_return += following
+            reward += following
+        obs = self._stack.fill(self._brighter) if lost else self._stack.push(self._brighter)
+        self._lives = self._ale.lives()
+        terminated, truncated = self._ended(), self._ale.game_truncated()
+        self._game_over = terminated or truncated
+        return obs, reward, terminated, truncated, self._final_info() if self._game_over else {"lives": self._lives}
 
     def _final_info(self) -> dict[str, Any]:
         game = {"game_over": self._game_over, "lives": self._lives}

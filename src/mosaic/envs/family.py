@@ -66,8 +66,8 @@ class Family:
     """Ids that belong to this family even while its distribution is not installed."""
     actions: Literal["discrete", "continuous", "by seat"] | None = None
     """The kind of action that all of its environments take; None where each has its own."""
-    observations: Literal["pixels"] | None = None
-    """Kind of observation that all environments of the family give; None when only making one tells."""
+    observations: Literal["vector", "pixels", "composite"] | None = None
+    """The kind of observation that all of them show, where `actions` is known too; None where each has its own."""
     listed: Callable[[], tuple[str, ...]] | None = None
     """Its ids, for a family that Gymnasium's registry knows nothing of: one for several players."""
     costly: tuple[str, ...] = ()

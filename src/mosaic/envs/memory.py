@@ -7,6 +7,7 @@ FAMILY = Family(
     title="Memory tasks",
     observation_rule="the float32 vector as it is",
     actions="discrete",
+    observations="vector",
     distribution="gymnasium",
     modules=("mosaic.envs.memory_tasks",),
     entry_points=("mosaic.envs.memory_tasks",),

@@ -64,6 +64,7 @@ FAMILY = Family(
         "has variable words) one one-hot per variable word; BabyAI's free-form missions are dropped"
     ),
     actions="discrete",
+    observations="composite",
     distribution="minigrid",
     extra="minigrid",
     modules=("minigrid",),

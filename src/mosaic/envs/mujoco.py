@@ -103,6 +103,7 @@ FAMILY = Family(
     title="MuJoCo",
     observation_rule="the float64 vector, rounded to float32",
     actions="continuous",
+    observations="vector",
     distribution="mujoco",
     extra="mujoco",
     modules=("mujoco",),

@@ -22,16 +22,19 @@ def make(
     render_mode: str | None = "rgb_array",
     wrappers: Sequence[Wrap] = (),
     pixels: bool = False,
+    whole_games: bool = False,
     **kwargs: Any,
 ) -> "Env[Any, Any]":
     """One environment with Gymnasium's own wrappers (checker, order, time limit) and then `wrappers`.
 
-    With `pixels` it shows the stacks of pictures that its family's rule makes.
+    With `pixels` it shows the stacks of pictures that its family's rule makes; with `whole_games` too, an episode is
+    one as people play it, with its true rewards.
     """
     family, spec = find_spec(env_id)
     if pixels:
         rule = family.pixels(spec)
-        wrappers, kwargs = (*wrappers, rule.wrap), {**kwargs, **rule.kwargs}
+        wrap = (rule.wrap_whole if whole_games else None) or rule.wrap
+        wrappers, kwargs = (*wrappers, wrap), {**kwargs, **rule.kwargs}
     return make_from(family, spec, render_mode=render_mode, wrappers=wrappers, **kwargs)
 
 

@@ -36,7 +36,8 @@ class Film:
         height, width = self._size
         # H.264 needs even sizes; a picture whose size changes in mid-film is cut or framed in black.
         canvas = np.zeros((height, width, 3), np.uint8)
-        part = pixels[:height, :width]
+        # In shades of grey, or with an alpha channel, as environments draw too.
+        part = (pixels if pixels.ndim > 2 else pixels[..., None])[:height, :width, :3]
         canvas[: part.shape[0], : part.shape[1]] = part
         frame = self._av.VideoFrame.from_ndarray(canvas, format="rgb24")
         frame.pts = self._last = place

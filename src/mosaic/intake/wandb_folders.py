@@ -53,18 +53,24 @@ def read(folder: Path) -> Found:
     exit_code: int | None = None
     moments: list[Moment] = []
     remarks: list[str] = []
+    bad = 0
     for record in _records(path, remarks):
-        fields = _message(record)
-        if 17 in fields:
-            run = _message(fields[17][-1])
-            label = _text(run.get(8)) or label
-            for update in _message(run[4][-1]).get(1, []) if 4 in run else ():
-                told |= _item(update)
-        elif 2 in fields:
-            moments += _moments(fields[2][-1])
-        elif 18 in fields:
-            ended = _message(fields[18][-1])
-            exit_code = int(ended.get(1, [0])[-1])
+        try:
+            fields = _message(record)
+            if 17 in fields:
+                run = _message(fields[17][-1])
+                label = _text(run.get(8)) or label
+                for update in _message(run[4][-1]).get(1, []) if 4 in run else ():
+                    told |= _item(update)
+            elif 2 in fields:
+                moments += _moments(fields[2][-1])
+            elif 18 in fields:
+                exit_code = _signed(_message(fields[18][-1]).get(1, [0])[-1])
+        except (NotImportable, TypeError, ValueError, AttributeError):
+            # Bytes that were changed: a number where a message should be, and so on.
+            bad += 1
+    if bad:
+        remarks.append(f"{path.name}: {bad:,} of its records cannot be read")
     if not moments:
         why = "; ".join(remarks)
         raise NotImportable(f"{path.name} holds no numbers{f' ({why})' if why else ''}")
@@ -147,6 +153,12 @@ def _records(path: Path, remarks: list[str]) -> Iterator[bytes]:
         if kind in (_WHOLE, _LAST):
             count += 1
             yield record
+
+
+def _signed(value: int) -> int:
+    """An int32 as protobuf writes it: -1 is the largest of 64 bits."""
+    low = value & 0xFFFFFFFF
+    return low - (1 << 32) if low >> 31 else low
 
 
 def _message(data: bytes) -> Mapping[int, list[Any]]:

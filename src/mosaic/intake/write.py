@@ -3,11 +3,13 @@
 import fcntl
 import hashlib
 import json
+import math
 import os
 import shutil
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from ulid import ULID
 from mosaic import config
 from mosaic.errors import HomeUnusable, MosaicError
 from mosaic.intake import settings
-from mosaic.intake.found import Found, Moment
+from mosaic.intake.found import Found, Moment, NotImportable
 from mosaic.spec import events, manifest, run_config, run_record
 from mosaic.spec.events import Event, RunCompleted, RunFailed, RunStarted
 from mosaic.spec.files import sync_folder, write_atomically
@@ -67,6 +69,7 @@ def known_runs(home: Home) -> dict[str, str]:
 
 def write(home: Home, found: Found, *, group: str = "") -> str:
     """The id of the new run; nothing is left of one that could not be written."""
+    found = replace(found, moments=_dated(found.moments))
     began = found.moments[0].time if found.moments else 0.0
     run_id = found.identity if found.tool == "MOSAIC" else _id_of(began)
     run_dir = RunDir(home.imports / run_id)
@@ -76,7 +79,7 @@ def write(home: Home, found: Found, *, group: str = "") -> str:
         if found.tool != "MOSAIC":
             _write_documents(run_dir, found, copied, group)
         # Where a start looks for it; before the run itself appears.
-        write_atomically(home.config(run_id), run_dir.config.read_bytes())
+        write_atomically(home.config(run_id), _config_of(run_dir))
         run_dir.root.rename(home.run(run_id).root)
         sync_folder(home.runs)
     except OSError as error:
@@ -84,6 +87,22 @@ def write(home: Home, found: Found, *, group: str = "") -> str:
     finally:
         shutil.rmtree(run_dir.root, ignore_errors=True)
     return run_id
+
+
+def _dated(moments: Sequence[Moment]) -> list[Moment]:
+    """A time that is no number becomes that of the moment before."""
+    dated: list[Moment] = []
+    for moment in moments:
+        before = dated[-1].time if dated else 0.0
+        dated.append(moment if math.isfinite(moment.time) else replace(moment, time=before))
+    return dated
+
+
+def _config_of(run_dir: RunDir) -> bytes:
+    try:
+        return run_dir.config.read_bytes()
+    except FileNotFoundError:
+        raise NotImportable(f"there is no {run_dir.config.name} in it: the copy is not whole") from None
 
 
 def _id_of(began: float) -> str:
@@ -98,6 +117,11 @@ def _copy(run_dir: RunDir, found: Found) -> list[str]:
         place = name.replace("videos/", f"videos/{run_dir.run_id}/", 1) if name.startswith("videos/") else name
         target = run_dir.inside(name if found.tool == "MOSAIC" else place)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            source.open("rb").close()
+        except OSError as error:
+            # Of this folder alone; what is wrong with the home ends the import.
+            raise NotImportable(f"{source} cannot be read: {error.strerror or error}") from error
         shutil.copyfile(source, target)
         copied.append(run_dir.relative(target))
     return copied

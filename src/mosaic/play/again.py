@@ -31,7 +31,7 @@ class Again:
         head = recording.head
         options = PlayExtras(mode="play", actors=dict(head.seats), lockstep=head.order == "copies")
         self.recording = recording
-        self.arena: Arena = arena_of(head.env_id, options, pictures=pictures)
+        self.arena: Arena = arena_of(head.env_id, options, pictures=pictures, observations=head.observations)
         self._comparison = Comparison(recording, self.arena.versions)
         if self.arena.seats != tuple(head.seats):
             self.arena.close()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mosaic import __version__, envs
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.keys import action_names
-from mosaic.spec.episodes import Order
+from mosaic.spec.episodes import Order, Shown
 from mosaic.spec.seats import SEAT
 
 DEFAULT_FPS = 30.0
@@ -40,9 +40,12 @@ class Arena:
 
     order: Order = "one"
     """Who acts when."""
+    observations: Shown = "raw"
+    """What the environment gives, or the stacks of pictures that algorithms with convolutions see."""
 
-    def __init__(self, env_id: str, *, pictures: bool = True) -> None:
+    def __init__(self, env_id: str, *, pictures: bool = True, observations: Shown = "raw") -> None:
         self.env_id = env_id
+        self.observations = observations
         self.family = envs.family_of(env_id)
         self.pictures_problem = ""
         """Why there is no picture; empty if there is one."""
@@ -143,6 +146,7 @@ class Arena:
             observation, self.info = self._env.reset(seed=seed)
         except Exception as error:  # A border: whatever somebody else's environment raises.
             raise EnvironmentFailed(f"{self.env_id} raised in reset(): {error!r}") from error
+        observation = self._kept(observation)
         self.over, self._observation = "", observation
         return observation
 
@@ -150,6 +154,7 @@ class Arena:
         """The action of the one whose turn it is."""
         try:
             observation, reward, terminated, truncated, self.info = self._env.step(action)
+            observation = self._kept(observation)
             result = observation, float(reward), bool(terminated), bool(truncated)
         except Exception as error:  # A border: as above.
             raise EnvironmentFailed(f"{self.env_id} raised in step(): {error!r}") from error
@@ -195,11 +200,16 @@ class Arena:
         except Exception as error:  # A border: as above; what is closed is done with.
             self.pictures_problem = self.pictures_problem or f"close() raised {error!r}"
 
+    def _kept(self, observation: Any) -> Any:
+        """A stack of pictures is changed by the next step, and actors in other threads look at it."""
+        return observation.copy() if self.observations == "pixels" else observation
+
     def _make(self) -> Any:
+        how: dict[str, Any] = {"pixels": self.observations == "pixels", "whole_games": True}
         if not self._pictures:
             self.pictures_problem = "the session was started without pictures"
-            return envs.make(self.env_id, render_mode=None)
-        env = envs.make(self.env_id, render_mode="rgb_array")
+            return envs.make(self.env_id, render_mode=None, **how)
+        env = envs.make(self.env_id, render_mode="rgb_array", **how)
         if env.render_mode != "rgb_array":
             self.pictures_problem = f"{self.env_id} cannot be drawn: it has no render mode rgb_array"
         return env

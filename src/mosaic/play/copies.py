@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mosaic.play.arena import Arena, News, Picture, Result
+from mosaic.spec.episodes import Shown
 
 
 class Copies(Arena):
@@ -13,9 +14,12 @@ class Copies(Arena):
 
     order = "copies"
 
-    def __init__(self, env_id: str, seats: Sequence[str], *, pictures: bool = True) -> None:
-        self._copies = {seat: Arena(env_id, pictures=pictures) for seat in seats}
+    def __init__(
+        self, env_id: str, seats: Sequence[str], *, pictures: bool = True, observations: Shown = "raw"
+    ) -> None:
+        self._copies = {seat: Arena(env_id, pictures=pictures, observations=observations) for seat in seats}
         first = next(iter(self._copies.values()))
+        self.observations = observations
         self.env_id, self.family = env_id, first.family
         self.observation_space, self.action_space = first.observation_space, first.action_space
         self.action_names, self.max_episode_steps = first.action_names, first.max_episode_steps

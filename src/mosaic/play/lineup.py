@@ -6,6 +6,7 @@ from typing import Any
 from mosaic.errors import ActorFailed, ConfigError, Problem
 from mosaic.play import actors
 from mosaic.play.actor import Context
+from mosaic.play.actors import policy, replayed
 from mosaic.play.actors.human import DESCRIPTOR as HUMAN
 from mosaic.play.actors.replayed import ReplayedActor
 from mosaic.play.arena import Arena
@@ -14,7 +15,7 @@ from mosaic.play.players import Player
 from mosaic.play.seat import Answer, Hand
 from mosaic.play.venue import seated
 from mosaic.spec.actors import split
-from mosaic.spec.episodes import EpisodeFile
+from mosaic.spec.episodes import EpisodeFile, Shown
 
 PERSON = "human"
 
@@ -58,6 +59,19 @@ class Lineup:
             deterministic=plan.options.deterministic,
             params=given,
         )
+
+
+def shown(plan: Plan) -> Shown:
+    """What the actors of this session are to see, as far as those that were trained or recorded tell."""
+    if plan.options.observations != "auto":
+        return plan.options.observations
+    for word in plan.options.actors.values():
+        name, argument = split(word)
+        if name == policy.DESCRIPTOR.id and argument and policy.sees_pixels(argument, plan.home):
+            return "pixels"
+        if name == replayed.DESCRIPTOR.id and argument:
+            return replayed.find(argument, plan.home).head.observations
+    return "raw"
 
 
 def check(plan: Plan, arena: Arena) -> None:

@@ -45,6 +45,7 @@ class Recording:
             seed=seed,
             seats=seats,
             order=self._arena.order,
+            observations=self._arena.observations,
             versions=self._arena.versions,
             digest=digest(observation),
             observation=self._whole(observation),

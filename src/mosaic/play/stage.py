@@ -15,7 +15,7 @@ from mosaic.fastlane.ring import RingWriter
 from mosaic.play.actor import Summarised
 from mosaic.play.control import Control
 from mosaic.play.copies import Copies
-from mosaic.play.lineup import Lineup, recording_of
+from mosaic.play.lineup import Lineup, recording_of, shown
 from mosaic.play.plan import Plan
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
@@ -50,7 +50,7 @@ class Stage:
         self._beat = (time.monotonic(), 0)
         self._results: list[dict[str, Any]] = []
         inbox: queue.SimpleQueue[Answer | Command] = queue.SimpleQueue()
-        self._arena = arena_of(plan.env_id, plan.options, pictures=_pictures(plan))
+        self._arena = arena_of(plan.env_id, plan.options, pictures=_pictures(plan), observations=shown(plan))
         stack.callback(self._arena.close)
         lineup = Lineup(plan, self._arena, inbox.put)
         players = lineup.players()

@@ -9,19 +9,26 @@ from mosaic.errors import ConfigError, Problem
 from mosaic.play.arena import Arena
 from mosaic.play.copies import Copies
 from mosaic.play.table import Table
+from mosaic.spec.episodes import Shown
 from mosaic.spec.run_config import MAX_GRID, PlayExtras
 from mosaic.spec.seats import EVERYBODY, SEAT
 
 
-def arena_of(env_id: str, options: PlayExtras, *, pictures: bool) -> Arena:
+def arena_of(env_id: str, options: PlayExtras, *, pictures: bool, observations: Shown = "raw") -> Arena:
     several = envs.family_of(env_id) is pettingzoo.FAMILY
+    if several and observations == "pixels":
+        problem = f"pixels are for environments for one, and {env_id} is for several"
+        raise ConfigError([Problem("extras.observations", problem)], what="play")
     if not options.lockstep:
-        return Table(env_id, pictures=pictures) if several else Arena(env_id, pictures=pictures)
+        if several:
+            return Table(env_id, pictures=pictures)
+        return Arena(env_id, pictures=pictures, observations=observations)
     if several:
         raise ConfigError([Problem("extras.lockstep", f"{env_id} is for several players already")], what="play")
     if len(options.actors) > MAX_GRID or EVERYBODY in options.actors:
         raise ConfigError([Problem("extras.actors", f"lock-step is for 1 to {MAX_GRID} named seats")], what="play")
-    return Copies(env_id, [seat_name(word) for word in options.actors], pictures=pictures)
+    seats = [seat_name(word) for word in options.actors]
+    return Copies(env_id, seats, pictures=pictures, observations=observations)
 
 
 def seat_name(word: str) -> str:

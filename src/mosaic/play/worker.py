@@ -116,7 +116,8 @@ def _new_manifest(plan: Plan) -> Manifest:
 
 def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
     """Make everything, and one step with each actor that needs nobody."""
-    with closing(arena_of(plan.env_id, plan.options, pictures=False)) as arena:
+    seen = lineup.shown(plan)
+    with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen)) as arena:
         lineup.check(plan, arena)
         arena.reset(plan.seed)
         arena.step(uniform.any_action(arena.at(arena.turn).action_space, arena.legal(arena.turn)))

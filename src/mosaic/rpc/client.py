@@ -105,6 +105,8 @@ class Algorithm:
     actions: str
     schema: JsonObject
     docs: str
+    observations: str = "vector"
+    """What it sees: vector or pixels."""
 
 
 def _translated(call: Callable[P, R]) -> Callable[P, R]:
@@ -116,13 +118,18 @@ def _translated(call: Callable[P, R]) -> Callable[P, R]:
             return call(*args, **kwargs)
         except grpc.RpcError as error:
             raise _ours(error) from None
+        except ValueError as error:
+            if not str(error).startswith("Cannot invoke RPC"):  # as gRPC says that the channel was closed
+                raise
+            raise DaemonUnavailable("this connection to the daemon was closed; make a new Client") from None
 
     return translated
 
 
 def _ours(error: Any) -> MosaicError:
     status = error.code()
-    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+    # Cancelled: not by us, but by a daemon that was ended while it answered.
+    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED):
         return DaemonUnavailable(f"the daemon does not answer ({error.details()}); 'mosaic daemon status' looks")
     return Refused(error.details(), status.name)
 
@@ -277,10 +284,12 @@ class Client:
             if not token or (limit and len(found) >= limit):
                 return found
 
+    @_translated
     def watch_runs(self, *, after_revision: int = 0) -> "Stream[RunRecord]":
         """Every change of every run, for ever."""
         return Stream(self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision)), to_record)
 
+    @_translated
     def watch_events(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> "Stream[Event]":
@@ -288,6 +297,7 @@ class Client:
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _event)
 
+    @_translated
     def watch_event_lines(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> "Stream[pb.EventLine]":
@@ -322,6 +332,7 @@ class Client:
     def tags(self, run_id: str) -> Sequence[str]:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
 
+    @_translated
     def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> "Stream[bytes]":
         request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
         return Stream(self._stub.StreamLogs(request), _data)
@@ -330,6 +341,7 @@ class Client:
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
 
+    @_translated
     def frames(
         self,
         run_id: str,
@@ -362,6 +374,7 @@ class Client:
         reply = self._stub.ListFiles(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
         return {file.path: file.bytes for file in reply.files}
 
+    @_translated
     def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
@@ -370,7 +383,9 @@ class Client:
     def algorithms(self) -> dict[str, Algorithm]:
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
         return {
-            one.name: Algorithm(one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs)
+            one.name: Algorithm(
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations or "vector"
+            )
             for one in reply.algorithms
         }
 
@@ -415,6 +430,7 @@ class Client:
         request = pb.ListEpisodesRequest(run_id=run_id, env_id=env_id, limit=limit)
         return self._stub.ListEpisodes(request, timeout=CALL_TIMEOUT_S).episodes
 
+    @_translated
     def play(self, run_id: str) -> "PlayLink":
         """The controls of a living play session."""
         return PlayLink(self._stub, run_id)

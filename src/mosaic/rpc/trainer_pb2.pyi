@@ -388,18 +388,20 @@ class ListAlgorithmsReply(_message.Message):
     def __init__(self, algorithms: _Optional[_Iterable[_Union[Algorithm, _Mapping]]] = ...) -> None: ...
 
 class Algorithm(_message.Message):
-    __slots__ = ("name", "summary", "actions", "schema_json", "docs")
+    __slots__ = ("name", "summary", "actions", "schema_json", "docs", "observations")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     DOCS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     name: str
     summary: str
     actions: str
     schema_json: bytes
     docs: str
-    def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ...) -> None: ...
+    observations: str
+    def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ..., observations: _Optional[str] = ...) -> None: ...
 
 class ListEnvironmentsReply(_message.Message):
     __slots__ = ("families",)

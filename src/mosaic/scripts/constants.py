@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 LARGEST_POWER = 64
+LARGEST_BITS, LONGEST = 1024, 10_000
+"""Of numbers and of texts and lists: somebody's source must not fill our memory."""
 Operation = Callable[[Any, Any], Any]
 _OPERATORS: Mapping[type[ast.operator], Operation] = {
     ast.Add: lambda left, right: left + right,
@@ -39,11 +41,15 @@ def _value(node: ast.expr, stem: str) -> Any:
             return -_value(operand, stem)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             power = _value(right, stem)
-            if abs(power) > LARGEST_POWER:
+            base = _value(left, stem)
+            if abs(power) > LARGEST_POWER or (isinstance(base, int) and base.bit_length() * power > LARGEST_BITS):
                 raise Unknown("a huge number")
-            return _value(left, stem) ** power
+            return base**power
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_value(left, stem), _value(right, stem))
+            one, other = _value(left, stem), _value(right, stem)
+            if isinstance(op, ast.Mult):
+                _check_size(one, other)
+            return _OPERATORS[type(op)](one, other)
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _CALLS:
             return _CALLS[name](_value(argument, stem))
         case _ if "__file__" in ast.unparse(node) and "name" in ast.unparse(node):
@@ -51,6 +57,14 @@ def _value(node: ast.expr, stem: str) -> Any:
             return stem
         case _:
             raise Unknown(ast.unparse(node))
+
+
+def _check_size(one: Any, other: Any) -> None:
+    for times, repeated in ((one, other), (other, one)):
+        if isinstance(repeated, str | list) and isinstance(times, int) and times * len(repeated) > LONGEST:  # type: ignore[reportUnknownArgumentType]
+            raise Unknown("a huge text or list")
+    if isinstance(one, int) and isinstance(other, int) and one.bit_length() + other.bit_length() > LARGEST_BITS:
+        raise Unknown("a huge number")
 
 
 def is_finite(value: object) -> bool:

@@ -25,13 +25,17 @@ def tyro_class(tree: ast.Module) -> ast.ClassDef | None:
     return None
 
 
-def properties_of(tree: ast.Module, cls: ast.ClassDef, *, stem: str) -> dict[str, dict[str, Any]]:
+def properties_of(
+    tree: ast.Module, cls: ast.ClassDef, *, stem: str, above: tuple[str, ...] = ()
+) -> dict[str, dict[str, Any]]:
     """A property for each field that a flag can set; those of its bases in the same file too."""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     found: dict[str, dict[str, Any]] = {}
+    above = (*above, cls.name)
     for base in cls.bases:
-        if isinstance(base, ast.Name) and base.id in classes and base.id != cls.name:
-            found |= properties_of(tree, classes[base.id], stem=stem)
+        # Python would refuse a class among its own bases; reading it must not go round in circles.
+        if isinstance(base, ast.Name) and base.id in classes and base.id not in above:
+            found |= properties_of(tree, classes[base.id], stem=stem, above=above)
     for field, text in _fields(cls):
         spec = _property(field, text, stem)
         if spec is not None:
@@ -72,7 +76,8 @@ def _core(annotation: ast.expr) -> tuple[dict[str, Any] | None, bool]:
     """The schema of an annotation, and whether None is allowed; no schema for what no flag can carry."""
     match annotation:
         case ast.Constant(value=str(text)):
-            return _core(ast.parse(text, mode="eval").body)
+            inner = _parsed(text)
+            return (None, False) if inner is None else _core(inner)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in _TYPES:
             return {"type": _TYPES[name]}, False
         case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
@@ -90,6 +95,14 @@ def _core(annotation: ast.expr) -> tuple[dict[str, Any] | None, bool]:
             return (None if item is None else {"type": "array", "items": item}), False
         case _:
             return None, False
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """An annotation in quotes; None for one that is no expression."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
 
 
 def _union(members: list[ast.expr]) -> tuple[dict[str, Any] | None, bool]:

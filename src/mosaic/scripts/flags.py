@@ -33,17 +33,27 @@ def settings_from(script: Script, words: Sequence[str], *, prog: str) -> dict[st
 
 
 def words_for(schema: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """The script's own command line, by its schema: what differs from its defaults, then the free flags."""
+    """The script's own command line, by its schema: what differs from its defaults, then the free flags.
+
+    A run is listed by environment, steps and seed, and several seeds are several runs: where a free flag says something
+    else of these three, the run's own word comes last and counts.
+    """
     free = shlex.split(str(settings.get("script_flags", "")))
     named: dict[str, str] = schema[NAMED]
     words: list[str] = []
+    last: list[str] = []
     properties: dict[str, dict[str, Any]] = schema["properties"]
     for name, spec in properties.items():
         flag = named.get(name, name)
         value, default = settings.get(name, spec.get("default")), spec.get("default")
-        if _is_flag(named, name) and value != default and _given(flag, free) is None:
+        if not _is_flag(named, name):
+            continue
+        given = _given(flag, free)
+        if given is None and value != default:
             words += _words(flag, value, tyro=schema[STYLE] == "tyro")
-    return words + free
+        elif given is not None and name in OUTSIDE and not _is_same(given, value):
+            last += _words(flag, value, tyro=schema[STYLE] == "tyro")
+    return words + free + last
 
 
 def _is_flag(named: Mapping[str, str], name: str) -> bool:
@@ -71,6 +81,14 @@ def _given(flag: str, words: Sequence[str]) -> str | None:
         if name in spellings:
             found = value if equals else words[at + 1] if at + 1 < len(words) else ""
     return found
+
+
+def _is_same(text: str, value: Any) -> bool:
+    """`5e4` is 50000."""
+    try:
+        return text == str(value) or float(text) == float(value)
+    except (ValueError, TypeError):
+        return False
 
 
 def _whole(flag: str, text: str) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mosaic.errors import ConfigError, Problem
-from mosaic.scripts.constants import Unknown, value_of
+from mosaic.scripts.constants import Unknown, is_finite, value_of
 from mosaic.scripts.fields import properties_of, tyro_class
 
 SUFFIX = ".py"
@@ -151,7 +151,7 @@ def _outside_flag(outside: str, spec: dict[str, Any]) -> dict[str, Any]:
     if outside == "env_id":
         return {"type": "string", "description": text, "default": default or NO_ENVIRONMENT}
     otherwise = DEFAULT_STEPS if outside == "total_timesteps" else 1
-    number = int(default) if isinstance(default, int | float) else otherwise
+    number = int(default) if isinstance(default, int | float) and is_finite(default) else otherwise
     least = 1 if outside == "total_timesteps" else 0
     return {"type": "integer", "minimum": least, "description": text, "default": max(number, least)}
 
@@ -241,7 +241,7 @@ def _learned_steps(tree: ast.Module, stem: str) -> Iterator[int]:
                     steps = value_of(value, stem=stem)
                 except Unknown:
                     continue
-                if isinstance(steps, int | float) and steps >= 1:
+                if isinstance(steps, int | float) and is_finite(steps) and steps >= 1:
                     yield int(steps)
 
 

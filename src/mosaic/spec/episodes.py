@@ -30,6 +30,9 @@ Outcome: TypeAlias = Literal["terminated", "truncated", "stopped"]
 Order: TypeAlias = Literal["one", "turns", "together", "copies"]
 """Who acts when: one seat; one after the other; all, and then a step is made; each in a copy of its own, in turn."""
 
+Shown: TypeAlias = Literal["raw", "pixels"]
+"""What actors see: what the environment gives, or the stacks of pictures that algorithms with convolutions see."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeHead:
@@ -49,6 +52,8 @@ class EpisodeHead:
     """Actor of each seat when the episode began."""
     order: Order = "one"
     """Who acts when: one seat alone, seats in turns, all together, or each in a copy of the environment of its own."""
+    observations: Shown = "raw"
+    """What was seen: what the environment gives, or stacks of four 84×84 pictures, as algorithms on pictures see it."""
     versions: dict[str, str]
     """Versions of what it was played with: mosaic, gymnasium, numpy and the simulator."""
     digest: str

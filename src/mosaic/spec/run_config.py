@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias, cast
+from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le, MinLen
 
@@ -19,6 +20,8 @@ from mosaic.spec.language_model import KEY
 MAX_GRID = 64
 SECRETS = {"wandb_api_key": "WANDB_API_KEY", "llm_api_key": KEY}
 """Keys of `extras` that are secret, and the variable of the worker's environment that carries each."""
+PROXIES = {"wandb_http_proxy": "WANDB_VPN_HTTP_PROXY", "wandb_https_proxy": "WANDB_VPN_HTTPS_PROXY"}
+"""Addresses that may hold a password, and the variable that carries one which does."""
 PLAY_SECRETS = ("llm_api_key",)
 """Those that only a play session has a use for."""
 
@@ -141,6 +144,8 @@ class PlayExtras(LiveView):
     """Actor of each seat, by its name or its number; * is every seat that is not named."""
     lockstep: bool = False
     """Each actor has a copy of the environment of its own; all begin from the same seed and step in turn."""
+    observations: Literal["auto", "raw", "pixels"] = "auto"
+    """What actors see: raw, or pixels as algorithms on pictures do; auto is pixels if a policy was trained on them."""
     seeds: list[Annotated[int, Ge(0), Le(2**32 - 1)]] = field(default_factory=list[int])
     """Seeds of the first episodes; those after them have seed, seed + 1, …, counted from the first episode."""
     episodes: Annotated[int, Ge(0)] = 0
@@ -291,7 +296,35 @@ def take_secrets(data: JsonObject) -> tuple[JsonObject, dict[str, str]]:
             problems.append(Problem(path, "must be a valid string"))
     if problems:
         raise ConfigError(problems, what="run config")
-    return clean, secrets
+    return clean, secrets | dict(_take_passwords(clean))
+
+
+def with_passwords(options: "TrainOptions") -> dict[str, str]:
+    """The variables of those proxies that have one."""
+    return dict(_take_passwords({key: getattr(options, key) for key in PROXIES}))
+
+
+def without_password(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else address
+
+
+def _take_passwords(data: Any) -> Iterator[tuple[str, str]]:
+    """Leave the addresses of proxies without user and password; variable and whole address of each that had them."""
+    if isinstance(data, dict):
+        node = cast(JsonObject, data)
+        for key, item in node.items():
+            if key in PROXIES and isinstance(item, str) and without_password(item) != item:
+                node[key] = without_password(item)
+                yield PROXIES[key], item
+            else:
+                yield from _take_passwords(item)
+    elif isinstance(data, list):
+        for item in cast(list[JsonValue], data):
+            yield from _take_passwords(item)
 
 
 def _pop_secrets(data: Any, prefix: str = "") -> Iterator[tuple[str, str, JsonValue]]:

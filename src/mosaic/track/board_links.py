@@ -44,9 +44,16 @@ def links_of(runs: Sequence[BoardRun]) -> dict[str, Path]:
         for folder in _event_folders(RunDir(Path(run.run_dir))):
             plain = re.sub(r"[^\w.=+ -]+", "-", run.name).strip(" .") or "run"
             name = f"{plain} (eval)" if folder.name == "tensorboard_eval" else plain
-            # Two runs of one name: the end of the id tells them apart.
-            links[f"{name} {Path(run.run_dir).name[-6:]}" if name in links else name] = folder
+            links[_free(name, Path(run.run_dir).name[-6:], links)] = folder
     return links
+
+
+def _free(name: str, end_of_id: str, taken: Mapping[str, Path]) -> str:
+    """Two runs of one name are told apart by the ends of their ids, several folders of one run by numbers."""
+    if name not in taken:
+        return name
+    names = (f"{name} {end_of_id}", *(f"{name} {end_of_id} {number}" for number in range(2, len(taken) + 3)))
+    return next(one for one in names if one not in taken)
 
 
 def lay(folder: Path, links: Mapping[str, Path]) -> bool:

@@ -8,6 +8,7 @@ therefore made different, by a millisecond.
 import fcntl
 import importlib
 import os
+import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ BATCH_METRICS = 900
 BATCH_PARAMS = 90
 BATCH_S = 2.0
 MAX_PARAM = 5000
+MAX_NAME = 250
+_NOT_TAKEN = re.compile(r"[^\w. :/-]")
 PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
@@ -51,6 +54,7 @@ class MlflowExporter:
         self._kept: list[Any] = []
         self._sent_at = time.monotonic()
         self._last_ms: dict[str, int] = {}
+        self._names: dict[str, str] = {}
         uri, artifacts = _store()
         with _one_at_a_time(artifacts):
             # The first one makes the tables, which two at once cannot.
@@ -61,7 +65,7 @@ class MlflowExporter:
         self.page = (
             f"{self.place}/#/experiments/{experiment}/runs/{self.run_id}"
             if uri.startswith("http")
-            else f"mlflow ui --backend-store-uri {uri}"
+            else f"mlflow ui --backend-store-uri {self.place}"
         )
 
     def take(self, event: Event) -> None:
@@ -106,7 +110,7 @@ class MlflowExporter:
         )
         run_id = str(run.info.run_id)
         params = [
-            self._entities.Param(name, str(value)[:MAX_PARAM])
+            self._entities.Param(self._name(name), str(value)[:MAX_PARAM])
             for name, value in about.settings.items()
             if name != "mosaic"
         ]
@@ -121,8 +125,22 @@ class MlflowExporter:
         for tag, value in row.values.items():
             moment = max(_ms(row.time), self._last_ms.get(tag, -1) + 1)
             self._last_ms[tag] = moment
-            self._kept.append(self._entities.Metric(tag, value, moment, row.global_step))
+            self._kept.append(self._entities.Metric(self._name(tag), value, moment, row.global_step))
         self.rows += 1
+
+    def _name(self, tag: str) -> str:
+        """The tag, or a name that MLflow takes: one that it refuses would cost the whole export."""
+        known = self._names.get(tag)
+        if known is None:
+            plain = name = plain_name(tag)
+            number = 1
+            while name in self._names.values():
+                number += 1
+                name = f"{plain[: MAX_NAME - 8]}_{number}"
+            known = self._names[tag] = name
+            if name != tag:
+                self.refused.append(f"'{tag}' is called '{name}' there, MLflow takes no such name")
+        return known
 
     def _send(self) -> None:
         self._sent_at = time.monotonic()
@@ -140,6 +158,12 @@ class MlflowExporter:
         except Exception as error:  # A border: a file that MLflow cannot take must not cost the history.
             log.exception("file.refused", path=body.path)
             self.refused.append(f"{body.path} was not exported: {error}")
+
+
+def plain_name(tag: str) -> str:
+    """MLflow takes letters, digits and `_-. :/`, and no name that would be another one as a path."""
+    parts = _NOT_TAKEN.sub("_", tag).split("/")
+    return "/".join(part for part in parts if part not in ("", ".", ".."))[:MAX_NAME].rstrip("/") or "_"
 
 
 def _store() -> tuple[str, Path | None]:

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from mosaic.spec.run_config import TrainOptions
+from mosaic.spec.run_config import PROXIES, TrainOptions, without_password
 from mosaic.spec.run_dir import Home
 
 PROBE_S = 5.0
 DEFAULT_SERVER = "https://api.wandb.ai"
-HTTP_VARIABLE, HTTPS_VARIABLE = "WANDB_VPN_HTTP_PROXY", "WANDB_VPN_HTTPS_PROXY"
+HTTP_VARIABLE, HTTPS_VARIABLE = PROXIES["wandb_http_proxy"], PROXIES["wandb_https_proxy"]
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -39,8 +39,7 @@ class Network:
     @property
     def shown_proxy(self) -> str:
         """The proxy without user and password."""
-        parts = urlsplit(self.proxy)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        return without_password(self.proxy)
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ def network_of(options: TrainOptions, variables: Mapping[str, str] | None = None
     if not options.wandb_use_vpn_proxy:
         return Network(server=server, proxy=_system_proxy(server, variables))
     named = {**_from_files(variables), **variables}
-    http = options.wandb_http_proxy or named.get(HTTP_VARIABLE, "")
-    https = options.wandb_https_proxy or named.get(HTTPS_VARIABLE, "") or http
+    http = _chosen(options.wandb_http_proxy, named.get(HTTP_VARIABLE, ""))
+    https = _chosen(options.wandb_https_proxy, named.get(HTTPS_VARIABLE, "")) or http
     http = http or https
     if not http:
         problem = (
@@ -70,6 +69,11 @@ def network_of(options: TrainOptions, variables: Mapping[str, str] | None = None
         )
         return Network(server=server, problem=problem)
     return through(http, https, server=server)
+
+
+def _chosen(field: str | None, variable: str) -> str:
+    """The field comes first; its password, which no file of a run holds, comes in the variable."""
+    return variable if not field or without_password(variable) == field else field
 
 
 def through(http: str, https: str, *, server: str) -> Network:
@@ -133,6 +137,8 @@ def _asked(network: Network, timeout_s: float) -> tuple[bool, str]:
         return False, f"no answer within {timeout_s:g} s"
     except ssl.SSLError as error:
         return False, f"TLS failed ({error.reason or error})"
+    except (ConnectionResetError, BrokenPipeError, http.client.RemoteDisconnected):
+        return False, "the connection was closed without an answer"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return False, str(error) or type(error).__name__
     if status >= 500 or status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
@@ -146,7 +152,7 @@ def _status(server: SplitResult, proxy: SplitResult | None, timeout_s: float) ->
         # Python speaks no SOCKS: that somebody listens has to do.
         socket.create_connection((proxy.hostname, proxy.port or 1080), timeout_s).close()
         return 200
-    near, near_port = (host, port) if proxy is None else (proxy.hostname or "", proxy.port or _PORTS[proxy.scheme])
+    near, near_port = (host, port) if proxy is None else (proxy.hostname or "", proxy.port or _PORTS.get(proxy.scheme, 80))
     kind = http.client.HTTPSConnection if server.scheme == "https" else http.client.HTTPConnection
     connection = kind(near, near_port, timeout=timeout_s)
     credentials = _credentials(proxy)

@@ -90,13 +90,18 @@ class Policies:
 
 
 def _read(run_dir: RunDir) -> tuple[_File, ...]:
-    found: list[_File] = []
     try:
-        for artifact in manifest.read(run_dir).artifacts:
-            if artifact.kind == "policy":
-                facts = policy_facts.read(run_dir.inside(artifact.path))
-                found.append(_File(facts.path, artifact.global_step, facts.kind))
-    except (OSError, ConfigError, UnsafePath, PolicyError):
-        # A directory that somebody is removing, a damaged file, a manifest of another version: nothing to offer.
+        artifacts = manifest.read(run_dir).artifacts
+    except (OSError, ConfigError):
+        # A directory that somebody is removing, a manifest of another version: nothing to offer.
         return ()
+    found: list[_File] = []
+    for artifact in artifacts:
+        if artifact.kind == "policy":
+            try:
+                facts = policy_facts.read(run_dir.inside(artifact.path))
+            except (OSError, UnsafePath, PolicyError):
+                # Removed, damaged, or no policy after all (a script's optimiser): the others are offered.
+                continue
+            found.append(_File(facts.path, artifact.global_step, facts.kind))
     return tuple(found)

@@ -214,6 +214,7 @@ class TrainerService(TrainerServicer):
                 actions=item["actions"],
                 schema_json=json.dumps(item["schema"]).encode(),
                 docs=item["docs"],
+                observations=item["observations"],
             )
             for item in described
         ]

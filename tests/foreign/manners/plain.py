@@ -32,4 +32,5 @@ while step < STEPS:
     writer.add_scalar("losses/policy_loss", loss, step)
     obs, info = env.reset()
 torch.save(policy.state_dict(), "policy.pt")
+writer.close()
 env.close()

@@ -44,6 +44,11 @@ elif args.kind == "sync":
 elif args.kind == "async":
     envs = gym.vector.AsyncVectorEnv([lambda: gym.make("CartPole-v1") for _ in range(2)])
     actions = np.zeros(2, int)
+elif args.kind == "sb3":
+    from stable_baselines3.common.env_util import make_vec_env
+
+    envs = make_vec_env("CartPole-v1", n_envs=2)
+    actions = np.zeros(2, int)
 else:
     import envpool
 

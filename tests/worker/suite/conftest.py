@@ -1,9 +1,11 @@
 """`case` runs a test for every algorithm there is; `straight` is its run from beginning to end, made once."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from worker_cases import CASES, Case
 from worker_runs import new_run, train
 
@@ -19,13 +21,19 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture(scope="session")
 def straight_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], RunDir]:
-    made: dict[str, RunDir] = {}
+    """Made once for all processes of the suite: whoever needs it first makes it, the others wait."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "straight"
+    shared.mkdir(exist_ok=True)
 
     def run(case: Case) -> RunDir:
-        if case.algo not in made:
-            made[case.algo] = new_run(tmp_path_factory.mktemp(case.algo))
-            train(made[case.algo], *case.flags)
-        return made[case.algo]
+        name = shared / f"{case.algo}.txt"
+        with FileLock(shared / f"{case.algo}.lock"):
+            if not name.exists():
+                made = new_run(shared)
+                train(made, *case.flags)
+                name.write_text(str(made.root))
+        return RunDir(Path(name.read_text()))
 
     return run
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from worker_cases import CASES, Case
-from worker_runs import policy_of
+from worker_runs import events_of, policy_of
 
 from cleanrl_worker.sdk import checkpoint, policy
 from cleanrl_worker.sdk.command import CommonFlags, WorkerFlags
 from cleanrl_worker.sdk.eval_plan import EvalFlags
 from mosaic import config, errors
 from mosaic.errors import MosaicError
-from mosaic.spec.events import KINDS
+from mosaic.spec.events import KINDS, Scalars
 from mosaic.spec.run_config import LiveView, TrainOptions
 from mosaic.spec.run_dir import RunDir
 
@@ -118,3 +118,13 @@ def test_every_json_example_is_json_and_every_link_leads_somewhere(name: str) ->
         json.loads(block)
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert ((DOCS / name).parent / link).exists(), link
+
+
+def test_every_metric_that_a_run_logs_stands_in_the_algorithms_page(case: Case, straight: RunDir) -> None:
+    described = rows(page(f"algorithms/{case.algo}.md"), "## Metrics")
+    named = {name for first, *_ in described for name in re.findall("`([^`]+)`", first)}
+    bodies = [event.body for event in events_of(straight)]
+    tags = {tag for body in bodies if isinstance(body, Scalars) for tag in body.values}
+    assert "charts/SPS" in tags
+    assert named == tags | {"charts/episodic_return", "charts/episodic_length"}
+    assert all(all(cells) for cells in described)

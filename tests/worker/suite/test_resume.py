@@ -1,6 +1,5 @@
 """A run that was killed, stopped or taken back goes on to the very same end, bit for bit."""
 
-import os
 import random
 import shutil
 import signal
@@ -14,6 +13,7 @@ import torch
 from worker_cases import CASES, Case
 from worker_runs import (
     board_of,
+    copy_of,
     curve_of,
     evaluated_returns,
     events_of,
@@ -22,13 +22,14 @@ from worker_runs import (
     newest_step,
     policy_of,
     resume,
+    signal_after_a_checkpoint,
     started,
     train,
     wait_until,
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import Run, catalog, checkpoint
+from cleanrl_worker.sdk import catalog, checkpoint
 from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
 from mosaic.spec.run_dir import RunDir
@@ -57,19 +58,6 @@ def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *fl
             assert process.returncode == (-number if number is signal.SIGKILL else 0)
             return run_dir
     pytest.fail(f"the run was over before signal {number} came, {TRIES} times")
-
-
-def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    """This process gets the signal while it trains, once."""
-    signals = iter([number])
-    right = Run._checkpoint_saved
-
-    def saved(self: Run, *args: Any) -> None:
-        right(self, *args)
-        for each in signals:
-            os.kill(os.getpid(), each)
-
-    patch.setattr(Run, "_checkpoint_saved", saved)
 
 
 def attempts_of(run_dir: RunDir) -> list[RunStarted]:
@@ -188,8 +176,7 @@ def test_killed_before_the_first_checkpoint_it_starts_over(case: Case, straight:
 
 @pytest.mark.parametrize("case", [CASES["dqn"]], ids=lambda case: case.algo)
 def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tmp_path: Path) -> None:
-    run_dir = RunDir(tmp_path / straight.run_id)
-    shutil.copytree(straight.root, run_dir.root)
+    run_dir = copy_of(straight, tmp_path)
     resume(run_dir, f"--total-timesteps={case.total_timesteps + 200}")
     assert newest_step(run_dir) == case.total_timesteps + 200
     assert events_of(run_dir)[-1].body == RunCompleted(global_step=case.total_timesteps + 200)
@@ -207,8 +194,7 @@ def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tm
 def test_a_run_cannot_become_another_one(
     flag: str, complaint: str, case: Case, straight: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_dir = RunDir(tmp_path / straight.run_id)
-    shutil.copytree(straight.root, run_dir.root)
+    run_dir = copy_of(straight, tmp_path)
     code = cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"])
     assert (code, complaint in capsys.readouterr().err) == (2, True)
     assert newest_step(run_dir) == case.total_timesteps
@@ -240,11 +226,11 @@ def test_a_backend_that_cannot_go_back_says_so(
     assert bodies[-1] == RunCompleted(global_step=2048)
 
 
+@pytest.mark.parametrize("case", [CASES["ppo"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
 def test_leftovers_of_a_kill_in_the_middle_of_a_checkpoint_are_cleared(
     case: Case, straight: RunDir, tmp_path: Path
 ) -> None:
-    run_dir = RunDir(tmp_path / straight.run_id)
-    shutil.copytree(straight.root, run_dir.root)
+    run_dir = copy_of(straight, tmp_path)
     numbers = count(1)
     for name in (".step-7.tmp", ".step-9999999.tmp"):
         (run_dir.checkpoints / name).mkdir()

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
+from shiboken6 import isValid
 
 _held: "dict[threading.Thread, Beside]" = {}
 
@@ -29,9 +30,14 @@ class Beside(QObject):
 
     def _be_beside(self, work: Callable[[], object]) -> None:
         try:
-            work()
-        finally:
-            self._ended.emit(threading.current_thread())
+            try:
+                work()
+            finally:
+                self._ended.emit(threading.current_thread())
+        except RuntimeError:
+            # When the process ends, Qt deletes what is left while threads may be at work: nobody is there to be told.
+            if isValid(self):
+                raise
 
     def _let_go(self, thread: threading.Thread) -> None:
         # It is at its end; when it is over, it refers to this object no more.

@@ -35,6 +35,8 @@ class Content:
     algorithms: dict[str, Algorithm]
     families: tuple[Family, ...]
     run_schema: JsonObject
+    observations: dict[str, str]
+    """The kind of what each environment shows; empty where nobody knows."""
 
 
 class Catalogue(QObject):
@@ -51,6 +53,7 @@ class Catalogue(QObject):
         self.problem = ""
         """Why there is none, for people."""
         self._actions: dict[str, str] = {}
+        self._observations: dict[str, str] = {}
         self._link = link
         link.state_changed.connect(self._hear)
         self._hear()
@@ -64,9 +67,20 @@ class Catalogue(QObject):
 
     def fits(self, env_id: str, algo: str) -> bool:
         """Whether nothing is known that speaks against it."""
-        known = self._actions.get(env_id, "")
-        wanted = self.algorithms[algo].actions if algo in self.algorithms else ""
-        return not known or not wanted or known == wanted
+        return not self.misfit(env_id, algo)
+
+    def misfit(self, env_id: str, algo: str) -> str:
+        """What speaks against it, in words; empty if nothing that is known does."""
+        if algo not in self.algorithms:
+            return ""
+        actions, wanted = self._actions.get(env_id, ""), self.algorithms[algo].actions
+        if actions and wanted and actions != wanted:
+            return f"Has {actions} actions; {algo} is for {wanted} ones."
+        shown, on_pictures = self._observations.get(env_id, ""), self.algorithms[algo].observations == "pixels"
+        if shown and on_pictures != (shown == "pixels"):
+            is_shown = "pictures" if shown == "pixels" else "no pictures"
+            return f"Shows {is_shown}; {algo} is for {'pictures' if on_pictures else 'vectors'}."
+        return ""
 
     def search(self, text: str, algo: str) -> list[Family]:
         """The families with those environments that contain the text and fit the algorithm; all for an empty text."""
@@ -105,6 +119,7 @@ class Catalogue(QObject):
         before = (self.algorithms, self.families, self.run_schema)
         self.algorithms, self.families, self.run_schema = content.algorithms, content.families, content.run_schema
         self._actions = {env_id: actions for family in content.families for env_id, actions in family.environments}
+        self._observations = content.observations
         if before != (self.algorithms, self.families, self.run_schema):
             self.changed.emit()
 
@@ -115,16 +130,18 @@ class Catalogue(QObject):
 
 def ask(client: Client) -> Content:
     """Look; not in the GUI thread."""
+    listed = client.environments()
     families = tuple(
         Family(
             family.name,
             "" if family.installed else family.advice,
             tuple((info.env_id, info.actions) for info in family.environments),
         )
-        for family in client.environments()
+        for family in listed
     )
+    observations = {info.env_id: info.observations for family in listed for info in family.environments}
     # Made here, beside the event loop: the first schema of a class takes tens of milliseconds.
-    return Content(client.algorithms(), families, config.json_schema(TrainRunConfig))
+    return Content(client.algorithms(), families, config.json_schema(TrainRunConfig), observations)
 
 
 def _unversioned(env_id: str) -> str:

@@ -243,5 +243,5 @@ class Form(QObject):
             near = self._catalogue.near(self.env_id, self.algo)
             meant = f"Did you mean {' or '.join(near)}? " if near else ""
             field.hint = f"Not in the list of environments. {meant}A worker tries it before the run begins."
-        elif not self._catalogue.fits(self.env_id, self.algo):
-            field.hint = f"Has {actions} actions; {self.algo} is for {algorithm.actions} ones."
+        elif misfit := self._catalogue.misfit(self.env_id, self.algo):
+            field.hint = misfit

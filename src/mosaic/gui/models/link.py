@@ -145,11 +145,6 @@ class Link(Beside):
                 found: Health | MosaicError = self._connected(start=first).health(timeout_s=ANSWER_S)
             except MosaicError as error:
                 found = error
-            except ValueError:
-                # How gRPC says that the channel was closed, which only `stop` does.
-                if self._stopping.is_set():
-                    return
-                raise
             first = False
             self._post(self._looked, found)
             self._stopping.wait(LOOK_S)

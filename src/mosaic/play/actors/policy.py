@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from cleanrl_worker.sdk import catalog
 from cleanrl_worker.sdk.opening import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy
 from mosaic.envs.batch import Batch
+from mosaic.envs.pixels import SHAPE
 from mosaic.errors import MosaicError, PolicyError, RunNotFound
 from mosaic.play.actor import Choice, Context, Outcome, View
 from mosaic.play.arena import Arena
-from mosaic.spec import manifest
+from mosaic.spec import manifest, policy_facts
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.run_dir import Home, checked_run_id
 
@@ -79,6 +81,11 @@ def find(argument: str, home: Home) -> Path:
     return policies[-1]
 
 
+def sees_pixels(argument: str, home: Home) -> bool:
+    """Whether the policy was trained on stacks of pictures."""
+    return catalog.observations(policy_facts.read(find(argument, home)).algo) == "pixels"
+
+
 def _batch(arena: Arena) -> Batch:
     try:
         encoder = arena.family.encoder(arena.observation_space)
@@ -92,6 +99,11 @@ def _check_fit(file: PolicyFile, batch: Batch, env_id: str) -> None:
         ("observation", file.observation_space, batch.space),
         ("action", file.action_space, batch.action_space),
     ):
+        if name == "observation" and trained.shape == SHAPE != given.shape:
+            raise PolicyError(
+                f"the policy sees stacks of four 84×84 pictures, and this session shows {given}: start another with the"
+                " policy in it, or with --observations pixels"
+            )
         if trained.shape != given.shape or getattr(trained, "n", None) != getattr(given, "n", None):
             raise PolicyError(
                 f"the policy has {name} space {trained}, {env_id} has {given}; it was trained in {file.env_id}"

@@ -1,6 +1,8 @@
 """Starting, killing and reading runs of the worker in tests."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -9,10 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
 
 from cleanrl_worker import cli, evaluate
-from cleanrl_worker.sdk import checkpoint
+from cleanrl_worker.sdk import Run, checkpoint
 from mosaic.spec import manifest
 from mosaic.spec.events import Episode, Event, RunStarted, Scalars, decode_spool
 from mosaic.spec.run_dir import RunDir, new_run_id
@@ -23,6 +26,14 @@ UNREPEATABLE = "charts/SPS"
 
 def new_run(folder: Path) -> RunDir:
     return RunDir(folder / new_run_id())
+
+
+def copy_of(straight: RunDir, folder: Path) -> RunDir:
+    """To be changed; without the worker, a process of the suite that goes on with other things."""
+    copy = RunDir(folder / straight.run_id)
+    shutil.copytree(straight.root, copy.root)
+    copy.worker.unlink()
+    return copy
 
 
 def train(run_dir: RunDir, *flags: str) -> None:
@@ -62,6 +73,19 @@ def wait_until(condition: Callable[[], bool], process: "subprocess.Popen[bytes]"
         os.sched_yield()
         time.sleep(0.001)
     return True
+
+
+def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    """This process gets the signal while it trains, once."""
+    signals = iter([number])
+    right = Run._checkpoint_saved
+
+    def saved(self: Run, *args: Any) -> None:
+        right(self, *args)
+        for each in signals:
+            os.kill(os.getpid(), each)
+
+    patch.setattr(Run, "_checkpoint_saved", saved)
 
 
 def newest_step(run_dir: RunDir) -> int:

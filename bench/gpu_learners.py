@@ -1,0 +1,220 @@
+"""Learners of the algorithms on made-up data, for `bench.gpu`: what they do on a GPU, without environments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+
+from cleanrl_worker.algorithms import (
+    c51,
+    c51_atari,
+    ddpg_continuous_action,
+    dqn,
+    dqn_atari,
+    ppo_atari,
+    ppo_rnd,
+    rainbow_atari,
+    sac_continuous_action,
+    td3_continuous_action,
+)
+from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.replay import ReplayBuffer
+
+VECTOR, TORQUES = gym.spaces.Box(-10, 10, (17,), np.float32), gym.spaces.Box(-1, 1, (6,), np.float32)
+"""The spaces of HalfCheetah-v5."""
+POLE, PUSHES = gym.spaces.Box(-10, 10, (4,), np.float32), gym.spaces.Discrete(2)
+SCREEN, BUTTONS = gym.spaces.Box(0, 255, (4, 84, 84), np.uint8), gym.spaces.Discrete(4)
+STORED = 2_000
+Call = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A learner at work."""
+
+    learner: Any
+    generator: np.random.Generator
+    step: Call
+    gradient: Call
+    calls_to_record: int = 16
+
+    def weights(self) -> torch.Tensor:
+        parameters = tree_of_tensors(self.learner.state())
+        return torch.cat([tensor.detach().double().cpu().flatten() for tensor in parameters])
+
+    def state(self) -> dict[str, Any]:
+        """All that it goes on from, random generators included."""
+        generators = {"numpy": self.generator.bit_generator.state, "torch": torch.cuda.get_rng_state()}
+        return {"learner": self.learner.state(), "generators": generators}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.learner.load(state["learner"])
+        self.generator.bit_generator.state = state["generators"]["numpy"]
+        torch.cuda.set_rng_state(state["generators"]["torch"])
+
+
+def tree_of_tensors(state: Any) -> list[torch.Tensor]:
+    if isinstance(state, torch.Tensor):
+        return [state]
+    return [found for value in state.values() for found in tree_of_tensors(value)] if isinstance(state, dict) else []
+
+
+def device() -> torch.device:
+    return torch.device("cuda")
+
+
+def actor_critic(module: Any, critics: str, *, cuda_graph: bool) -> Subject:
+    """SAC, TD3 and DDPG: one environment, a gradient step at each of its steps."""
+    torch.manual_seed(1)
+    args = module.Args(cuda_graph=cuda_graph)
+    generator = np.random.default_rng(1)
+    learner = module.TorchLearner(module.Agent(VECTOR, TORQUES).to(device()), args, device())
+    replay = ReplayBuffer(100_000, 1, VECTOR, TORQUES)
+
+    def transition(actions: Any) -> None:
+        obs = generator.standard_normal((2, 1, 17), np.float32)
+        replay.add(obs[0], obs[1], actions, generator.standard_normal(1, np.float32), np.array([False]))
+
+    for _ in range(STORED):
+        transition(generator.uniform(-1, 1, (1, 6)).astype(np.float32))
+    obs = generator.standard_normal((1, 17), np.float32)
+    batch = replay.sample(generator, args.batch_size)
+    count = 0
+
+    def improve() -> None:
+        nonlocal count
+        count += 1
+        getattr(learner, critics)(batch)
+        if count % args.policy_frequency == 0:
+            learner.update_policy(batch)
+        if hasattr(learner, "update_targets"):
+            learner.update_targets()
+
+    def step() -> None:
+        transition(learner.act(obs))
+        replay.sample(generator, args.batch_size)
+        improve()
+
+    return Subject(learner, generator, step, improve)
+
+
+def q_learner(module: Any, *, cuda_graph: bool) -> Subject:
+    """DQN and C51 on vectors: a gradient step at every tenth step of the environment."""
+    torch.manual_seed(1)
+    args = module.Args(cuda_graph=cuda_graph)
+    generator = np.random.default_rng(1)
+    settings = (args,) if module is c51 else ()
+    learner = module.make_learner(*(module.QNetwork(POLE, PUSHES, *settings) for _ in range(2)), args, device())
+    replay = ReplayBuffer(args.buffer_size, 1, POLE, PUSHES)
+
+    def transition(actions: Any) -> None:
+        obs = generator.standard_normal((2, 1, 4), np.float32)
+        replay.add(obs[0], obs[1], actions, generator.standard_normal(1, np.float32), np.array([False]))
+
+    for _ in range(STORED):
+        transition(generator.integers(2, size=1))
+    obs = generator.standard_normal((1, 4), np.float32)
+    batch = replay.sample(generator, args.batch_size)
+
+    def step() -> None:
+        for _ in range(args.train_frequency):
+            transition(learner.act(obs))
+        learner.update(replay.sample(generator, args.batch_size))
+
+    return Subject(learner, generator, step, lambda: learner.update(batch))
+
+
+def pixel_q_learner(module: Any, *, cuda_graph: bool) -> Subject:
+    """DQN, C51 and Rainbow on pictures: a gradient step at every fourth step of the environment."""
+    torch.manual_seed(1)
+    args = replace(module.Args(), cuda_graph=cuda_graph, buffer_size=10_000)
+    generator = np.random.default_rng(1)
+    settings = () if module is dqn_atari else (args,)
+    learner = module.TorchLearner(*(module.QNetwork(BUTTONS, *settings) for _ in range(2)), args, device())
+    rainbow = module is rainbow_atari
+    replay = module.PrioritisedReplay(args, SCREEN) if rainbow else FrameReplay(args.buffer_size, 1, SCREEN)
+    obs = generator.integers(256, size=(1, 4, 84, 84), dtype=np.uint8)
+
+    def transition(actions: Any) -> None:
+        nonlocal obs
+        following = np.concatenate([obs[:, 1:], generator.integers(256, size=(1, 1, 84, 84), dtype=np.uint8)], axis=1)
+        replay.add(obs, following, actions, generator.standard_normal(1, np.float32), np.array([False]))
+        obs = following
+
+    for _ in range(STORED):
+        transition(generator.integers(4, size=1))
+
+    def sample() -> Any:
+        return replay.sample(generator, 0.5) if rainbow else replay.sample(generator, args.batch_size)
+
+    batch = sample()
+
+    def step() -> None:
+        for _ in range(args.train_frequency):
+            transition(learner.act(obs))
+        found = learner.update(sample())
+        if rainbow:
+            replay.learnt(found[1])
+
+    return Subject(learner, generator, step, lambda: learner.update(batch))
+
+
+def rollouts(module: Any, *, cuda_graph: bool) -> Subject:
+    """PPO on pictures, with and without curiosity: one iteration."""
+    torch.manual_seed(1)
+    args = replace(module.Args(), cuda_graph=cuda_graph, num_envs=8)
+    generator = np.random.default_rng(1)
+    curious = module is ppo_rnd
+    networks = (module.Agent(BUTTONS), module.Curiosity()) if curious else (module.Agent(BUTTONS),)
+    learner = module.TorchLearner(*networks, args, device())
+    rollout = module.Rollout(args, SCREEN.shape, device())
+    shape = (args.num_steps, args.num_envs)
+    obs = generator.integers(256, size=(args.num_envs, 4, 84, 84), dtype=np.uint8)
+    estimates = [generator.standard_normal(shape, np.float32) for _ in range(3 if curious else 2)]
+    pixels = torch.ones((2, 84, 84), device=device())
+
+    def act() -> None:
+        noise = gumbel(generator, (*shape, 4))
+        for step in range(args.num_steps):
+            rollout.obs[step] = torch.from_numpy(obs)
+            choice = learner.act(rollout.obs[step], noise[step])
+            rollout.add(step, choice)
+            choice.actions.cpu()
+
+    def improve() -> None:
+        batch = rollout.batch(*estimates)
+        if curious:
+            batch |= {"pixel_mean": pixels[0], "pixel_scale": pixels[1]}
+        losses = None
+        for _ in range(args.update_epochs):
+            shuffled = generator.permutation(args.batch_size)
+            for start in range(0, args.batch_size, args.minibatch_size):
+                losses = learner.update(batch, shuffled[start : start + args.minibatch_size])
+        assert losses is not None
+        losses.tolist()
+
+    def step() -> None:
+        act()
+        improve()
+
+    act()
+    return Subject(learner, generator, step, improve, calls_to_record=1)
+
+
+SUBJECTS: dict[str, Callable[..., Subject]] = {
+    "ppo_atari": partial(rollouts, ppo_atari),
+    "sac_continuous_action": partial(actor_critic, sac_continuous_action, "update_critics"),
+    "td3_continuous_action": partial(actor_critic, td3_continuous_action, "update_critics"),
+    "ddpg_continuous_action": partial(actor_critic, ddpg_continuous_action, "update_critic"),
+    "dqn_atari": partial(pixel_q_learner, dqn_atari),
+    "c51_atari": partial(pixel_q_learner, c51_atari),
+    "rainbow_atari": partial(pixel_q_learner, rainbow_atari),
+    "ppo_rnd": partial(rollouts, ppo_rnd),
+    "dqn": partial(q_learner, dqn),
+    "c51": partial(q_learner, c51),
+}

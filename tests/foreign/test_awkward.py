@@ -1,0 +1,62 @@
+"""What is put around a script must not end it: things that work plainly work here, and no number is lost."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+FENCED = """
+import sys, threading
+from pathlib import Path
+from cleanrl_worker.foreign import fence
+fence._landlock = lambda folders: False
+fence.tempfile.tempdir = sys.argv[1] + "/work"
+told, done = threading.Event(), threading.Event()
+def keep_the_record():
+    told.wait()
+    Path(sys.argv[1], "record").write_text("kept")
+    done.set()
+threading.Thread(target=keep_the_record, daemon=True).start()
+assert fence.put_up(Path(sys.argv[1], "work")) == "audit"
+told.set()
+assert done.wait(10)
+Path(sys.argv[1], "work", "mine").write_text("allowed")
+try:
+    Path(sys.argv[1], "outside").write_text("refused")
+except PermissionError:
+    print("refused")
+"""
+
+
+def test_an_awkward_script_runs_as_it_would_plainly(studio: Any) -> None:
+    run = studio.ended(studio.submit("more/awkward.py"))
+    assert run.state == "finished", (run.reason, run.stderr_tail)
+    events = studio.events(run)
+    points = [
+        (event["global_step"], tag, value)
+        for event in events
+        if event["kind"] == "scalars"
+        for tag, value in event["values"].items()
+    ]
+    assert sorted(points, key=str) == [
+        (0, "charts/no_step", 2.0),
+        (5, "charts/episodic_length", "nan"),
+        (5, "charts/episodic_return", 1.0),
+        (6, "charts/episodic_return", 7.0),
+    ]
+    assert any("could not be written" in event.get("message", "") for event in events)
+    run_dir = studio.home.run(run.run_id)
+    assert list((run_dir.root / "work" / "runs" / "child").iterdir())
+    # wandb.init(mode="disabled") switches nothing on.
+    assert not run_dir.wandb_export.exists()
+    assert json.loads(run_dir.config.read_bytes())["artifacts"]["wandb"]["enabled"] is False
+
+
+def test_without_landlock_the_script_is_fenced_in_and_the_record_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    said = subprocess.run(
+        [sys.executable, "-c", FENCED, str(tmp_path)], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    assert said == "refused\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["record", "work"]
