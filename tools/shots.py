@@ -136,7 +136,11 @@ def take_play(application: QApplication, opened: app.Opened) -> None:
     assert isinstance(tab, PlayTab)
     wait(application, lambda: bool(tab.play.offer.actors and records()))
     policy = next(run.run_id for run in records() if run.label == EVALUATED[0] and run.kind == "train")
+    opened.window.resize(SMALL)
+    opened.window.reset_layout()
     opened.window.bench.bring_up("Play")
+    for below in ("Log", "Notes"):
+        opened.window.bench.docks[below].close()
     for name, prepare in SCENES.items():
         prepare(tab, lambda until: wait(application, until), policy)
         for scheme in SCHEMES:

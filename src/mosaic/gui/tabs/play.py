@@ -267,6 +267,7 @@ class PlayTab(QWidget):
         self.pause.rename("Go on" if status == "paused" else "Pause")
         self.stop.setEnabled(status not in ("", "ended"))
         self._show_control(lives and not state.get("replay") and len(self._seats()) == 1)
+        self.status.setVisible(self._view not in ("Replay", "Compare"))
         self.status.show_state(status, state)
         self.status.say(self._reason(status, state))
         self._show_replay(state)

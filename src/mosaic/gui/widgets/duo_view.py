@@ -1,6 +1,6 @@
 """Two replays next to each other: one slider, one pace, and where they first differ."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
@@ -20,9 +20,9 @@ from mosaic.gui.widgets.tool_button import IconTool
 class Half(QWidget):
     """One replay with what is to be said of it."""
 
-    def __init__(self, duo: Duo, at: int, theme: Theme) -> None:
+    def __init__(self, duo: Duo, at: int, theme: Theme, name_of: Callable[[str], str]) -> None:
         super().__init__()
-        self._duo, self._at = duo, at
+        self._duo, self._at, self._name_of = duo, at, name_of
         self.board = PlayBoard(theme, self._picture, self._holds)
         self.board.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.board.width_shown.connect(self._ask_width)
@@ -40,10 +40,11 @@ class Half(QWidget):
         if self._at >= len(self._duo.sessions):
             return
         recorded, session = self._duo.recorded[self._at], self._duo.sessions[self._at]
-        actors = ", ".join(dict.fromkeys(actor.rpartition("/")[2] for actor in recorded.head.seats.values()))
+        actors = ", ".join(dict.fromkeys(map(self._name_of, recorded.head.seats.values())))
         self.title.setText(f"{actors}  ·  episode {recorded.head.episode}, seed {recorded.head.seed}")
         self.title.setToolTip(recorded.name)
         self.verdict.setText(_verdict(session.state, session.status, len(recorded.steps)))
+        self.verdict.setToolTip(self.verdict.text())
         self.board.update()
 
     def _picture(self) -> Picture | None:
@@ -62,12 +63,13 @@ class DuoView(QWidget):
     """Back to the list."""
     export_asked = Signal()
 
-    def __init__(self, duo: Duo, theme: Theme) -> None:
+    def __init__(self, duo: Duo, theme: Theme, name_of: Callable[[str], str]) -> None:
+        """`name_of` says what people call an actor."""
         super().__init__()
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._duo = duo
-        self.halves = [Half(duo, at, theme) for at in range(2)]
+        self.halves = [Half(duo, at, theme, name_of) for at in range(2)]
         self.play = IconTool(theme, "play", "Play both", self._toggle)
         self.back = IconTool(theme, "chevron-left", "One step back", lambda: duo.step(-1))
         self.step = IconTool(theme, "chevron-right", "One step", lambda: duo.step(1))
@@ -151,7 +153,7 @@ def _verdict(state: Mapping[str, Any], status: str, length: int) -> str:
     replay: Mapping[str, Any] = state.get("replay") or {}
     if not replay:
         return str(state.get("reason", "")) if status == "ended" else "Starting…"
-    said = replay["difference"] or ("the same as recorded" if replay["exact"] else "the same as recorded so far")
+    said = replay["difference"] or ("as recorded" if replay["exact"] else "as recorded so far")
     returns = " / ".join(f"{float(total):g}" for total in state["returns"].values())
     over = "  ·  over" if state["t"] >= length else ""
     return f"step {state['t']} of {length}  ·  return {returns}{over}  ·  {said}"

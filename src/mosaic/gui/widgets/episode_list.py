@@ -1,6 +1,6 @@
 """Recorded episodes to choose from: a double click replays one, two that are chosen stand side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from PySide6.QtCore import Qt, Signal
@@ -26,8 +26,10 @@ class EpisodeList(QWidget):
     asked = Signal()
     """Look again what there is."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, name_of: Callable[[str], str]) -> None:
+        """`name_of` says what people call an actor."""
         super().__init__()
+        self._name_of = name_of
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._episodes: list[RecordedEpisode] = []
@@ -74,7 +76,7 @@ class EpisodeList(QWidget):
         self.tree.clear()
         for episode in self._episodes:
             when = datetime.fromtimestamp(episode.started_at).astimezone().strftime("%b %d %H:%M:%S")
-            actors = ", ".join(actor.rpartition("/")[2] for actor in episode.seats.values())
+            actors = ", ".join(self._name_of(actor) for actor in episode.seats.values())
             returns = " ".join(f"{total:g}" for total in episode.returns.values())
             texts = [when, str(episode.episode), actors, str(episode.length), returns, str(episode.seed)]
             item = QTreeWidgetItem([*texts, episode.outcome or "cut short"])

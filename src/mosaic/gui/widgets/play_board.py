@@ -151,6 +151,9 @@ class PlayBoard(QWidget):
         smooth = place.width() < source.width() or source.width() >= SMOOTH_FROM
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
         painter.drawImage(place, picture.image, source)
+        # A white picture on white would have no end.
+        painter.setPen(self._theme.colour("line"))
+        painter.drawRect(place.adjusted(0, 0, -1, -1))
 
     @property
     def _room(self) -> QRect:

@@ -20,7 +20,7 @@ class ReplayPage(QStackedWidget):
         super().__init__()
         self._play = play
         self.duo, self.film = Duo(studio), FilmExport(studio)
-        self.episodes, self.both = EpisodeList(theme), DuoView(self.duo, theme)
+        self.episodes, self.both = EpisodeList(theme, play.name_of), DuoView(self.duo, theme, play.name_of)
         self.addWidget(self.episodes)
         self.addWidget(self.both)
         self.episodes.asked.connect(play.list_episodes)
