@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
-EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb,mlflow,hub,bdi,llm,pettingzoo,minari
+EXTRAS=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb,mlflow,hub,bdi,spade,llm,pettingzoo,minari
 TRACKIO="brotli gradio-client httpx huggingface_hub orjson python-multipart starlette uvicorn"
 # venv: Debian ships it apart. GL, EGL, OSMesa: MuJoCo's headless renderers. Then Qt without a display and with one; Xvfb
 # is the display of the tests.

@@ -15,8 +15,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
+from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
 from mosaic.spec.run_dir import Home
+from shots_of_play import SCENES
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 MOSAIC = Path(sys.executable).with_name("mosaic")
@@ -51,6 +53,7 @@ def main() -> int:
             mosaic("evaluate", *EVALUATED, "--episodes=200")
             mosaic("train", *LIVE, "--detach")
             with_window(application, home, take)
+            with_window(application, home, take_play)
         finally:
             mosaic("cancel", "@last")
             mosaic("follow", "@last")
@@ -126,6 +129,23 @@ def take(application: QApplication, opened: app.Opened) -> None:
     run_for(application, SETTLE_S)
     keep(palette, "palette-dark", opened.theme.tokens)
     palette.close()
+
+
+def take_play(application: QApplication, opened: app.Opened) -> None:
+    tab, records = opened.window.tabs["Play"], opened.studio.runs.records
+    assert isinstance(tab, PlayTab)
+    wait(application, lambda: bool(tab.play.offer.actors and records()))
+    policy = next(run.run_id for run in records() if run.label == EVALUATED[0] and run.kind == "train")
+    opened.window.resize(SMALL)
+    opened.window.reset_layout()
+    opened.window.bench.bring_up("Play")
+    for below in ("Log", "Notes"):
+        opened.window.bench.docks[below].close()
+    for name, prepare in SCENES.items():
+        prepare(tab, lambda until: wait(application, until), policy)
+        for scheme in SCHEMES:
+            opened.theme.use(scheme)
+            shoot(application, opened, f"{name}-{scheme}", SMALL)
 
 
 def shoot(application: QApplication, opened: app.Opened, name: str, size: QSize) -> None:

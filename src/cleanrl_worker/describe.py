@@ -11,6 +11,7 @@ import cleanrl_worker
 from cleanrl_worker.sdk import catalog
 from mosaic import config, envs
 from mosaic.errors import MissingExtra, MosaicError
+from mosaic.spec.actors import BY_SEAT
 
 
 def main(_: Sequence[str] = ()) -> int:
@@ -55,11 +56,21 @@ def _families() -> list[dict[str, Any]]:
         entry: dict[str, Any] = {"name": family.name, "extra": family.extra or "", "installed": True, "advice": ""}
         try:
             ids = envs.list_ids(family.name)
-            entry["environments"] = [{"env_id": env_id} | _kinds(family, env_id) for env_id in ids]
+            entry["environments"] = [_environment(family, env_id) for env_id in ids]
         except MissingExtra as error:
             entry |= {"installed": False, "advice": str(error), "environments": []}
         families.append(entry)
     return families
+
+
+def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
+    """What those who choose an actor must know; of a game for several that cannot be made, why not."""
+    if family.actions != BY_SEAT:
+        return {"env_id": env_id} | _kinds(family, env_id)
+    try:
+        return {"env_id": env_id, "actions": BY_SEAT, "seats": [vars(seat) for seat in envs.seats_of(env_id)]}
+    except MosaicError as error:
+        return {"env_id": env_id, "actions": BY_SEAT, "problem": str(error)}
 
 
 def _kinds(family: envs.Family, env_id: str) -> dict[str, str]:

@@ -96,7 +96,7 @@ def test_keys_play_and_are_shown_and_can_be_changed(shown: Shown) -> None:
 def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown, trained: RunRecord) -> None:
     word = f"policy:{trained.run_id}"
     tab = begun(shown, "CartPole-v1", word, speed="¼×")
-    words = [tab.setup.actor.itemData(at) for at in range(tab.setup.actor.count())]
+    words = [tab.setup.one.actor.itemData(at) for at in range(tab.setup.one.actor.count())]
     assert word in words
     shown.until(lambda: t(tab) > 3)
     assert tab.take_over.text() == "Take over"
@@ -153,6 +153,9 @@ def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
 
 def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Path) -> None:
     tab = opened(shown)
+    tab.play.choose_environment("ALE/Pong-v5")
+    misfits = {choice.word: choice.misfit for choice in tab.play.choices(tab.play.seats[0])}
+    assert misfits["bdi"] == "BDI agent knows discrete and vector and composite observations, not pixels"
     tab.play.choose_environment("CartPole-v1")
     tab.play.choose_actor("scripted")
     tab.setup.show_offer()
@@ -161,19 +164,25 @@ def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Pa
     # What can do without an argument can be started without one.
     tab.play.choose_actor("llm")
     tab.setup.show_offer()
-    assert tab.setup.argument.isVisibleTo(tab)
+    assert tab.setup.one.argument.isVisibleTo(tab)
     assert tab.start.isEnabled()
     tab.play.choose_actor("scripted")
     tab.setup.show_offer()
     script = tmp_path / "tired.py"
     script.write_text("def select_action(view):\n    if view.step == 3: raise ValueError('too tired')\n    return 0\n")
-    tab.setup.argument.setText(str(script))
-    tab.setup.argument.editingFinished.emit()
+    tab.setup.one.argument.setText(str(script))
+    tab.setup.one.argument.editingFinished.emit()
     assert tab.start.isEnabled()
     tab.start.click()
     shown.until(lambda: status(tab) == "paused", "the trouble")
     assert "too tired" in tab.reason.text()
     assert tab.reason.isVisible()
+    # Who takes over from one who failed goes on at once, where it was.
+    tab.take_over.click()
+    shown.until(lambda: status(tab) == "waiting", "the person's turn")
+    assert not tab.reason.isVisible() or "too tired" not in tab.reason.text()
+    QTest.keyClick(tab.board, Key.Key_Left)
+    shown.until(lambda: t(tab) == 4)
     # A session that cannot begin says so too.
     tab.stop.click()
     shown.until(lambda: status(tab) == "ended")

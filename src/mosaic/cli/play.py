@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 from typing import Any, Literal
 
 from mosaic.cli import INTERRUPTED
-from mosaic.cli.actor_params import LANGUAGE_MODEL, params_of, secrets_of
+from mosaic.cli.actor_params import params_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
 from mosaic.cli.pick import pick
@@ -17,6 +17,7 @@ from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import is_terminal, note, print_json
 from mosaic.rpc.client import Client
 from mosaic.spec.actors import split
+from mosaic.spec.language_model import LANGUAGE_MODEL, secrets_of
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -107,7 +108,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
         words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
-    if PERSON in (flags.actor or ()):
+    if any(word.rpartition("=")[2] == PERSON for word in flags.actor or ()):
         from mosaic.cli.play_terminal import refuse_pipe
 
         refuse_pipe()

@@ -28,6 +28,8 @@ ARROWS = {"A": "Up", "B": "Down", "C": "Right", "D": "Left"}
 NAMED = {" ": "Space", "\r": "Return", "\n": "Return", "\t": "Tab", "\x7f": "Backspace"}
 QUIT = ("Q", "\x03", "\x04")
 COMMANDS = {"Backspace": "reset"}
+GAMEPAD = "Pad "
+"""What begins with this is no key of a terminal."""
 SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
 
 
@@ -83,7 +85,9 @@ def _controls(client: Client, run: RunRecord) -> Generator[_Table]:
             keys = table.state.get("keys")
             if not keys or not table.state.get("actions"):
                 table.link.send("stop")
-                raise BadArguments("in a terminal a person plays discrete actions only; the studio's Play tab has keys")
+                raise BadArguments(
+                    "in a terminal a person plays a few discrete actions by keys; the studio's Play tab has the others"
+                )
             try:
                 yield table
             finally:
@@ -158,7 +162,10 @@ def _draw(sight: Sight | None, table: _Table, way: Way, before: Canvas) -> Canva
     room = canvas(3)
     start = HOME if room == before else CLEAR + HOME
     [tile] = sight.head.tiles
-    state = {**table.state, "t": tile.episode_length, "returns": {"": tile.episode_return}}
+    state = table.state
+    if len(state.get("returns", {})) < 2:
+        # Of this very picture; the state may be older or newer.
+        state = {**state, "t": tile.episode_length, "returns": {"": tile.episode_return}}
     lines = [fit(line, room.columns) for line in caption(state, table.said)]
     sys.stdout.write(
         f"{start}{DRAW[way](sight.pixels, room)}" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J"
@@ -178,6 +185,15 @@ def _show_text(table: _Table) -> None:
             sys.stdout.flush()
 
 
+def _standing(state: Mapping[str, Any]) -> str:
+    """The return; with several seats that of each, and whose turn it is."""
+    returns: Mapping[str, Any] = state.get("returns", {})
+    if len(returns) < 2:
+        return f"return {float(next(iter(returns.values()), 0)):g}"
+    each = "  ".join(f"{seat} {float(total):g}" for seat, total in returns.items())
+    return f"{each}  over" if state.get("over") else f"{each}  turn: {state.get('turn')}"
+
+
 def caption(state: Mapping[str, Any], said: str) -> list[str]:
     """Where the game is, and what the keys mean."""
     names: list[str] = state.get("actions") or []
@@ -186,8 +202,7 @@ def caption(state: Mapping[str, Any], said: str) -> list[str]:
     meanings = [
         f"{SIGNS.get(key, key)} {names[action]}"
         for key, action in keys.items()
-        if isinstance(action, int) and action < len(names)
+        if isinstance(action, int) and action < len(names) and not key.startswith(GAMEPAD)
     ]
-    total = next(iter(state.get("returns", {}).values()), 0)
-    where = f"episode {state.get('episode', 1)}  step {state.get('t', 0)}  return {float(total):g}"
+    where = f"episode {state.get('episode', 1)}  step {state.get('t', 0)}  {_standing(state)}"
     return [f"{where}  {said or state.get('reason', '')}", f"{'   '.join(meanings)}   Backspace reset   q quit"]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mosaic.cli.actor_params import secrets_of
 from mosaic.cli.following import RunFailed, exit_code, follow
 from mosaic.cli.pick import pick
 from mosaic.cli.play import document_of
@@ -19,6 +18,7 @@ from mosaic.cli.screen import note
 from mosaic.rpc.client import Client
 from mosaic.spec import episodes
 from mosaic.spec.episodes import EpisodeHead
+from mosaic.spec.language_model import secrets_of
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL, RunState
 

@@ -11,6 +11,7 @@ from mosaic.envs.families import FAMILIES, current_version, family_of, list_ids
 from mosaic.envs.family import Family
 from mosaic.envs.pettingzoo import make_for_several
 from mosaic.envs.render import RenderReport, headless_defaults, preflight
+from mosaic.envs.seats import SeatKind, seats_of
 from mosaic.envs.single import make
 from mosaic.envs.vector import Backend, Choice, Observations, VecEnv, choose_backend, make_vec
 
@@ -22,6 +23,7 @@ __all__ = [
     "Family",
     "Observations",
     "RenderReport",
+    "SeatKind",
     "VecEnv",
     "action_kind",
     "choose_backend",
@@ -36,4 +38,5 @@ __all__ = [
     "make_vec",
     "observation_kind",
     "preflight",
+    "seats_of",
 ]

@@ -10,15 +10,21 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, UnknownEnvironment
 from mosaic.spec.seats import PETTINGZOO_IDS
 
+if TYPE_CHECKING:
+    from gymnasium import Space
+
 NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
 """Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
 _MPE = re.compile(r"(\w+)_v(\d+)")
+
+MASK = "action_mask"
+"""Where an observation keeps which actions are allowed."""
 
 Order = Literal["turns", "together"]
 
@@ -64,6 +70,18 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
         if isinstance(cause, ModuleNotFoundError):
             raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
+
+
+def without_mask(space: "Space[Any]") -> "Space[Any]":
+    """The space of what a seat sees, without that of its action mask."""
+    from gymnasium import spaces
+
+    parts: Any = getattr(space, "spaces", ())
+    if MASK not in parts:
+        return space
+    rest: dict[str, Space[Any]] = {key: parts[key] for key in parts if key != MASK}
+    made: Any = rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
+    return made
 
 
 def registered_name(env_id: str) -> str:

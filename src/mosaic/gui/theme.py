@@ -159,6 +159,8 @@ QFrame[tools="true"] QToolButton { padding: 3px 4px; color: $muted; font-size: 1
 QFrame[tools="true"] QToolButton:checked { color: $accent; }
 QPlainTextEdit[code="true"] { background: $field; border: 1px solid $line; border-radius: 6px; padding: 8px;
                               color: $text; }
+QFrame[seat="true"] { background: $raised; border: 1px solid $line; border-left: 3px solid $line; border-radius: 6px; }
+QFrame[seat="true"][turn="true"] { border-left: 3px solid $accent; }
 QFrame[card="true"] { background: $panel; border: 1px solid $line; border-radius: 8px; }
 QWidget[panel="true"], QStackedWidget, QListView, QTreeView, QScrollArea { background: $panel; border: none; }
 QListView, QTreeView { outline: none; selection-background-color: $selected; selection-color: $text; }

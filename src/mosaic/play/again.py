@@ -65,13 +65,7 @@ class Again:
             action = action_from_json(line.action, arena.at(line.seat).action_space)
             result = arena.step(action)
             self._comparison.step(line.t, result)
-            yield Remade(line.seat, action, result, self._round_ends(line.seat))
+            yield Remade(line.seat, action, result, arena.round_ends(line.seat))
 
     def close(self) -> None:
         self.arena.close()
-
-    def _round_ends(self, acted: str) -> bool:
-        arena = self.arena
-        if arena.over or arena.order not in ("copies", "together"):
-            return True
-        return arena.seats.index(arena.turn) <= arena.seats.index(acted)

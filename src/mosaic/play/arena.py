@@ -130,6 +130,12 @@ class Arena:
         """Why the rules do not allow this action now; empty if they do."""
         return ""
 
+    def round_ends(self, acted: str) -> bool:
+        """Whether everybody who is to act has acted, after this one did; alone and in turns each action is a round."""
+        if self.over or self.order in ("one", "turns"):
+            return True
+        return self.seats.index(self.turn) <= self.seats.index(acted)
+
     def reset(self, seed: int) -> Any:
         """The first observation of the episode of this seed."""
         # A simulator that carries something over a reset would not begin alike twice: it is made anew.

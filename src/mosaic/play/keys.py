@@ -1,8 +1,9 @@
-"""Keyboard maps: which keys mean which action, by family, and the action that the keys held down make together.
+"""Keyboard and gamepad maps: which keys mean which action, and the action that all that is held down makes together.
 
-A map is `{"keys": {"Left": 0, "Right": 1}, "idle": null}`. Keys have Qt's names; a chord is joined by "+" ("Up+Space").
-With a continuous space a key means a vector, and the vectors of all keys held down are added. `idle` is the action of
-no key at all; where it is null the environment waits for a key.
+A map is `{"keys": {"Left": 0, "Pad Left": 0, "Right": 1}, "idle": null, "axes": {}}`. Keys have Qt's names, buttons of
+a gamepad begin with "Pad"; a chord is joined by "+" ("Up+Space"). With a continuous space a key means a vector, and an
+axis of a gamepad ("Stick X", from -1 to 1) the vector that it is multiplied with; all of them are added. `idle` is the
+action of no key at all; where it is null the environment waits for a key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,74 +15,74 @@ from gymnasium import spaces
 
 from mosaic.config import JsonValue
 from mosaic.errors import ActorFailed
+from mosaic.play.key_tables import (
+    ARROWS,
+    AXES,
+    CONTINUOUS,
+    DIGITS,
+    DISCRETE,
+    MINIGRID,
+    PAD,
+    PAIRS,
+    STICK_AS_PAD,
+    TOUCH,
+    USUAL_AXES,
+)
 from mosaic.play.values import action_from_json, to_json
 
-_ARROWS = {"LEFT": "Left", "RIGHT": "Right", "UP": "Up", "DOWN": "Down", "FIRE": "Space"}
-_MINIGRID = {
-    "left": "Left",
-    "right": "Right",
-    "forward": "Up",
-    "pickup": "P",
-    "drop": "D",
-    "toggle": "Space",
-    "done": "Return",
-}
-_DISCRETE: Mapping[str, tuple[Mapping[str, int], int | None, tuple[str, ...]]] = {
-    # env id prefix: keys, idle action, names of the actions
-    "CartPole": ({"Left": 0, "Right": 1}, None, ("push left", "push right")),
-    "Acrobot": ({"Left": 0, "Right": 2}, 1, ("torque −1", "no torque", "torque +1")),
-    "MountainCar-": ({"Left": 0, "Right": 2}, 1, ("push left", "no push", "push right")),
-    "LunarLander": ({"Left": 1, "Up": 2, "Right": 3}, 0, ("nothing", "left engine", "main engine", "right engine")),
-    "CarRacing": ({"Right": 1, "Left": 2, "Up": 3, "Down": 4}, 0, ("nothing", "right", "left", "gas", "brake")),
-    "FrozenLake": ({"Left": 0, "Down": 1, "Right": 2, "Up": 3}, None, ("left", "down", "right", "up")),
-    "CliffWalking": ({"Up": 0, "Right": 1, "Down": 2, "Left": 3}, None, ("up", "right", "down", "left")),
-    "Taxi": (
-        {"Down": 0, "Up": 1, "Right": 2, "Left": 3, "P": 4, "D": 5},
-        None,
-        ("south", "north", "east", "west", "pick up", "drop off"),
-    ),
-    "Blackjack": ({"S": 0, "H": 1}, None, ("stick", "hit")),
-}
-_CONTINUOUS: Mapping[str, Mapping[str, Sequence[float]]] = {
-    "Pendulum": {"Left": [-2.0], "Right": [2.0]},
-    "MountainCarContinuous": {"Left": [-1.0], "Right": [1.0]},
-    "CarRacing": {"Left": [-1.0, 0.0, 0.0], "Right": [1.0, 0.0, 0.0], "Up": [0.0, 1.0, 0.0], "Down": [0.0, 0.0, 0.8]},
-    "LunarLander": {"Up": [1.0, 0.0], "Left": [0.0, -1.0], "Right": [0.0, 1.0]},
-}
-_PAIRS = (("Left", "Right"), ("Down", "Up"), ("A", "D"), ("S", "W"), ("J", "L"), ("K", "I"), ("F", "H"), ("G", "T"))
-"""Down and up of each component of a continuous action that nothing more is known of."""
-_DIGITS = "0123456789"
+AT_REST = 0.05
+"""A stick that is let go does not come to rest at zero exactly."""
 
 
 @dataclass(frozen=True)
 class KeyMap:
-    """What keys mean."""
+    """What keys and axes mean."""
 
     keys: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     idle: JsonValue = None
+    axes: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Of a gamepad, for continuous actions."""
 
-    def action(self, down: Sequence[str], space: Any) -> Any:
-        """What the keys held down mean, or None: wait."""
-        held = frozenset(down)
+    def action(self, down: Sequence[str], space: Any, axes: Mapping[str, float] | None = None) -> Any:
+        """What is held down means, or None: wait."""
         if isinstance(space, spaces.Box):
-            moves = [self.keys[key] for key in held if key in self.keys]
+            moves = [np.array(self.keys[key], dtype=np.float64) for key in dict.fromkeys(down) if key in self.keys]
+            moves += [np.array(self.axes[name], np.float64) * value for name, value in self.pushed(axes or {}).items()]
             if not moves:
-                return None if self.idle is None else action_from_json(self.idle, space)
-            total = np.clip(np.sum(np.array(moves, dtype=np.float64), axis=0), space.low, space.high)
+                return self._idle(space)
+            total = np.clip(np.sum(moves, axis=0), space.low, space.high)
             return total.astype(space.dtype)
+        held = {key if key in self.keys else STICK_AS_PAD.get(key, key) for key in down}
         # The largest chord wins: Up+Space means more than Up.
-        chords = [(key, action) for key, action in self.keys.items() if frozenset(key.split("+")) <= held]
+        chords = [(key, action) for key, action in self.keys.items() if held.issuperset(key.split("+"))]
         if chords:
             return action_from_json(max(chords, key=lambda chord: chord[0].count("+"))[1], space)
+        return self._idle(space)
+
+    def pushed(self, axes: Mapping[str, float]) -> dict[str, float]:
+        """The axes that mean something and are not at rest."""
+        return {name: value for name, value in axes.items() if name in self.axes and abs(value) > AT_REST}
+
+    def as_json(self) -> dict[str, JsonValue]:
+        return {"keys": dict(self.keys), "idle": self.idle, "axes": dict(self.axes)}
+
+    def _idle(self, space: Any) -> Any:
         return None if self.idle is None else action_from_json(self.idle, space)
 
 
 def checked(data: Any, space: Any) -> KeyMap:
     """A map that somebody edited, or ActorFailed with what is wrong with it."""
     keys: Any = data.get("keys") if isinstance(data, dict) else None
-    if not isinstance(keys, dict) or not all(isinstance(key, str) and key for key in keys):
-        raise ActorFailed('a keyboard map is {"keys": {"Left": action, …}, "idle": action or null}')
-    made = KeyMap({key: to_json(action_from_json(action, space)) for key, action in keys.items()}, data.get("idle"))
+    axes: Any = data.get("axes", {}) if isinstance(data, dict) else None
+    if not all(isinstance(part, dict) and all(isinstance(key, str) and key for key in part) for part in (keys, axes)):
+        raise ActorFailed('a keyboard map is {"keys": {"Left": action, …}, "idle": action or null, "axes": {…}}')
+    if axes and not isinstance(space, spaces.Box):
+        raise ActorFailed("axes are for continuous actions; here the stick counts as the cross of the gamepad")
+    made = KeyMap(
+        {key: to_json(action_from_json(action, space)) for key, action in keys.items()},
+        data.get("idle"),
+        {name: to_json(action_from_json(vector, space)) for name, vector in axes.items()},
+    )
     if made.idle is not None:
         action_from_json(made.idle, space)
     return made
@@ -89,12 +90,48 @@ def checked(data: Any, space: Any) -> KeyMap:
 
 def default_map(env_id: str, env: Any) -> KeyMap:
     """The map that an environment begins with; empty for a space that keys cannot fill."""
-    space, name = env.action_space, env_id.rpartition(":")[2]
+    space, name = env.action_space, _name(env_id)
     if isinstance(space, spaces.Box):
         return _continuous(name, space)
     if not isinstance(space, spaces.Discrete):
         return KeyMap()
-    for prefix, (keys, idle, names) in _DISCRETE.items():
+    made = _discrete(name, space, env)
+    return KeyMap({**made.keys, **_on_pad(made.keys)}, made.idle)
+
+
+def touch_of(env_id: str, space: Any) -> Sequence[Sequence[int]] | None:
+    """What a click into the picture means, where that is known: rows of equal places."""
+    for prefix, rows in TOUCH.items():
+        if _name(env_id).startswith(prefix) and int(getattr(space, "n", 0)) == sum(map(len, rows)):
+            return rows
+    return None
+
+
+def known_names(env_id: str, count: int) -> tuple[str, ...]:
+    """What so many actions are called, by the name of the environment alone; empty if that is not known."""
+    for prefix, (_, _, names) in DISCRETE.items():
+        if _name(env_id).startswith(prefix) and count == len(names):
+            return names
+    return ()
+
+
+def _name(env_id: str) -> str:
+    """Without the module that registers it and the namespace."""
+    return env_id.rpartition(":")[2].rpartition("/")[2]
+
+
+def _on_pad(keys: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The same actions on a gamepad, where it has something that goes by the name."""
+    chords = {key: key.split("+") for key in keys}
+    return {
+        "+".join(PAD[part] for part in chord): keys[key]
+        for key, chord in chords.items()
+        if all(part in PAD for part in chord)
+    }
+
+
+def _discrete(name: str, space: Any, env: Any) -> KeyMap:
+    for prefix, (keys, idle, names) in DISCRETE.items():
         if name.startswith(prefix) and int(space.n) == len(names):
             return KeyMap(dict(keys), idle)
     meanings = _atari_meanings(env)
@@ -103,9 +140,9 @@ def default_map(env_id: str, env: Any) -> KeyMap:
     enumerated = getattr(env.unwrapped, "actions", None)
     if isinstance(enumerated, type) and hasattr(enumerated, "forward"):
         actions: Any = enumerated
-        return KeyMap({_MINIGRID[each.name]: int(each) for each in actions if each.name in _MINIGRID})
+        return KeyMap({MINIGRID[each.name]: int(each) for each in actions if each.name in MINIGRID})
     start = int(space.start)
-    return KeyMap({digit: start + at for at, digit in enumerate(_DIGITS) if at < int(space.n)})
+    return KeyMap({digit: start + at for at, digit in enumerate(DIGITS) if at < int(space.n)})
 
 
 def action_names(env: Any) -> tuple[str, ...]:
@@ -116,10 +153,8 @@ def action_names(env: Any) -> tuple[str, ...]:
     count = int(space.n)
     env_id = env.spec.id if env.spec else ""
     # By its class too: somebody's own FrozenLake, under another id, has the same actions.
-    known_as = (env_id.rpartition(":")[2], type(env.unwrapped).__name__)
-    for prefix, (_, _, names) in _DISCRETE.items():
-        if any(name.startswith(prefix) for name in known_as) and count == len(names):
-            return names
+    if names := known_names(env_id, count) or known_names(type(env.unwrapped).__name__, count):
+        return names
     if meanings := _atari_meanings(env):
         return tuple(meaning.lower() for meaning in meanings)
     enumerated: Any = getattr(env.unwrapped, "actions", None)
@@ -131,18 +166,24 @@ def action_names(env: Any) -> tuple[str, ...]:
 
 def _continuous(name: str, space: Any) -> KeyMap:
     idle = to_json(np.clip(np.zeros(space.shape), space.low, space.high).astype(space.dtype))
-    for prefix, moves in _CONTINUOUS.items():
+    for prefix, moves in CONTINUOUS.items():
         if name.startswith(prefix) and space.shape == (len(next(iter(moves.values()))),):
-            return KeyMap({key: list(move) for key, move in moves.items()}, idle)
+            axes: dict[str, JsonValue] = {name: list(vector) for name, vector in AXES[prefix].items()}
+            return KeyMap({key: list(move) for key, move in moves.items()}, idle, axes)
     if len(space.shape) != 1:
         return KeyMap({}, idle)
     keys: dict[str, JsonValue] = {}
-    for at, (down, up) in enumerate(_PAIRS[: space.shape[0]]):
+    for at, (down, up) in enumerate(PAIRS[: space.shape[0]]):
         for key, bound in ((down, space.low[at]), (up, space.high[at])):
             move = [0.0] * space.shape[0]
             move[at] = float(np.clip(bound, -1.0, 1.0))
             keys[key] = list(move)
-    return KeyMap(keys, idle)
+    return KeyMap(keys, idle, {axis: _along(at, space) for at, axis in enumerate(USUAL_AXES[: space.shape[0]])})
+
+
+def _along(at: int, space: Any) -> JsonValue:
+    """The vector of one component, as far as its bounds and no further than one."""
+    return [float(min(space.high[at], 1.0)) if each == at else 0.0 for each in range(space.shape[0])]
 
 
 def _atari_meanings(env: Any) -> list[str]:
@@ -154,9 +195,9 @@ def _chord(meaning: str) -> str:
     """UPRIGHTFIRE as "Up+Right+Space"."""
     found: list[str] = []
     while meaning:
-        word = next((word for word in _ARROWS if meaning.startswith(word)), None)
+        word = next((word for word in ARROWS if meaning.startswith(word)), None)
         if word is None:
             return meaning.capitalize()
-        found.append(_ARROWS[word])
+        found.append(ARROWS[word])
         meaning = meaning.removeprefix(word)
     return "+".join(found)

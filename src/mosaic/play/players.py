@@ -75,6 +75,8 @@ class Player:
 
     def begin(self, seed: int) -> None:
         self._override = None
+        if self.human is not None:
+            self.human.forget()
         for hand in self._hands():
             hand.begin(seed)
 

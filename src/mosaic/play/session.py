@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 from mosaic.errors import ActorFailed, EnvironmentFailed, MosaicError
 from mosaic.play.actor import Choice, Outcome, View
+from mosaic.play.actors.human import HumanActor
 from mosaic.play.arena import Arena, Result
 from mosaic.play.players import Player
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
+from mosaic.play.score import Score
 from mosaic.play.seat import Answer, Hand
 from mosaic.play.values import fits
 from mosaic.play.watch import Watch
@@ -76,6 +78,8 @@ class Progress:
     returns: dict[str, float] = field(default_factory=dict[str, float])
     over: Ended | Literal[""] = ""
     last: Last = field(default_factory=Last)
+    score: Score = field(default_factory=Score)
+    """Of all whole episodes so far."""
 
 
 class Session:
@@ -104,6 +108,8 @@ class Session:
         """Why it stands still, for people."""
         self.sends_pixels = False
         """Somebody wants to see observations that are pictures."""
+        self._troubled = False
+        """It stands still because an actor failed."""
         self.ending = False
         self.stopped = False
         """Somebody asked for the end."""
@@ -155,6 +161,8 @@ class Session:
             while not self._interrupted and not self._is_over():
                 self._turn()
             outcome = self.now.over or "stopped"
+            if outcome != "stopped":
+                now.score.take(now.returns)
         finally:
             if self._recording is not None:
                 self._recording.end(outcome, now.t, now.returns)
@@ -252,13 +260,25 @@ class Session:
         elif not fits(choice.action, space):
             self._trouble(ActorFailed(f"'{hand.word}' chose {choice.action!r:.200}, which is no action of {space}"))
         elif reason := self.arena.refusal(player.seat, choice.action):
+            if hand.is_person:
+                # Somebody who is there is simply asked again.
+                self.reason = f"the rules do not allow '{self._named(player, choice.action)}' now"
+                self._show(at_once=True)
+                return
             self._trouble(ActorFailed(f"'{hand.word}' ({player.seat}) chose {choice.action!r:.200}, {reason}"))
         else:
             self._apply(player, hand, choice)
 
+    def _named(self, player: Player, action: Any) -> str:
+        arena = self.arena.at(player.seat)
+        at = int(action) - int(getattr(arena.action_space, "start", 0))
+        return arena.action_names[at] if 0 <= at < len(arena.action_names) else str(action)
+
     def _apply(self, player: Player, hand: Hand, choice: Choice) -> None:
         now, action = self.now, choice.action
         began = time.monotonic()
+        if not self.paused:
+            self.reason = ""
         with self._watch.over("step()"):
             result = self.arena.step(action)
         self._take_in(player, hand, choice, result)
@@ -277,7 +297,7 @@ class Session:
                     info=news.info,
                 )
             )
-        if self.paused:
+        if self.paused and self.arena.round_ends(player.seat):
             self._granted = max(0, self._granted - 1)
         rate = self.arena.steps_per_s * (self.speed or 1.0)
         # From when the last one was due, so that the rate holds on average; but nothing is caught up after a pause.
@@ -328,11 +348,14 @@ class Session:
         if not self._options.interactive:
             raise error
         self._hooks.complain(str(error))
-        self._pause(str(error))
+        self._pause(str(error), troubled=isinstance(error, ActorFailed))
 
-    def _pause(self, reason: str) -> None:
-        self.paused, self._granted, self.reason = True, 0, reason
+    def _pause(self, reason: str, *, troubled: bool = False) -> None:
+        self.paused, self._granted, self.reason, self._troubled = True, 0, reason, troubled
         self._show(at_once=True)
+
+    def _go_on(self) -> None:
+        self.paused, self.reason, self._troubled, self._due_at = False, "", False, 0.0
 
     def _wait_for_people(self, *, remake: bool) -> None:
         """The environment is broken: go on with a new one when somebody says so."""
@@ -371,18 +394,20 @@ class Session:
 
     def _do(self, data: dict[str, Any]) -> None:
         word = data["do"]
+        if data.get("seat", self.arena.turn) not in self.players:
+            raise ActorFailed(f"there is no seat '{data['seat']}'; there are {', '.join(self.players)}")
         player = self.players[data.get("seat", self.arena.turn)]
         match word:
             case "look":
                 self.sends_pixels |= bool(data.get("pixels", False))
             case "keys":
-                self._keys(player, [str(key) for key in data["down"]])
+                self._keys(data)
             case "act":
-                self._act(player, data["action"])
+                self._act(data)
             case "pause":
                 self._pause(str(data.get("reason", "paused")))
             case "continue":
-                self.paused, self.reason, self._due_at = False, "", 0.0
+                self._go_on()
             case "step":
                 self.paused, self.reason = True, "paused"
                 self._granted = max(1, int(data.get("steps", 1)))
@@ -396,27 +421,66 @@ class Session:
                 self._due_at = 0.0
             case "control":
                 player.give_to(str(data["control"]))
+                if self._troubled and player.control == "human":
+                    # Whoever takes over from one who failed wants to play, not to press another button first.
+                    self._go_on()
             case "actor":
                 player.replace(self._hooks.make_hand(player.seat, str(data["actor"])))
             case "keymap":
-                self._human(player).use(data["map"])
+                self._remap(data)
             case "seek":
                 self._seek(int(data["step"]))
             case _:
                 raise ActorFailed(f"'{word}' is no command")
 
-    def _human(self, player: Player) -> Any:
+    @property
+    def person(self) -> Player:
+        """Whom keys are for: the one whose turn it is if a person acts there, else the first for whom one does."""
+        turn = self.players[self.arena.turn]
+        return next((player for player in (turn, *self.players.values()) if player.control != "agent"), turn)
+
+    def _human(self, player: Player) -> HumanActor:
         if player.human is None:
             raise ActorFailed("a person cannot act in this space: no keys fill it")
         return player.human
 
-    def _keys(self, player: Player, down: list[str]) -> None:
-        action = self._human(player).press(down)
-        if action is not None:
-            player.press(action)
+    def _keys(self, data: dict[str, Any]) -> None:
+        down = [str(key) for key in data["down"]]
+        axes = {str(name): float(value) for name, value in data.get("axes", {}).items()}
+        meant = self._meant(data)
+        for player in self.players.values():
+            if player in meant:
+                action = self._human(player).press(down, axes)
+                if action is not None:
+                    player.press(action)
+            elif player.human is not None:
+                player.human.let_go(down)
 
-    def _act(self, player: Player, data: Any) -> None:
-        player.press(self._human(player).give(data))
+    def _meant(self, data: dict[str, Any]) -> list[Player]:
+        """Who hears keys. Where it waits for them, only the one whose turn it is: a key is one move."""
+        if "seat" in data:
+            return [self.players[data["seat"]]]
+        people = [player for player in self.players.values() if player.control != "agent"]
+        if len(self.players) == 1 or any(not self._human(player).waits for player in people):
+            return people
+        return [player for player in people if player.seat == self.arena.turn]
+
+    def _act(self, data: dict[str, Any]) -> None:
+        player = self.players[data["seat"]] if "seat" in data else self.person
+        if player.control == "agent" or (self.arena.order == "turns" and player.seat != self.arena.turn):
+            raise ActorFailed(f"it is not a person's turn: {self.arena.turn} is to act")
+        player.press(self._human(player).give(data["action"]))
+
+    def _remap(self, data: dict[str, Any]) -> None:
+        """Of one seat, or of all that have the same actions as the one whose keys are shown."""
+        if "seat" in data:
+            self._human(self.players[data["seat"]]).use(data["map"])
+            return
+        space = self.arena.at(self.person.seat).action_space
+        self._human(self.person).use(data["map"])
+        for player in self.players.values():
+            if player.human is not None and self.arena.at(player.seat).action_space == space:
+                player.human.use(data["map"])
 
     def _seek(self, step: int) -> None:
         """Go to a step of the recording: from the seed again where it lies behind."""

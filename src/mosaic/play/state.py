@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 
 from mosaic.config import JsonValue
+from mosaic.play.copies import Copies
+from mosaic.play.keys import touch_of
+from mosaic.play.moves import moves_of
 from mosaic.play.session import Session
 from mosaic.play.symbols import board_of
 from mosaic.play.values import to_json
@@ -44,8 +47,13 @@ def state_of(session: Session) -> dict[str, Any]:
         },
         "observation": observation_of(now.observation, pixels=session.sends_pixels),
         "board": board.as_json() if (board := board_of(arena.env_id, arena.unwrapped)) else None,
-        "actions": list(arena.at(arena.turn).action_names),
-        "keys": _keys(session),
+        "person": session.person.seat,
+        "actions": list(arena.at(session.person.seat).action_names),
+        "keys": human.map.as_json() if (human := session.person.human) is not None else None,
+        "touch": to_json(touch_of(arena.env_id, arena.at(session.person.seat).action_space)),
+        "moves": moves_of(arena, session.person.seat) if session.person.control != "agent" else None,
+        "score": now.score.as_json(),
+        "lengths": dict(arena.lengths) if isinstance(arena, Copies) else None,
         "steps_per_s": arena.steps_per_s,
         "pictures_problem": arena.pictures_problem,
         "replay": session.comparison.as_json() if session.comparison else None,
@@ -61,11 +69,6 @@ def _status(session: Session) -> str:
         return "over"
     hand = session.players[session.arena.turn].hand(session.now.t + 1)
     return "waiting" if hand.is_person and getattr(hand.actor, "waits", False) else "running"
-
-
-def _keys(session: Session) -> JsonValue:
-    human = session.players[session.arena.turn].human
-    return {"keys": dict(human.map.keys), "idle": human.map.idle} if human is not None else None
 
 
 def observation_of(observation: Any, *, pixels: bool) -> JsonValue:

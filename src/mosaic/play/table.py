@@ -12,11 +12,12 @@ from gymnasium import spaces
 
 from mosaic import envs
 from mosaic.envs import pettingzoo
+from mosaic.envs.pettingzoo import MASK
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.arena import Arena, News, Picture, Result
 from mosaic.play.games import Game, Together, Turns
+from mosaic.play.keys import known_names
 
-MASK = "action_mask"
 MAX_NAMES = 256
 
 
@@ -138,10 +139,10 @@ class Side(Arena):
         self.env_id, self.family, self.order = table.env_id, table.family, table.order
         self._table, self._env = table, env
         self.seats = (seat,)
-        self.observation_space = _space_without_mask(env.observation_space(seat))
+        self.observation_space = pettingzoo.without_mask(env.observation_space(seat))
         self.action_space = env.action_space(seat)
         self.max_episode_steps = None
-        self.action_names = _names(self.action_space)
+        self.action_names = _names(self.env_id, self.action_space)
         self.pictures_problem = table.pictures_problem
 
     @property
@@ -165,17 +166,12 @@ def _without_mask(observed: Any) -> Any:
     return observed
 
 
-def _space_without_mask(space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
-    if isinstance(space, spaces.Dict) and MASK in space.spaces:
-        rest = {key: inner for key, inner in space.spaces.items() if key != MASK}
-        return rest["observation"] if set(rest) == {"observation"} else spaces.Dict(rest)
-    return space
-
-
-def _names(space: gymnasium.Space[Any]) -> tuple[str, ...]:
+def _names(env_id: str, space: gymnasium.Space[Any]) -> tuple[str, ...]:
     # Thousands of mere numbers, as in chess, tell nobody anything.
     if not isinstance(space, spaces.Discrete) or int(space.n) > MAX_NAMES:
         return ()
+    if names := known_names(env_id, int(space.n)):
+        return names
     return tuple(str(int(space.start) + at) for at in range(int(space.n)))
 
 

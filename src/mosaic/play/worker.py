@@ -21,6 +21,7 @@ from mosaic import envs
 from mosaic.errors import MosaicError
 from mosaic.play import lineup
 from mosaic.play.actors import uniform
+from mosaic.play.arena import Arena
 from mosaic.play.plan import Plan, resolve
 from mosaic.play.stage import Stage
 from mosaic.play.venue import arena_of
@@ -126,6 +127,7 @@ def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
             "episodes": plan.options.episodes,
             "run_dir": str(plan.run_dir.root),
             "env_id": plan.env_id,
+            "seats": {seat: _kinds(arena.at(seat)) for seat in arena.seats},
             "observation_space": str(arena.observation_space),
             "action_space": str(arena.action_space),
             "disk_free_bytes": room_bytes,
@@ -133,6 +135,10 @@ def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
             "ok": True,
         }
     return Rehearsal(summary=summary)
+
+
+def _kinds(arena: Arena) -> dict[str, str]:
+    return {"actions": arena.kinds["action"], "observations": arena.kinds["observation"]}
 
 
 if __name__ == "__main__":

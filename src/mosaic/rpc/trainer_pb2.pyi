@@ -424,14 +424,28 @@ class EnvironmentFamily(_message.Message):
     def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
-    __slots__ = ("env_id", "actions", "observations")
+    __slots__ = ("env_id", "actions", "observations", "seats", "problem")
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    SEATS_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
     env_id: str
     actions: str
     observations: str
-    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ...) -> None: ...
+    seats: _containers.RepeatedCompositeFieldContainer[SeatInfo]
+    problem: str
+    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ...) -> None: ...
+
+class SeatInfo(_message.Message):
+    __slots__ = ("name", "actions", "observations")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    actions: str
+    observations: str
+    def __init__(self, name: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ...) -> None: ...
 
 class ListPoliciesReply(_message.Message):
     __slots__ = ("policies",)

@@ -3,7 +3,7 @@
 import itertools
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -76,6 +76,12 @@ class Link(Beside):
     def is_remote(self) -> bool:
         """Whether run directories may be on another machine: then no path of theirs is opened here."""
         return self.target is not None
+
+    @property
+    def reach(self) -> Sequence[str]:
+        """The words that make the command line talk to the same daemon, beside the home."""
+        target = ("--target", self.target) if self.target is not None else ()
+        return (*target, *(("--certificate", str(self._certificate)) if self._certificate is not None else ()))
 
     @property
     def client(self) -> Client | None:

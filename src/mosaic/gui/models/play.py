@@ -1,8 +1,7 @@
 """Who plays what: the choices of the Play tab, remembered for each environment, and the session that they start."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, QSettings, Signal
@@ -10,42 +9,21 @@ from PySide6.QtCore import QObject, QSettings, Signal
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
 from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.play_offer import Choice, Known, Offer, Seat, ask, document_of, look
 from mosaic.gui.models.play_session import PlaySession
+from mosaic.gui.models.recorded import fetch
+from mosaic.gui.models.seating import Seating
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
-from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.language_model import LANGUAGE_MODEL, secrets_of, told_here
 from mosaic.spec.run_record import RunRecord
+from mosaic.spec.seats import SEAT
 from mosaic.spec.states import RunState
 
-SEAT = "agent_0"
 SPEEDS = {"¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0, "max": 0.0}
 FIRST = "CartPole-v1"
-HIDDEN = ("replay", "policy")
-"""Chosen elsewhere: from the list of episodes, and by the run that trained it."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An actor that may be chosen."""
-
-    word: str
-    label: str
-    description: str
-    misfit: str
-    """Why it cannot act in the environment that is chosen; empty if it can."""
-    argument: str = ""
-    """What must follow the colon; empty if nothing."""
-
-
-@dataclass(frozen=True)
-class Offer:
-    """All that there is to choose from, from one look."""
-
-    families: Mapping[str, Mapping[str, str]]
-    """Environments of each installed family, with the kind of their actions."""
-    actors: Sequence[ActorDescriptor]
 
 
 class Play(QObject):
@@ -53,6 +31,8 @@ class Play(QObject):
 
     offered = Signal()
     """There is something else to choose from."""
+    seated = Signal()
+    """Somebody else is to sit somewhere, or there are more or fewer seats."""
     changed = Signal()
     """The session, or its state, is another one."""
     came = Signal()
@@ -64,8 +44,12 @@ class Play(QObject):
         super().__init__()
         self._studio = studio
         self._settings = QSettings(str(studio.home.root / "gui.ini"), QSettings.Format.IniFormat)
-        self.offer = Offer({}, ())
+        self.offer = Offer()
         self.env_id = str(self._settings.value("play/env_id") or FIRST)
+        self._seating = Seating(self._settings)
+        self._looked: dict[str, Known] = {}
+        """Environments that are on no list, by what a dry run told of them."""
+        self._looking = ""
         self.seed = 1
         self.speed = "1×"
         self.session: PlaySession | None = None
@@ -73,6 +57,7 @@ class Play(QObject):
         self.problem = ""
         """Why nothing could be started, for people."""
         self._keys_sent = False
+        self._seating.use(self.env_id, ())
         studio.link.state_changed.connect(self._hear)
         studio.runs_changed.connect(self.offered)
         self._hear()
@@ -83,15 +68,34 @@ class Play(QObject):
     def family(self) -> str:
         return next((name for name, ids in self.offer.families.items() if self.env_id in ids), "")
 
-    def choices(self) -> list[Choice]:
+    @property
+    def seats(self) -> Sequence[Seat]:
+        """Where somebody is to sit: one seat, those of the environment, or copies of it in lock-step."""
+        return self._seating.seats
+
+    @property
+    def is_lockstep(self) -> bool:
+        return self._seating.is_lockstep
+
+    @property
+    def may_have_copies(self) -> bool:
+        return self._seating.may_have_copies
+
+    @property
+    def environment_problem(self) -> str:
+        """Why nothing can be played in the environment that is chosen; empty as far as is known."""
+        known = self._known()
+        return known.problem if known is not None else ""
+
+    @property
+    def looking(self) -> bool:
+        """A dry run is finding out what the environment is like."""
+        return self._looking == self.env_id
+
+    def choices(self, seat: Seat) -> list[Choice]:
         """Every actor, and every run whose policy was trained here."""
-        action, family = self.offer.families.get(self.family, {}).get(self.env_id, ""), self.family
-        found: list[Choice] = []
-        for actor in self.offer.actors:
-            if actor.id not in HIDDEN:
-                misfit = actor.misfit(action=action, family=family)
-                found.append(Choice(actor.id, actor.label, actor.description, misfit, actor.argument))
-        return found + [self._policy(run) for run in self._studio.runs.records() if _has_policy(run, self.env_id)]
+        policies = [self._policy(run) for run in self._studio.runs.records() if _has_policy(run, self.env_id)]
+        return self.offer.choices(seat, self.family) + policies
 
     def name_of(self, word: str) -> str:
         """What people call an actor: a policy by the run that it is of, a file by its name."""
@@ -103,10 +107,9 @@ class Play(QObject):
         score = f", return {run.last_return:.0f}" if run.last_return is not None else ""
         return Choice(f"policy:{run.run_id}", f"{name_of(run)} ({run.algo})", f"the policy of this run{score}", "")
 
-    @property
-    def actor(self) -> str:
-        """The word that was chosen for this environment the last time; a person at first."""
-        return str(self._settings.value(f"play/actor/{_key(self.env_id)}") or "human")
+    def actor_at(self, seat: str) -> str:
+        """The word that was chosen for this seat of this environment the last time."""
+        return self._seating.at(seat)
 
     @property
     def key_map(self) -> dict[str, JsonValue] | None:
@@ -124,16 +127,35 @@ class Play(QObject):
         if env_id and env_id != self.env_id:
             self.env_id = env_id
             self._settings.setValue("play/env_id", env_id)
-            self.offered.emit()
+            self._settle()
 
-    def choose_actor(self, word: str) -> None:
+    def choose_actor(self, word: str, seat: str = SEAT) -> None:
         """At once, where a session runs."""
-        self._settings.setValue(f"play/actor/{_key(self.env_id)}", word)
-        if self.session is not None and not self.session.over and self.session.record.env_id == self.env_id:
+        self._seating.choose(seat, word)
+        if self._plays(seat):
             if word == "human":
-                self.session.send("control", control="human")
+                self.tell("control", control="human", seat=seat)
             else:
-                self.session.send("actor", actor=word)
+                self.tell("actor", actor=word, seat=seat)
+        self.seated.emit()
+
+    def add_copy(self) -> None:
+        self._seating.add_copy()
+        self.seated.emit()
+
+    def remove_copy(self, seat: str) -> None:
+        self._seating.remove_copy(seat)
+        self.seated.emit()
+
+    def _plays(self, seat: str) -> bool:
+        session = self.session
+        return (
+            session is not None
+            and not session.over
+            and session.record.env_id == self.env_id
+            and list(session.state.get("seats", {})) == [each.name for each in self.seats]
+            and seat in session.state["seats"]
+        )
 
     def choose_speed(self, name: str) -> None:
         self.speed = name
@@ -147,11 +169,19 @@ class Play(QObject):
 
     def start(self) -> None:
         """A session of what is chosen."""
-        self._submit(self.env_id, self.actor, {"speed": SPEEDS[self.speed]}, seed=self.seed)
+        actors = self._seating.actors
+        options: dict[str, JsonValue] = {"speed": SPEEDS[self.speed], "video_mode": "single"}
+        if self.is_lockstep:
+            options |= {"lockstep": True, "video_mode": "grid"}
+        if told := told_here(actors.values()):
+            options["actor_params"] = {LANGUAGE_MODEL: dict(told)}
+        options |= {"interactive": True, **secrets_of(actors.values())}
+        document = document_of(self.env_id, actors, options, seed=self.seed)
+        self._begin_with(lambda client: client.submit(document)[0])
 
     def replay(self, episode: RecordedEpisode) -> None:
         options: dict[str, JsonValue] = {"paused": True, "speed": SPEEDS[self.speed]}
-        self._submit(episode.env_id, f"replay:{episode.run_id}/{episode.episode}", options, seed=0)
+        self._begin_with(lambda client: client.submit(fetch(client, episode).document(options))[0])
 
     def tell(self, do: str, **values: JsonValue) -> None:
         if self.session is not None:
@@ -176,13 +206,12 @@ class Play(QObject):
         if self.session is not None:
             self.session.close()
 
-    def _submit(self, env_id: str, actor: str, options: dict[str, JsonValue], *, seed: int) -> None:
+    def _begin_with(self, submit: Callable[[Client], RunRecord]) -> None:
         if self.starting:
             return
         self.stop()
         self.starting, self.problem = True, ""
-        document = _document(env_id, actor, options, seed)
-        self._studio.link.call(lambda client: client.submit(document)[0], self._begin, self._fail)
+        self._studio.link.call(submit, self._begin, self._fail)
         self.changed.emit()
 
     def _begin(self, record: RunRecord) -> None:
@@ -215,22 +244,35 @@ class Play(QObject):
 
     def _hear(self) -> None:
         if self._studio.link.state == "connected":
-            self._studio.link.call(_ask, self._take_offer)
+            self._studio.link.call(ask, self._take_offer)
 
     def _take_offer(self, offer: Offer) -> None:
         if offer != self.offer:
             self.offer = offer
-            self.offered.emit()
+            self._settle()
 
+    def _known(self) -> Known | None:
+        return self.offer.families.get(self.family, {}).get(self.env_id) or self._looked.get(self.env_id)
 
-def _ask(client: Client) -> Offer:
-    """Not in the GUI thread."""
-    families = {
-        family.name: {info.env_id: info.actions for info in family.environments}
-        for family in client.environments()
-        if family.environments
-    }
-    return Offer(families, list(client.actors()))
+    def _settle(self) -> None:
+        """The seats of the environment that is chosen; one that is on no list is looked at."""
+        known = self._known()
+        self._seating.use(self.env_id, known.seats if known is not None else ())
+        if known is None and self.offer.actors and self._looking != self.env_id:
+            self._looking = env_id = self.env_id
+            self._studio.link.call(
+                lambda client: look(client, env_id),
+                lambda found: self._take_look(env_id, found),
+                lambda error: self._take_look(env_id, Known(problem=str(error))),
+            )
+        self.offered.emit()
+
+    def _take_look(self, env_id: str, known: Known) -> None:
+        self._looked[env_id] = known
+        if self._looking == env_id:
+            self._looking = ""
+        if env_id == self.env_id:
+            self._settle()
 
 
 def _has_policy(run: RunRecord, env_id: str) -> bool:
@@ -240,9 +282,3 @@ def _has_policy(run: RunRecord, env_id: str) -> bool:
 def _key(env_id: str) -> str:
     """A slash would make a folder of it."""
     return env_id.replace("/", "_")
-
-
-def _document(env_id: str, actor: str, options: Mapping[str, JsonValue], seed: int) -> dict[str, Any]:
-    extras = {"mode": "play", "actors": {SEAT: actor}, "interactive": True, "video_mode": "single", **options}
-    worker = {"module": "mosaic.play", "config": {"env_id": env_id, "seed": seed, "extras": extras}}
-    return {"environment": {"env_id": env_id}, "artifacts": {}, "metadata": {"worker": worker}}

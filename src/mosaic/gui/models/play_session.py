@@ -73,7 +73,7 @@ class PlaySession(Beside):
 
     def ask_width(self, shown: int) -> None:
         if self._look is not None:
-            self._look.ask(_wishes(shown))
+            self._look.ask(self._wishes(shown))
 
     def close(self) -> None:
         """Look away."""
@@ -114,14 +114,13 @@ class PlaySession(Beside):
                     if state.get("error"):
                         self.refused.emit(str(state["error"]))
                     continue
-                if not heard and not self._is_remote:
-                    self._opened.emit(rings_of(Path(self.record.run_dir)))
-                elif not heard:
-                    self._opened.emit(())
-                heard = True
                 # A session that hangs says only that; what it said before still holds.
                 self._newest = {**self._newest, **state}
                 self._post()
+                if not heard:
+                    # After the state, which tells what there is to look at.
+                    self._opened.emit(() if self._is_remote else rings_of(Path(self.record.run_dir)))
+                heard = True
         except MosaicError:
             if heard:
                 raise
@@ -158,9 +157,9 @@ class PlaySession(Beside):
         ring = next((ring for ring in rings if writer_lives(ring)), None)
         try:
             if ring is not None:
-                self._look = LocalLook(ring, _wishes(640))
+                self._look = LocalLook(ring, self._wishes(640))
             else:
-                self._look = RemoteLook(self._client, self.record.run_id, _wishes(640), lasting=False)
+                self._look = RemoteLook(self._client, self.record.run_id, self._wishes(640), lasting=False)
         except MosaicError as error:
             self.refused.emit(str(error))
             return
@@ -175,6 +174,7 @@ class PlaySession(Beside):
             self._kept = last.copied()
         look.close()
 
-
-def _wishes(width: int) -> Wishes:
-    return Wishes(mode="single", slot=0, fps=FPS, tile_width=min(max(width, 160), 1280), budget=1.0)
+    def _wishes(self, width: int) -> Wishes:
+        """All copies of a session in lock-step, else the one picture that there is."""
+        mode = "grid" if len(self.state.get("lengths") or ()) > 1 else "single"
+        return Wishes(mode=mode, slot=0, fps=FPS, tile_width=min(max(width, 160), 1280), budget=1.0)

@@ -1,39 +1,49 @@
 """The Play tab: a person, a policy or another actor plays, step by step or at speed; every episode can be replayed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSlider, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPushButton,
+    QSlider,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
+from mosaic.gui.models.gamepad import Gamepad
 from mosaic.gui.models.picture import Picture
 from mosaic.gui.models.play import Play
+from mosaic.gui.models.script_run import ScriptRun
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.episode_list import EpisodeList
-from mosaic.gui.widgets.hud import Hud, Tone
-from mosaic.gui.widgets.key_list import KeyList
 from mosaic.gui.widgets.parts import chip_button, icon_button, label, row
 from mosaic.gui.widgets.play_board import PlayBoard
 from mosaic.gui.widgets.play_setup import PlaySetup
+from mosaic.gui.widgets.play_side import PlaySide
+from mosaic.gui.widgets.play_status import PlayStatus
 from mosaic.gui.widgets.raw_view import RawView
+from mosaic.gui.widgets.replay_page import ReplayPage
+from mosaic.gui.widgets.script_view import ScriptView
+from mosaic.gui.widgets.seen import Seen
 from mosaic.gui.widgets.symbol_grid import SymbolGrid
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
 
-VIEWS = ("Video", "Grid", "Raw", "Replay")
-TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
+VIEWS = ("Video", "Grid", "Raw", "Replay", "Compare")
 CONTROLS = {
     "agent": ("agent", "The agent acts"),
     "human": ("person", "A person acts"),
     "turns": ("in turns", "Person and agent take turns"),
     "override": ("override", "The agent acts until a key is pressed"),
 }
-NAME_LENGTH = 18
+SMALLEST = QSize(520, 240)
 EMPTY = "Choose an environment and an actor, and press Start. Click the picture, then the keys on the right play."
 
 
@@ -48,23 +58,28 @@ class PlayTab(QWidget):
         self.setup = PlaySetup(play, theme)
         self.start: QPushButton = icon_button(theme, "play", "Start", token="on_accent")
         self.start.setProperty("primary", True)
-        self.hud = Hud("state", "episode", "step", "return", "actor")
+        self.status = PlayStatus(play.name_of)
+        self.hud, self.reason = self.status.hud, self.status.reason
         self.pause = IconTool(theme, "pause", "Pause", self._toggle_pause)
         self.step = IconTool(theme, "chevron-right", "One step", lambda: play.tell("step"))
         self.reset = IconTool(theme, "rotate-ccw", "Reset: begin the next episode", lambda: play.tell("reset"))
         self.stop = IconTool(theme, "square", "Stop: end the session", play.stop)
         self.take_over = QPushButton("Take over")
         self.control = ChoiceChip("control", CONTROLS, self._set_control)
-        self.reason = QLabel()
-        self.reason.setProperty("said", "warn")
-        self.reason.setWordWrap(True)
         self.views = {
             name: chip_button(name, checked=name == "Video", toggled=partial(self._choose_view, name)) for name in VIEWS
         }
         self.board = PlayBoard(theme, self._picture, self._holds)
         self.blank = Blank(theme, "monitor-play", EMPTY)
-        self.grid, self.raw, self.episodes = SymbolGrid(theme), RawView(theme), EpisodeList(theme)
-        self.keys = KeyList()
+        self.grid, self.raw = SymbolGrid(theme), RawView(theme)
+        self.recordings = ReplayPage(studio, play, theme)
+        self.episodes = self.recordings.episodes
+        self.side = PlaySide(play, theme)
+        self.keys, self.seats = self.side.keys, self.side.seats
+        self.gamepad = Gamepad(self)
+        self._seen = Seen(self)
+        self.script = ScriptRun(studio)
+        self.compare = ScriptView(self.script, theme)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Step of the recording")
         self.where = label("", "muted")
@@ -73,11 +88,17 @@ class PlayTab(QWidget):
         scrub.setStretch(1, 1)
         self.replay_bar.setLayout(scrub)
         self._stack = QStackedWidget()
-        self._pages: dict[str, QWidget] = {"Grid": self.grid, "Raw": self.raw, "Replay": self.episodes}
+        self._pages: dict[str, QWidget] = {
+            "Grid": self.grid,
+            "Raw": self.raw,
+            "Replay": self.recordings,
+            "Compare": self.compare,
+        }
         for page in (self.blank, self.board, *self._pages.values()):
             self._stack.addWidget(page)
         self._view = "Video"
-        self._problem = ""
+        self._problems = {"setup": "", "seats": ""}
+        self._down: list[str] = []
         self._arrange()
         self._connect()
         self._show()
@@ -86,16 +107,16 @@ class PlayTab(QWidget):
         middle = QHBoxLayout()
         middle.setSpacing(0)
         middle.addWidget(self._stack, 1)
-        middle.addWidget(self.keys)
+        middle.addWidget(self.side)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(row(self.setup, 1, self.start, margins=(12, 8, 12, 4)))
+        chosen = row(self.setup, 1, self.start, margins=(12, 8, 12, 4))
+        chosen.setStretch(0, 100)
+        layout.addLayout(chosen)
         tools = (self.pause, self.step, self.reset, self.stop, self.take_over, self.control)
         layout.addLayout(row(*tools, 1, *self.views.values(), spacing=4, margins=(8, 0, 12, 4)))
-        said = row(self.hud, self.reason, 1, margins=(12, 0, 12, 4))
-        said.setStretch(1, 100)
-        layout.addLayout(said)
+        layout.addLayout(row(self.status, margins=(12, 0, 12, 4)))
         layout.addLayout(middle, 1)
         layout.addWidget(self.replay_bar)
 
@@ -103,22 +124,35 @@ class PlayTab(QWidget):
         play = self.play
         self.start.clicked.connect(self._start)
         self.take_over.clicked.connect(self._toggle_control)
-        self.setup.problem_changed.connect(self._take_problem)
+        self.setup.problem_changed.connect(partial(self._take_problem, "setup"))
+        self.seats.problem_changed.connect(partial(self._take_problem, "seats"))
+        self.setup.show_offer()
+        self.seats.show_seats()
         self.board.keys_changed.connect(self._press)
+        self.board.touched.connect(self._touch)
+        self.side.moves.made.connect(self._touch)
+        self.gamepad.moved.connect(self._push)
+        self.gamepad.found_changed.connect(self._show_pads)
+        self._seen.changed.connect(self._show)
         self.board.width_shown.connect(self._ask_width)
         self.keys.edited.connect(play.choose_keys)
         self.episodes.chosen.connect(self._replay)
-        self.episodes.asked.connect(play.list_episodes)
         self.slider.valueChanged.connect(self._seek)
         play.changed.connect(self._show)
         play.came.connect(self._came)
-        play.listed.connect(self._list)
         play.offered.connect(self._list_if_shown)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The window closes."""
         self.play.close()
+        self.recordings.close_all()
+        self.script.close()
+        self.gamepad.stop()
         super().closeEvent(event)
+
+    def minimumSizeHint(self) -> QSize:
+        """The same at all times: a dock never becomes smaller again than what it once had to hold."""
+        return SMALLEST
 
     def show_view(self, name: str) -> None:
         self._view = name
@@ -139,18 +173,31 @@ class PlayTab(QWidget):
     # What people do.
 
     def _start(self) -> None:
-        self.keys.forget()
         self.show_view("Video")
         self.play.start()
         self.board.setFocus()
 
     def _replay(self, episode: RecordedEpisode) -> None:
-        self.keys.forget()
         self.show_view("Video")
         self.play.replay(episode)
 
     def _press(self, down: list[str]) -> None:
-        self.play.tell("keys", down=list(down))
+        self._down = list(down)
+        self._send_keys()
+
+    def _push(self) -> None:
+        if not self.keys.press(self.gamepad.down, self.gamepad.axes):
+            self._send_keys()
+
+    def _send_keys(self) -> None:
+        """Keyboard and gamepad together."""
+        self.play.tell("keys", down=[*self._down, *self.gamepad.down], axes=dict(self.gamepad.axes))
+
+    def _touch(self, action: int) -> None:
+        self.play.tell("act", action=action)
+
+    def _show_pads(self) -> None:
+        self.keys.show_pads(self.gamepad.names, self.gamepad.problem)
 
     def _toggle_pause(self) -> None:
         session = self.play.session
@@ -169,9 +216,13 @@ class PlayTab(QWidget):
         if self.replay_bar.isVisible():
             self.play.tell("seek", step=step)
 
-    def _take_problem(self, problem: str) -> None:
-        self._problem = problem
+    def _take_problem(self, of: str, problem: str) -> None:
+        self._problems[of] = problem
         self._show()
+
+    @property
+    def _problem(self) -> str:
+        return self._problems["setup"] or self._problems["seats"]
 
     def _list_if_shown(self) -> None:
         if self._view == "Replay":
@@ -189,18 +240,18 @@ class PlayTab(QWidget):
         if self.play.session is not None:
             self.play.session.ask_width(width)
 
-    def _list(self, found: Sequence[RecordedEpisode]) -> None:
-        self.episodes.show_episodes(self.play.env_id, found)
-
     def _came(self) -> None:
         if self._view == "Video" and self._stack.currentWidget() is not self.board:
             self._show()
         self.board.update()
 
-    def _seat(self) -> dict[str, Any]:
+    def _seats(self) -> dict[str, dict[str, Any]]:
         session = self.play.session
-        seats: dict[str, dict[str, Any]] = session.state.get("seats", {}) if session is not None else {}
-        return next(iter(seats.values()), dict[str, Any]())
+        return session.state.get("seats", {}) if session is not None else {}
+
+    def _seat(self) -> dict[str, Any]:
+        """The only one; several have their cards."""
+        return next(iter(self._seats().values()), dict[str, Any]())
 
     def _show(self) -> None:
         session = self.play.session
@@ -215,13 +266,38 @@ class PlayTab(QWidget):
         self.pause.show_icon("play" if status == "paused" else "pause")
         self.pause.rename("Go on" if status == "paused" else "Pause")
         self.stop.setEnabled(status not in ("", "ended"))
-        self._show_control(lives and not state.get("replay"))
-        self._show_chips(status, state)
-        self._show_reason(status, state)
+        self._show_control(lives and not state.get("replay") and len(self._seats()) == 1)
+        self.status.setVisible(self._view not in ("Replay", "Compare"))
+        self.status.show_state(status, state)
+        self.status.say(self._reason(status, state))
         self._show_replay(state)
-        self.keys.setVisible(lives and self._view in ("Video", "Grid") and not state.get("replay"))
-        self.keys.show_map(state.get("keys"), state.get("actions") or ())
+        is_replay = bool(state.get("replay"))
+        plays = lives and not is_replay and self._view in ("Video", "Grid") and self._someone()
+        self.side.show_state(state, of=session.record.run_id if session else "", lives=lives, plays=plays)
+        self.side.setVisible(self.side.isVisibleTo(self) and self._view not in ("Replay", "Compare"))
+        self.board.touch = state.get("touch") if lives else None
+        self.board.captions = self._captions(state)
+        if self._seen.now and lives and not is_replay and self._someone():
+            self.gamepad.start()
+        else:
+            self.gamepad.stop()
         self._show_page(state)
+
+    def _someone(self) -> bool:
+        """Whether a person acts for any seat, or could."""
+        seats = self._seats().values()
+        return len(seats) == 1 or any(seat.get("control") != "agent" for seat in seats)
+
+    def _captions(self, state: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Of each copy in lock-step."""
+        lengths: Mapping[str, int] = state.get("lengths") or {}
+        return [
+            (
+                f"{seat}  {self.play.name_of(str(state['seats'][seat]['actor']))}",
+                f"step {length}   return {float(state['returns'].get(seat, 0)):g}",
+            )
+            for seat, length in lengths.items()
+        ]
 
     def _show_control(self, lives: bool) -> None:
         seat = self._seat()
@@ -234,29 +310,18 @@ class PlayTab(QWidget):
             self.control.choose(control)
             self.control.blockSignals(False)
 
-    def _show_chips(self, status: str, state: Mapping[str, Any]) -> None:
-        self.hud.show_chip("state", f"● {status}" if status else "", TONES.get(status, ""))
-        self.hud.show_chip("episode", f"episode {state['episode']}" if state.get("episode") else "")
-        self.hud.show_chip("step", f"step {state['t']}" if "t" in state else "")
-        total = next(iter(state.get("returns", {}).values()), None)
-        self.hud.show_chip("return", f"return {float(total):g}" if total is not None else "")
-        last: Mapping[str, Any] = state.get("last") or {}
-        name = self.play.name_of(str(last.get("actor", "")))
-        self.hud.show_chip("actor", name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}…")
-
-    def _show_reason(self, status: str, state: Mapping[str, Any]) -> None:
+    def _reason(self, status: str, state: Mapping[str, Any]) -> str:
         reason = str(state.get("reason", "")) or self.play.problem
-        if status == "waiting":
-            reason = "" if self.board.hasFocus() else "Click the picture: it waits for a key."
-        elif not state and self._problem:
-            reason = self._problem
-        shown = reason if reason not in ("paused", "the session is over") else ""
-        self.reason.setText(shown)
-        self.reason.setVisible(bool(shown))
+        if status == "waiting" and not reason and not self.board.hasFocus():
+            return "Click the picture: it waits for a key."
+        session = self.play.session
+        if self._problem and (status in ("", "ended") or (session and session.record.env_id != self.play.env_id)):
+            return self._problem
+        return reason
 
     def _show_replay(self, state: Mapping[str, Any]) -> None:
         replay = state.get("replay")
-        self.replay_bar.setVisible(bool(replay))
+        self.replay_bar.setVisible(bool(replay) and self._view not in ("Replay", "Compare"))
         if not replay:
             return
         self.slider.blockSignals(True)

@@ -1,19 +1,21 @@
 """The picture of a session, as large as fits, and the keyboard of the person who plays in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from mosaic.gui.assets import text_font
 from mosaic.gui.models.picture import Picture
-from mosaic.gui.models.tiling import fitted
+from mosaic.gui.models.tiling import arranged, fitted
 from mosaic.gui.theme import Theme
 
 SETTLE_MS = 200
 SMOOTH_FROM = 320
 """Pixels of width from which a picture that is shown larger is smoothed; smaller ones are pixel games."""
 MARGIN = 8
+CAPTION = 24
 
 
 class PlayBoard(QWidget):
@@ -22,6 +24,9 @@ class PlayBoard(QWidget):
     keys_changed = Signal(object)
     """Names of the keys that are down."""
     width_shown = Signal(int)
+    """Device pixels of the width of a picture."""
+    touched = Signal(int)
+    """The action that a click into the picture means."""
 
     def __init__(self, theme: Theme, picture: Callable[[], Picture | None], holds: Callable[[Picture], bool]) -> None:
         super().__init__()
@@ -29,13 +34,25 @@ class PlayBoard(QWidget):
         self._down: list[str] = []
         self.painted = -1
         """Number of the picture that was painted last."""
+        self.captions: Sequence[tuple[str, str]] = ()
+        """What stands below each picture, left and right, where there are several."""
+        self.touch: Sequence[Sequence[int]] | None = None
+        """Actions of equal places over the picture, where a click means one."""
+        self._places: list[QRect] = []
+        self._font = text_font()
+        self._font.setPixelSize(12)
         self._settle = QTimer(self, interval=SETTLE_MS, singleShot=True)
-        self._settle.timeout.connect(lambda: self.width_shown.emit(int(self.width() * self.devicePixelRatioF())))
+        self._settle.timeout.connect(self._tell_width)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName("Picture of the session; keys pressed here play")
         self.setMinimumSize(160, 100)
         theme.changed.connect(self.update)
+
+    @property
+    def picture_place(self) -> QRect:
+        """Where the picture was painted last, or the first of several."""
+        return self._places[0] if self._places else QRect()
 
     def sizeHint(self) -> QSize:
         return QSize(480, 360)
@@ -72,7 +89,12 @@ class PlayBoard(QWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         super().mousePressEvent(event)
+        had_focus = self.hasFocus()
         self.setFocus()
+        if had_focus and event.button() == Qt.MouseButton.LeftButton:
+            action = self._touched(event.position().toPoint())
+            if action is not None:
+                self.touched.emit(action)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -84,19 +106,69 @@ class PlayBoard(QWidget):
         picture = self._picture()
         if picture is None:
             return
-        room = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-        place: QRect = fitted(picture.image.size(), room)
-        smooth = place.width() < picture.image.width() or picture.image.width() >= SMOOTH_FROM
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
-        painter.drawImage(place, picture.image)
-        if self.hasFocus():
-            painter.setPen(QPen(self._theme.colour("accent"), 2))
-            painter.drawRect(place.adjusted(-2, -2, 1, 1))
+        if len(picture.head.tiles) > 1:
+            self._paint_beside(painter, picture)
+        else:
+            self._paint_one(painter, picture)
         painter.end()
         if self._holds(picture):
             self.painted = picture.number
         else:
             self.update()
+
+    def _paint_one(self, painter: QPainter, picture: Picture) -> None:
+        place = fitted(picture.image.size(), self._room)
+        self._places = [place]
+        self._paint_picture(painter, place, picture, picture.image.rect())
+        if self.hasFocus():
+            painter.setPen(QPen(self._theme.colour("accent"), 2))
+            painter.drawRect(place.adjusted(-2, -2, 1, 1))
+
+    def _paint_beside(self, painter: QPainter, picture: Picture) -> None:
+        """Copies in lock-step, each with its caption below."""
+        width, height = picture.tile_size
+        shown = len(self._places)
+        self._places = []
+        painter.setFont(self._font)
+        # A caption is as if the picture were so much higher.
+        aspect = width / max(height * (1 + CAPTION / max(self._room.height(), 1)), 1)
+        for at, card in enumerate(arranged(len(picture.head.tiles), self._room, aspect)):
+            place = fitted(QSize(width, height), card.adjusted(0, 0, 0, -CAPTION))
+            self._places.append(place)
+            self._paint_picture(painter, place, picture, picture.place(at))
+            below = QRect(place.left(), place.bottom() + 1, place.width(), CAPTION)
+            left, right = self.captions[at] if at < len(self.captions) else ("", "")
+            painter.setPen(self._theme.colour("muted"))
+            painter.drawText(below, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, right)
+            room = below.width() - painter.fontMetrics().horizontalAdvance(right) - 12
+            painter.setPen(self._theme.colour("text"))
+            text = painter.fontMetrics().elidedText(left, Qt.TextElideMode.ElideMiddle, room)
+            painter.drawText(below, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+        if shown != len(self._places):
+            self._settle.start()
+
+    def _paint_picture(self, painter: QPainter, place: QRect, picture: Picture, source: QRect) -> None:
+        smooth = place.width() < source.width() or source.width() >= SMOOTH_FROM
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+        painter.drawImage(place, picture.image, source)
+        # A white picture on white would have no end.
+        painter.setPen(self._theme.colour("line"))
+        painter.drawRect(place.adjusted(0, 0, -1, -1))
+
+    @property
+    def _room(self) -> QRect:
+        return self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+
+    def _tell_width(self) -> None:
+        several = len(self._places) > 1
+        self.width_shown.emit(int((self._places[0] if several else self.rect()).width() * self.devicePixelRatioF()))
+
+    def _touched(self, at: QPoint) -> int | None:
+        if not self.touch or len(self._places) != 1 or not self._places[0].contains(at):
+            return None
+        place = self._places[0]
+        cells = self.touch[(at.y() - place.top()) * len(self.touch) // place.height()]
+        return cells[(at.x() - place.left()) * len(cells) // place.width()]
 
 
 def key_name(key: int) -> str:

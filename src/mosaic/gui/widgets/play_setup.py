@@ -1,12 +1,9 @@
-"""The row in which a session is chosen: family, environment, seed, actor, speed."""
-
-from functools import partial
+"""The row in which a session is chosen: family, environment, seed, actor where one plays, speed."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QIntValidator, QPaintEvent, QStandardItemModel
+from PySide6.QtGui import QIntValidator, QPaintEvent
 from PySide6.QtWidgets import (
     QCompleter,
-    QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QStyle,
@@ -18,12 +15,12 @@ from PySide6.QtWidgets import (
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.play import SPEEDS, Play
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.actor_choice import ActorChoice
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.editors import CHEVRON, Choice
 from mosaic.gui.widgets.tool_button import IconTool
-from mosaic.spec.actors import split
 
-FAMILY_WIDTH, ENV_WIDTH, ACTOR_WIDTH = 104, 150, 130
+FAMILY_WIDTH, ENV_WIDTH = 104, 150
 """At least; they share what there is more."""
 
 
@@ -48,11 +45,11 @@ class PlaySetup(QWidget):
     def __init__(self, play: Play, theme: Theme) -> None:
         super().__init__()
         self._play = play
-        self.family, self.environment, self.actor = Choice(theme), Typable(theme), Choice(theme)
+        self.family, self.environment = Choice(theme), Typable(theme)
+        self.one = ActorChoice(theme, stacked=False)
         for choice, width, name in (
             (self.family, FAMILY_WIDTH, "Family"),
             (self.environment, ENV_WIDTH, "Environment"),
-            (self.actor, ACTOR_WIDTH, "Actor"),
         ):
             choice.setMinimumWidth(width)
             choice.setAccessibleName(name)
@@ -62,9 +59,9 @@ class PlaySetup(QWidget):
         self.seed.setToolTip("Seed of the first episode")
         self.seed.setAccessibleName("Seed")
         self.seed.setValidator(QIntValidator(0, 2**31 - 1, self.seed))
-        self.argument = QLineEdit()
-        self.argument.setMinimumWidth(60)
-        self.browse = IconTool(theme, "folder-open", "Choose a file", self._browse)
+        self.beside = IconTool(
+            theme, "copy-plus", "Side by side: one more actor, in a copy of its own, from the same seed", play.add_copy
+        )
         self.speed = ChoiceChip("speed", {name: (name, _long(name)) for name in SPEEDS}, self._set_speed)
         self.speed.choose(play.speed)
         layout = QHBoxLayout(self)
@@ -74,9 +71,8 @@ class PlaySetup(QWidget):
             (self.family, 2),
             (self.environment, 4),
             (self.seed, 0),
-            (self.actor, 3),
-            (self.argument, 2),
-            (self.browse, 0),
+            (self.one, 4),
+            (self.beside, 0),
             (self.speed, 0),
         ):
             layout.addWidget(widget, stretch)
@@ -92,10 +88,10 @@ class PlaySetup(QWidget):
         assert line is not None
         self._line = line
         line.editingFinished.connect(self._environment_chosen)
-        self.actor.activated.connect(self._actor_chosen)
-        self.argument.editingFinished.connect(self._argument_typed)
+        self.one.chosen.connect(self._actor_chosen)
         self.seed.editingFinished.connect(self._seed_typed)
         play.offered.connect(self.show_offer)
+        play.seated.connect(self._show_actor)
         self.show_offer()
 
     def show_offer(self) -> None:
@@ -106,36 +102,18 @@ class PlaySetup(QWidget):
         self._fill(self.environment, ids, play.env_id)
         self.environment.setEditText(play.env_id)
         self._line.setCursorPosition(0)
-        self._show_actors()
+        self._show_actor()
 
-    def _show_actors(self) -> None:
-        choices = self._play.choices()
-        name, argument = split(self._play.actor)
-        self.actor.blockSignals(True)
-        self.actor.clear()
-        for at, choice in enumerate(choices):
-            self.actor.addItem(f"{choice.label}: {choice.misfit}" if choice.misfit else choice.label, choice.word)
-            self.actor.setItemData(at, choice.misfit or choice.description, Qt.ItemDataRole.ToolTipRole)
-            model = self.actor.model()
-            if choice.misfit and isinstance(model, QStandardItemModel):
-                model.item(at).setEnabled(False)
-        words = [choice.word for choice in choices]
-        wanted = self._play.actor if self._play.actor in words else name if name in words else ""
-        self.actor.setCurrentIndex(words.index(wanted) if wanted else -1)
-        self.actor.view().setMinimumWidth(320)
-        self.actor.blockSignals(False)
-        chosen = next((choice for choice in choices if choice.word == wanted), None)
-        needs = chosen is not None and bool(chosen.argument)
-        self.argument.setVisible(needs)
-        self.browse.setVisible(needs)
-        if needs and chosen is not None:
-            self.argument.setPlaceholderText(chosen.argument)
-            self.argument.setText(argument)
-        problem = chosen.misfit if chosen else "choose an actor" if choices else ""
-        # In brackets where the actor can do without, as a command line writes it.
-        if not problem and needs and not argument and chosen is not None and not chosen.argument.startswith("["):
-            problem = f"say which: {chosen.argument}"
-        self.problem_changed.emit(problem)
+    def _show_actor(self) -> None:
+        """Here where one plays; several have cards of their own."""
+        play = self._play
+        alone = len(play.seats) == 1
+        self.one.setVisible(alone)
+        self.beside.setVisible(alone and play.may_have_copies)
+        if alone:
+            [seat] = play.seats
+            self.one.show_choices(play.choices(seat), play.actor_at(seat.name))
+        self.problem_changed.emit(play.environment_problem or (self.one.problem if alone else ""))
 
     def _fill(self, choice: Choice, texts: list[str], current: str) -> None:
         if [choice.itemText(at) for at in range(choice.count())] != texts:
@@ -154,32 +132,14 @@ class PlaySetup(QWidget):
     def _environment_chosen(self) -> None:
         self._play.choose_environment(self.environment.currentText().strip())
 
-    def _actor_chosen(self, index: int) -> None:
-        self._play.choose_actor(str(self.actor.itemData(index)))
-        self._show_actors()
-
-    def _argument_typed(self) -> None:
-        name, argument = split(self._play.actor)[0], self.argument.text().strip()
-        word = f"{name}:{argument}" if argument else name
-        if word != self._play.actor:
-            self._play.choose_actor(word)
-            self._show_actors()
+    def _actor_chosen(self, word: str) -> None:
+        self._play.choose_actor(word, self._play.seats[0].name)
 
     def _seed_typed(self) -> None:
         self._play.seed = int(self.seed.text() or 0)
 
     def _set_speed(self) -> None:
         self._play.choose_speed(self.speed.chosen)
-
-    def _browse(self) -> None:
-        dialog = QFileDialog(self, "Choose a file")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(partial(self._take_file))
-        dialog.open()
-
-    def _take_file(self, path: str) -> None:
-        self.argument.setText(path)
-        self._argument_typed()
 
 
 def _long(name: str) -> str:

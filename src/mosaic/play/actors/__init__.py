@@ -19,6 +19,7 @@ ACTORS = {
     "scripted": "mosaic.play.actors.scripted",
     "bdi": "mosaic.play.actors.bdi",
     "bdi_q": "mosaic.play.actors.bdi_q",
+    "bdi_spade": "mosaic.play.actors.bdi_spade",
     "llm": "mosaic.play.actors.llm",
     "replay": "mosaic.play.actors.replayed",
 }

@@ -1,7 +1,9 @@
 """The actor around an AgentSpeak agent: an agent for each episode, made anew from the file after a failure."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import agentspeak
@@ -18,6 +20,8 @@ from mosaic.play.actors.bdi.program import Program
 from mosaic.play.facts import Fact
 from mosaic.play.values import action_from_json
 
+Join = Callable[[Path, str], post.Mailbox]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -30,7 +34,10 @@ class Settings:
 class BdiActor:
     """Asks its agent; tells people which goals the action serves and what the plans printed."""
 
-    def __init__(self, plans: Program, context: Context, settings: Settings | None = None) -> None:
+    def __init__(
+        self, plans: Program, context: Context, settings: Settings | None = None, *, join: Join = post.join
+    ) -> None:
+        """`join` gives it the box by which it talks with others."""
         self._settings = settings or config.from_json(Settings, dict(context.params), what="actor_params.bdi")
         self._plans = plans
         self._arena = context.arena
@@ -39,7 +46,7 @@ class BdiActor:
         # Here, in the thread of the environment, and once: the map does not change.
         self._known = facts.known(context.arena)
         self._name = agentspeak.sanitize_functor(context.seat)
-        self._box = post.join(context.run_dir.root, self._name)
+        self._box = join(context.run_dir.root, self._name)
         self._mind: Mind | None = None
         self._failed = False
         self._clock = Clock()
@@ -59,7 +66,7 @@ class BdiActor:
 
     def reset(self, seed: int) -> None:
         self._mind, self._seed, self._last = None, seed, []
-        self._box.turn_to(seed)
+        self._box.turn_over()
 
     def select_action(self, view: View) -> Choice:
         try:

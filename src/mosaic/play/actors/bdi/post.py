@@ -4,11 +4,20 @@ import queue
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 _lock = threading.Lock()
 _boxes: dict[tuple[Path, str], "Box"] = {}
 """By session and name."""
+
+
+class Mailbox(Protocol):
+    """By which an agent talks with others."""
+
+    def turn_over(self) -> None: ...
+    def send(self, names: Sequence[str], letter: Any) -> None: ...
+    def emptied(self) -> list[Any]: ...
+    def leave(self) -> None: ...
 
 
 class Box:
@@ -17,25 +26,25 @@ class Box:
     def __init__(self, session: Path, name: str) -> None:
         self._session = session
         self._name = name
-        self._episode = 0
+        self.episode = 0
         self._letters: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
 
-    def turn_to(self, episode: int) -> None:
-        """Letters of another episode are not for this one, whichever agent began it first."""
-        self._episode = episode
+    def turn_over(self) -> None:
+        """The next episode: letters of another one are not for this one, whichever agent began it first."""
+        self.episode += 1
 
     def send(self, names: Sequence[str], letter: Any) -> None:
         """To these agents, or to all others; KeyError names one that is not there."""
         with _lock:
             others = {name: box for (session, name), box in _boxes.items() if session == self._session}
         for name in names or [name for name in others if name != self._name]:
-            others[name]._letters.put((self._episode, letter))
+            others[name]._letters.put((self.episode, letter))
 
     def emptied(self) -> list[Any]:
         found: list[Any] = []
         while not self._letters.empty():
             episode, letter = self._letters.get_nowait()
-            if episode == self._episode:
+            if episode == self.episode:
                 found.append(letter)
         return found
 
@@ -48,5 +57,7 @@ class Box:
 def join(session: Path, name: str) -> Box:
     box = Box(session, name)
     with _lock:
+        # One who takes a seat in the middle of a session is in the same episode as the others.
+        box.episode = max((other.episode for (where, _), other in _boxes.items() if where == session), default=0)
         _boxes[(session, name)] = box
     return box

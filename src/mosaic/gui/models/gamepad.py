@@ -1,0 +1,86 @@
+"""The gamepads of this machine, read by a process of its own while a person plays."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QObject, QProcess, Signal
+
+CHILD = "mosaic.gui.models.gamepad_child"
+END_MS = 1000
+
+
+class Gamepad(QObject):
+    """`start` and `stop` as often as one likes; nothing here waits for a device."""
+
+    moved = Signal()
+    """Something else is held down, or pushed further."""
+    found_changed = Signal()
+    """A gamepad came or went."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.names: Sequence[str] = ()
+        self.problem = ""
+        """Why none can be read, for people; empty as far as is known."""
+        self.down: Sequence[str] = ()
+        self.axes: Mapping[str, float] = {}
+        self._program: Sequence[str] = (sys.executable, "-m", CHILD)
+        self._rest = b""
+        self._process = QProcess(self)
+        self._process.setProcessChannelMode(QProcess.ProcessChannelMode.SeparateChannels)
+        self._process.readyReadStandardOutput.connect(self._read)
+        self._process.finished.connect(self._ended)
+        self._process.errorOccurred.connect(self._ended)
+
+    @property
+    def runs(self) -> bool:
+        return self._process.state() != QProcess.ProcessState.NotRunning
+
+    def read_by(self, *program: str) -> None:
+        """From the next start on, another program."""
+        self._program = program
+
+    def write(self, data: bytes) -> None:
+        """To the program that reads them."""
+        self._process.write(data)
+
+    def start(self) -> None:
+        if not self.runs:
+            program, *arguments = self._program
+            self._rest, self.problem = b"", ""
+            self._process.start(program, arguments)
+
+    def stop(self) -> None:
+        """It has nothing to lose."""
+        if self.runs:
+            self._process.blockSignals(True)
+            self._process.kill()
+            self._process.waitForFinished(END_MS)
+            self._process.blockSignals(False)
+        self._forget()
+
+    def _read(self) -> None:
+        *lines, self._rest = (self._rest + bytes(self._process.readAllStandardOutput().data())).split(b"\n")
+        for line in lines:
+            said = json.loads(line)
+            before = self.names, self.problem
+            self.names, self.problem = tuple(said["pads"]), str(said.get("problem", ""))
+            if (self.names, self.problem) != before:
+                self.found_changed.emit()
+            if (said["down"], said["axes"]) != (self.down, self.axes):
+                self.down, self.axes = said["down"], said["axes"]
+                self.moved.emit()
+
+    def _ended(self) -> None:
+        """A reader that dies takes its gamepads with it; nothing stays held down."""
+        self._forget()
+
+    def _forget(self) -> None:
+        held = bool(self.down or self.axes)
+        self.down, self.axes = (), {}
+        if held:
+            self.moved.emit()
+        if self.names:
+            self.names = ()
+            self.found_changed.emit()

@@ -1,0 +1,81 @@
+"""A verb of the command line, run beside the window on the same daemon; what it prints comes as JSON."""
+
+import json
+import sys
+from typing import Any
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+
+from mosaic.gui.models.link import Link
+
+END_MS = 1000
+
+
+class Verb(QObject):
+    """One at a time. `done` has every object that was printed, also when the verb ended with a code of its own."""
+
+    changed = Signal()
+    """It was started, or it ended."""
+    done = Signal(object)
+    failed = Signal(str)
+    """Why, for people."""
+
+    def __init__(self, link: Link, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._link = link
+        self._process = QProcess(self)
+        self._process.finished.connect(self._finished)
+        self._process.errorOccurred.connect(self._failed_to_start)
+
+    @property
+    def runs(self) -> bool:
+        return self._process.state() != QProcess.ProcessState.NotRunning
+
+    def start(self, *words: str) -> None:
+        """`replay`, `@last`, …; one that runs already goes on."""
+        if self.runs:
+            return
+        environment = QProcessEnvironment.systemEnvironment()
+        environment.insert("MOSAIC_HOME", str(self._link.home.root))
+        self._process.setProcessEnvironment(environment)
+        self._process.start(sys.executable, ["-m", "mosaic.cli", *self._link.reach, *words])
+        self.changed.emit()
+
+    def stop(self) -> None:
+        """End it; what it asked the daemon for goes on."""
+        if self.runs:
+            self._process.blockSignals(True)
+            self._process.kill()
+            self._process.waitForFinished(END_MS)
+            self._process.blockSignals(False)
+            self.changed.emit()
+
+    def _finished(self, code: int, how: QProcess.ExitStatus) -> None:
+        said = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip()
+        found = list(_objects(bytes(self._process.readAllStandardOutput().data())))
+        self.changed.emit()
+        if found:
+            self.done.emit(found)
+        elif code or how == QProcess.ExitStatus.CrashExit:
+            # An error may have several lines, one for each thing that is wrong.
+            reason = said.rpartition("error: ")[2]
+            self.failed.emit(reason or f"it ended with code {code}")
+        else:
+            self.done.emit([])
+
+    def _failed_to_start(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self.changed.emit()
+            self.failed.emit(f"{sys.executable} could not be started: {self._process.errorString()}")
+
+
+def _objects(output: bytes) -> list[Any]:
+    """Lines that are JSON, and words such as ids of runs as they are."""
+    found: list[Any] = []
+    for line in output.decode(errors="replace").splitlines():
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                found.append(line.strip())
+    return found
