@@ -97,7 +97,9 @@ class Daemon:
     def stop(self) -> int:
         assert self.process is not None
         self.process.terminate()
-        return self.process.wait(timeout=20)
+        code = self.process.wait(timeout=20)
+        assert code == 0, self.log.read_text()
+        return code
 
     def restart(self) -> "Daemon":
         self.kill()

@@ -69,6 +69,8 @@ def serve(settings: Settings) -> None:
         if _is_network_disk(home.trainer):
             health.warnings.append("the home lies on a network file system; locks and durability may not hold there")
         catalog = Catalog(home, warm_output_of=engine.warm_output_of)
+        # Before anybody can find it: whoever ends it at once must not cut off what it is writing.
+        _listen_to_signals(health)
         servers, addresses = listen(home, settings.tcp, TrainerService(supervisor, catalog, health))
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
@@ -82,7 +84,8 @@ def serve(settings: Settings) -> None:
         frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
-        _wait_for_the_end(health)
+        while not health.ending.wait(1.0):
+            pass
         log.info("daemon.ending")
         bell.close()
         for stopping in [server.stop(grace=1.0) for server in servers]:
@@ -103,8 +106,7 @@ def _prepare(catalog: Catalog) -> None:
         log.warning("catalog.failed", error=str(error))
 
 
-def _wait_for_the_end(health: Health) -> None:
-
+def _listen_to_signals(health: Health) -> None:
     def end(_number: int, _frame: object) -> None:
         health.ask_to_end()
 
@@ -112,8 +114,6 @@ def _wait_for_the_end(health: Health) -> None:
         signal.signal(number, end)
     # A terminal that closes is no reason to end.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    while not health.ending.wait(1.0):
-        pass
 
 
 @contextlib.contextmanager
