@@ -15,9 +15,14 @@ from cleanrl_worker.algorithms import (
     ddpg_continuous_action,
     dqn,
     dqn_atari,
+    ppo,
     ppo_atari,
+    ppo_continuous_action,
+    ppo_lstm,
     ppo_rnd,
+    pqn,
     rainbow_atari,
+    rpo_continuous_action,
     sac_continuous_action,
     td3_continuous_action,
 )
@@ -206,6 +211,53 @@ def rollouts(module: Any, *, cuda_graph: bool) -> Subject:
     return Subject(learner, generator, step, improve, calls_to_record=1)
 
 
+def vector_rollouts(module: Any, *, cuda_graph: bool) -> Subject:
+    """PPO, RPO and PQN on vectors: 128 steps of acting and 16 minibatches."""
+    torch.manual_seed(1)
+    args = module.Args(cuda_graph=cuda_graph)
+    generator = np.random.default_rng(1)
+    spaces = (POLE, PUSHES) if module.ACTIONS == "discrete" else (VECTOR, TORQUES)
+    network = getattr(module, "Agent", None) or module.QNetwork
+    learner = module.TorchLearner(network(*spaces).to(device()), args, device())
+    recurrent = module is ppo_lstm
+    rows = (args.num_steps, args.num_envs // args.num_minibatches) if recurrent else (args.minibatch_size,)
+    batch = module.Batch(**{name: _field(name, rows, spaces, generator) for name in module.Batch._fields})
+    obs = generator.standard_normal((args.num_envs, *spaces[0].shape), np.float32)
+    noise = generator.standard_normal((args.num_envs, 2 if spaces[0] is POLE else 6), np.float32)
+    memory = module.nothing_remembered(args.num_envs) if recurrent else None
+
+    def act() -> None:
+        nonlocal memory
+        if recurrent:
+            memory = learner.remember(obs, memory, np.zeros(args.num_envs, np.float32))
+            learner.logits(memory.hidden)
+        else:
+            learner.act(obs) if module is pqn else learner.act(obs, noise)
+
+    def improve() -> None:
+        for _ in range(16):
+            learner.update(batch, args.learning_rate)
+
+    def step() -> None:
+        for _ in range(128):
+            act()
+        improve()
+
+    return Subject(learner, generator, step, improve, calls_to_record=1)
+
+
+def _field(name: str, rows: tuple[int, ...], spaces: tuple[Any, Any], generator: np.random.Generator) -> Any:
+    """Of a batch."""
+    if name in ("hidden", "cell"):
+        return np.zeros((1, rows[1], ppo_lstm.UNITS), np.float32)
+    if name == "actions" and isinstance(spaces[1], gym.spaces.Discrete):
+        return generator.integers(spaces[1].n, size=rows)
+    if name == "starts":
+        return (generator.random(rows) < 0.1).astype(np.float32)
+    shapes = {"obs": spaces[0].shape, "actions": spaces[1].shape, "shifts": spaces[1].shape}
+    return generator.standard_normal((*rows, *shapes.get(name, ())), np.float32)
+
+
 SUBJECTS: dict[str, Callable[..., Subject]] = {
     "ppo_atari": partial(rollouts, ppo_atari),
     "sac_continuous_action": partial(actor_critic, sac_continuous_action, "update_critics"),
@@ -217,4 +269,9 @@ SUBJECTS: dict[str, Callable[..., Subject]] = {
     "ppo_rnd": partial(rollouts, ppo_rnd),
     "dqn": partial(q_learner, dqn),
     "c51": partial(q_learner, c51),
+    "ppo": partial(vector_rollouts, ppo),
+    "ppo_continuous_action": partial(vector_rollouts, ppo_continuous_action),
+    "rpo_continuous_action": partial(vector_rollouts, rpo_continuous_action),
+    "ppo_lstm": partial(vector_rollouts, ppo_lstm),
+    "pqn": partial(vector_rollouts, pqn),
 }

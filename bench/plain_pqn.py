@@ -64,8 +64,10 @@ def episode_returns(seed: int) -> list[float]:
             running[ended] = 0
         with torch.no_grad():
             returns = lambda_returns(rewards, values, dones, q_network(seen).amax(1)).flatten()
+        shuffled = np.arange(ENVS * STEPS)
         for _ in range(4):
-            for rows in torch.from_numpy(np.random.permutation(ENVS * STEPS)).chunk(4):
+            np.random.shuffle(shuffled)
+            for rows in torch.from_numpy(shuffled).chunk(4):
                 chosen = q_network(obs.flatten(0, 1)[rows]).gather(1, actions.flatten()[rows][:, None]).squeeze(1)
                 loss = nn.functional.mse_loss(chosen, returns[rows])
                 optimizer.zero_grad()

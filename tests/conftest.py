@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
 sys.path.append(str(Path(__file__).parent / "support"))
@@ -17,6 +18,10 @@ from processes import end_all_of
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 LONGEST_FIRST = ("worker", "trainer", "track", "foreign", "gui", "play", "cli", "fastlane")
 """Folders whose files take longest: begun last, one of them would keep a process busy when the others are done."""

@@ -128,7 +128,7 @@ def forms_of(cls: type[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return form_values(schema, schema.get("$defs", {}))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(form=forms_of(Everything))
 def test_form_json_and_flags_agree(form: dict[str, Any]) -> None:
     value = config.from_json(Everything, form)
@@ -147,7 +147,7 @@ def completed(form: dict[str, Any], defaults: dict[str, Any], inner: dict[str, A
     return whole | {"inner": inner | form["inner"]} if "inner" in form else whole
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(form=forms_of(Everything))
 def test_the_changed_flags_alone_make_the_same_value(form: dict[str, Any]) -> None:
     value = config.from_json(Everything, form)

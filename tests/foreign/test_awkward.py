@@ -6,6 +6,34 @@ import sys
 from pathlib import Path
 from typing import Any
 
+ASKED = """
+import threading, time
+import gymnasium as gym, numpy as np
+from cleanrl_worker.foreign.making import Making
+from types import SimpleNamespace
+
+class Slow(gym.Wrapper):
+    def render(self):
+        time.sleep(0.5)
+        return super().render()
+
+stage = SimpleNamespace(wanted=True, slots=[], made={}, look=lambda: None, leave=lambda slot: None)
+stage.enter = lambda slot: stage.slots.append(slot) or len(stage.slots) - 1
+Making(stage, old=False).change()
+envs = gym.vector.AsyncVectorEnv([lambda: Slow(gym.make("CartPole-v1"))] * 2)
+envs.reset(seed=1)
+slot = stage.slots[-2]
+envs.step_async(np.zeros(2, int))
+assert slot.picture().shape == (64, 64, 3)
+assert envs.step_wait()[0].shape == (2, 4)
+# And the other way round: the view has given up waiting, the script goes on.
+threading.Thread(target=slot.picture).start()
+time.sleep(0.1)
+assert envs.step(np.zeros(2, int))[0].shape == (2, 4)
+assert slot.picture().shape == (400, 600, 3)
+envs.close()
+print("whole")
+"""
 FENCED = """
 import sys, threading
 from pathlib import Path
@@ -51,6 +79,12 @@ def test_an_awkward_script_runs_as_it_would_plainly(studio: Any) -> None:
     # wandb.init(mode="disabled") switches nothing on.
     assert not run_dir.wandb_export.exists()
     assert json.loads(run_dir.config.read_bytes())["artifacts"]["wandb"]["enabled"] is False
+
+
+def test_a_picture_is_never_asked_for_while_the_script_waits_for_a_step() -> None:
+    """Its answer would be taken for the step's, and end the script."""
+    said = subprocess.run([sys.executable, "-c", ASKED], check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert said == "whole\n"
 
 
 def test_without_landlock_the_script_is_fenced_in_and_the_record_is_kept(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtNetwork import QNetworkProxy
 
+from mosaic.errors import MosaicError
 from mosaic.gui.models.link import Link
+from mosaic.gui.models.wandb_export import Seen, WandbExport
 from mosaic.gui.tabs.wandb import NOT_EXPORTED, WandbTab
 from mosaic.gui.widgets import web_view
 from mosaic.gui.widgets.web_proxy import WebProxy
@@ -203,3 +206,25 @@ def test_the_page_is_shown_in_the_tab_through_the_proxy_of_the_run(show: Show, r
         assert tab.facts.isVisible()
         shown.window.close()
     assert QNetworkProxy.applicationProxy() == before
+
+
+def test_a_look_that_failed_is_forgotten_with_the_next_one(application: object) -> None:
+    class Answers:
+        """A link whose daemon is away for one call."""
+
+        is_remote = True
+        calls = 0
+
+        def call(self, _ask: object, take: Callable[[Seen], None], lose: Callable[[MosaicError], None]) -> None:
+            self.calls += 1
+            if self.calls == 1:
+                lose(MosaicError("the daemon is away"))
+            else:
+                take(Seen("01K9CG05J5Y0FFQMT1T920EZK2"))
+
+    model = WandbExport(Answers())  # type: ignore[arg-type]
+    model.watch(RunRecord(run_id="01K9CG05J5Y0FFQMT1T920EZK2"))
+    assert model.problem == "the daemon is away"
+    model._look()
+    assert (model.problem, model.seen is not None) == ("", True)
+    model.stop()

@@ -204,3 +204,10 @@ def test_the_seed_of_the_run_counts_and_not_one_among_the_free_flags(tmp_path: P
     # As `--seeds 1-3` does it: three runs, listed by their seeds.
     each = [words_for(found.schema, {**settings, "seed": seed}) for seed in (1, 2, 3)]
     assert [words[-1] for words in each] == ["--seed=1", "--seed=2", "--seed=3"]
+
+
+def test_a_folder_that_holds_the_home_directory_is_too_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people" / "ada").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "people" / "ada"))
+    with pytest.raises(ConfigError, match="too wide"):
+        Allowed(Home(tmp_path / "home")).add(tmp_path / "people")

@@ -47,7 +47,7 @@ def spool_of(*seqs: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_every_kind_of_event_survives_its_line(kind: str, data: st.DataObject) -> None:
     event = Event(data.draw(st.integers(1, 2**60)), data.draw(TIMES), data.draw(bodies(kind)))
@@ -127,7 +127,7 @@ def test_a_line_that_breaks_a_rule_says_which(changes: dict[str, object], reason
     assert reason in str(caught.value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(line=st.binary(max_size=200) | st.text(max_size=200))
 @example(line=b"")
 @example(line=b"\xef\xbb\xbf{}")
@@ -146,7 +146,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     changes=st.dictionaries(st.sampled_from(["v", "seq", "time", "kind", "global_step", "stopped", "x"]), JSON),
     kind=st.sampled_from(list(KINDS)),
@@ -160,7 +160,7 @@ def test_an_event_with_any_json_in_its_fields_decodes_or_is_spool_corrupt(change
     assert events.decode(events.encode(event)).body == event.body
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(position=st.integers(0, 10**6), byte=st.integers(0, 255))
 def test_a_flipped_byte_decodes_or_is_spool_corrupt(position: int, byte: int) -> None:
     line = bytearray(line_of(kind="episode", slot=1, episodic_return="nan", episodic_length=9))

@@ -25,7 +25,7 @@ def run_dir(tmp_path: Path) -> RunDir:
     return run_dir
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.builds(Manifest, run_id=..., mode=..., algo=..., env_id=..., seed=..., label=..., artifacts=...))
 def test_every_manifest_survives_json(value: Manifest) -> None:
     assert config.from_json_text(Manifest, json.dumps(config.to_json(value))) == value

@@ -76,6 +76,20 @@ def test_a_config_beside_it_comes_first_and_a_model_card_helps(tmp_path: Path) -
     assert policy_facts.read(path).env_id == "LunarLander-v3"
 
 
+def test_the_run_of_a_script_says_what_it_knows_and_no_more(tmp_path: Path) -> None:
+    """Its config names the script by its path, and an environment only if one is known."""
+    worker = {"algo": "/scripts/ppo_atari.py", "env_id": "unknown", "seed": 9}
+    (tmp_path / "config.json").write_text(json.dumps({"metadata": {"worker": {"config": worker}}}))
+    facts = policy_facts.read(torch_file(tmp_path / "work" / "runs" / "Pong-v4__mine__1__1700000000" / "x.pt"))
+    assert (facts.env_id, facts.algo, facts.seed) == ("Pong-v4", "ppo_atari", 9)
+
+
+def test_the_name_of_its_folder_comes_before_some_config_far_above(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"env_id": "Ant-v5", "seed": 9}))
+    facts = policy_facts.read(torch_file(tmp_path / "runs" / "CartPole-v1__ppo__1__1700000000" / "ppo.cleanrl_model"))
+    assert (facts.env_id, facts.seed) == ("CartPole-v1", 1)
+
+
 def test_a_folder_means_the_one_policy_in_it(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="holds no policy"):
         policy_facts.read(tmp_path)

@@ -17,7 +17,7 @@ from mosaic.spec.states import RunState
 RUN = "01K9CG05J5Y0FFQMT1T920EZK2"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.builds(
         Placed,

@@ -127,6 +127,8 @@ def test_fields_come_before_the_environment_and_that_before_a_file(home, tmp_pat
 def test_a_proxy_that_is_no_address_is_refused(home):
     way = network_of(TrainOptions(wandb_use_vpn_proxy=True, wandb_http_proxy="my proxy"), {})
     assert "is no address of a proxy" in way.problem
+    typed = network_of(TrainOptions(wandb_use_vpn_proxy=True, wandb_http_proxy="me:hunter2@proxy:3128"), {})
+    assert "'proxy:3128' is no address" in typed.problem
 
 
 def test_the_server_and_the_key_are_found_where_wandb_login_leaves_them(home, tmp_path: Path):

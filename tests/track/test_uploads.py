@@ -49,3 +49,17 @@ def test_one_that_is_meant_to_be_offline_or_has_no_key_is_left_alone(written):
         uploads.consider(run.dir, {**variables, "HOME": os.environ["HOME"]})
         uploads.tick()
     assert not run.dir.wandb_log.exists()
+
+
+def test_an_export_that_was_cut_off_stays_offline_if_it_was_meant_to(written, home, monkeypatch):
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    begun = {}
+    for why in ("WANDB_MODE is 'offline'", "no answer within 5 s"):
+        run = written().start().end()
+        run.dir.wandb.mkdir()
+        state.write(run.dir, Export(state="exporting", why=why))
+        begun[run.dir.run_id] = "offline" if why.startswith("WANDB_MODE") else None
+    exporters = Exporters(home)
+    exporters._find_unfinished()
+    found = {run_id: child.environment.get("WANDB_MODE") for (run_id, _), child in exporters._children.items()}
+    assert found == begun

@@ -12,9 +12,7 @@ from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.run_dir import new_run_id
 
-FUZZ = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 METHODS = [method.name for method in pb.DESCRIPTOR.services_by_name["Trainer"].methods if method.name != "Shutdown"]
 REASONED = {
     grpc.StatusCode.INVALID_ARGUMENT,

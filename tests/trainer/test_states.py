@@ -189,9 +189,7 @@ class Runs(RuleBasedStateMachine):
 
 
 TestRuns = Runs.TestCase
-TestRuns.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestRuns.settings = settings(max_examples=25, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
 def test_every_move_from_a_terminal_state_is_refused():

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cleanrl_worker import cli
@@ -73,7 +73,6 @@ def rows(batch: Any) -> list[tuple[bytes, ...]]:
     return [as_row(*parts) for parts in zip(*batch, strict=True)]
 
 
-@settings(deadline=None)
 @given(
     size=st.integers(1, 40),
     num_envs=st.integers(1, 3),

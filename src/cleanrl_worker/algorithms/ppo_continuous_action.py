@@ -14,7 +14,9 @@ from torch.distributions.normal import Normal
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, clip_gradient_norm, ppo_gradient
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
 
 ACTIONS = "continuous"
@@ -33,6 +35,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    cuda_graph: bool = True
+    """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 1_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 3e-4
@@ -124,7 +128,7 @@ class Agent(nn.Module):
 
     def policy(self, obs: torch.Tensor) -> Normal:
         mean: torch.Tensor = self.actor_mean(obs)
-        return Normal(mean, torch.exp(self.actor_logstd.expand_as(mean)))
+        return Normal(mean, torch.exp(self.actor_logstd.expand_as(mean)), validate_args=False)
 
 
 class Batch(NamedTuple):
@@ -303,7 +307,10 @@ class TorchLearner:
         self.agent = agent
         self.args = args
         self.device = device
-        self.optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+        self.optimizer = adam(agent, learning_rate=args.learning_rate, eps=1e-5)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.choice, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     def tensor(self, array: Array) -> torch.Tensor:
         return torch.as_tensor(array, device=self.device)
@@ -313,8 +320,11 @@ class TorchLearner:
         return self.agent.actor_logstd.exp().cpu().numpy()
 
     @torch.no_grad()
+    def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        return {"means": self.agent.actor_mean(inputs["obs"])}
+
     def act(self, obs: Array, noise: Array) -> Array:
-        return self.agent.actor_mean(self.tensor(obs)).cpu().numpy() + noise
+        return self.choose(self.inputs.put({"obs": obs}))["means"].cpu().numpy() + noise
 
     @torch.no_grad()
     def log_probs(self, obs: Array, actions: Array) -> Array:
@@ -324,21 +334,24 @@ class TorchLearner:
     def values(self, obs: Array) -> Array:
         return self.agent.critic(self.tensor(obs)).view(-1).cpu().numpy()
 
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        self.optimizer.param_groups[0]["lr"] = learning_rate
-        loss, logged = ppo_loss(self.agent, {k: self.tensor(v) for k, v in batch._asdict().items()}, self.args)
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        loss, logged = ppo_loss(self.agent, batch, self.args)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return Losses(**{name: value.item() for name, value in logged.items()})
+        return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
+
+    def update(self, batch: Batch, learning_rate: float) -> Losses:
+        set_learning_rate(self.optimizer, learning_rate)
+        return Losses(*self.descend(self.inputs.put(batch._asdict()))["losses"].tolist())
 
     def state(self) -> dict[str, Any]:
-        return {"agent": self.agent.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
 
     def load(self, state: dict[str, Any]) -> None:
         self.agent.load_state_dict(state["agent"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
 
 
 def train(run: Run, args: Args) -> None:

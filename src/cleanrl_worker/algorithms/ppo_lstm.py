@@ -16,6 +16,8 @@ from cleanrl_worker.sdk.fast import FlatParameters, clip_gradient_norm, ppo_grad
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.linear import Linear
 from cleanrl_worker.sdk.fast.lstm import Lstm, State
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
 
 ACTIONS = "discrete"
@@ -37,6 +39,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    cuda_graph: bool = True
+    """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 2e-3
@@ -186,7 +190,7 @@ def ppo_loss(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The definition: PPO's loss of a minibatch, and what is logged of it."""
     hidden, _ = agent.hidden(batch["obs"], (batch["hidden"][0], batch["cell"][0]), batch["starts"])
-    distribution = Categorical(logits=agent.actor(hidden))
+    distribution = Categorical(logits=agent.actor(hidden), validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
@@ -314,16 +318,23 @@ class TorchLearner:
         self.agent = agent
         self.args = args
         self.device = device
-        self.optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
+        self.optimizer = adam(agent, learning_rate=args.learning_rate, eps=1e-5)
+        self.inputs = Inputs(device)
+        self.recall = Replayed(self.memory, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     def tensor(self, array: Array) -> torch.Tensor:
         return torch.as_tensor(array, device=self.device)
 
     @torch.no_grad()
+    def memory(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        before = inputs["hidden"], inputs["cell"]
+        _, after = self.agent.hidden(inputs["obs"][None], before, inputs["starts"][None])
+        return dict(zip(State._fields, after, strict=True))
+
     def remember(self, obs: Array, state: State, starts: Array) -> State:
-        before = self.tensor(state.hidden), self.tensor(state.cell)
-        _, after = self.agent.hidden(self.tensor(obs)[None], before, self.tensor(starts)[None])
-        return State(*(each.cpu().numpy() for each in after))
+        after = self.recall(self.inputs.put({"obs": obs, **state._asdict(), "starts": starts}))
+        return State(**{name: each.cpu().numpy() for name, each in after.items()})
 
     @torch.no_grad()
     def logits(self, hidden: Array) -> Array:
@@ -333,21 +344,24 @@ class TorchLearner:
     def values(self, hidden: Array) -> Array:
         return self.agent.critic(self.tensor(hidden)).view(-1).cpu().numpy()
 
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        self.optimizer.param_groups[0]["lr"] = learning_rate
-        loss, logged = ppo_loss(self.agent, {k: self.tensor(v) for k, v in batch._asdict().items()}, self.args)
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        loss, logged = ppo_loss(self.agent, batch, self.args)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return Losses(**{name: value.item() for name, value in logged.items()})
+        return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
+
+    def update(self, batch: Batch, learning_rate: float) -> Losses:
+        set_learning_rate(self.optimizer, learning_rate)
+        return Losses(*self.descend(self.inputs.put(batch._asdict()))["losses"].tolist())
 
     def state(self) -> dict[str, Any]:
-        return {"agent": self.agent.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
 
     def load(self, state: dict[str, Any]) -> None:
         self.agent.load_state_dict(state["agent"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
 
 
 def nothing_remembered(rows: int) -> State:

@@ -14,6 +14,8 @@ from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast import FlatParameters, clip_gradient_norm, dqn_gradient
 from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
 from cleanrl_worker.sdk.fast.radam import RAdam
+from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.optimizer import load_optimizer, optimizer_state, radam, set_learning_rate
 from mosaic import config
 
 ACTIONS = "discrete"
@@ -33,6 +35,8 @@ class Args:
     """Ask cuDNN for deterministic kernels."""
     cuda: bool = True
     """Train on the GPU if there is one; networks of this size are faster on the CPU (--no-cuda)."""
+    cuda_graph: bool = True
+    """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 2.5e-4
@@ -214,34 +218,43 @@ class TorchLearner:
         self.q_network = q_network
         self.args = args
         self.device = device
-        self.optimizer = torch.optim.RAdam(q_network.parameters(), lr=args.learning_rate)
+        self.optimizer = radam(q_network, learning_rate=args.learning_rate)
+        self.inputs = Inputs(device)
+        self.choose = Replayed(self.choice, device, enabled=args.cuda_graph)
+        self.descend = Replayed(self.step, device, enabled=args.cuda_graph)
 
     def tensor(self, array: Array) -> torch.Tensor:
         return torch.as_tensor(array, device=self.device)
 
     @torch.no_grad()
+    def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
+        return {"actions": self.q_network.network(inputs["obs"]).argmax(1)}
+
     def act(self, obs: Array) -> Array:
-        return self.q_network.network(self.tensor(obs)).argmax(1).cpu().numpy()
+        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
 
     @torch.no_grad()
     def values(self, obs: Array) -> Array:
         return self.q_network.network(self.tensor(obs)).amax(1).cpu().numpy()
 
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        self.optimizer.param_groups[0]["lr"] = learning_rate
-        loss, q_values = td_loss(self.q_network, {name: self.tensor(array) for name, array in batch._asdict().items()})
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        loss, q_values = td_loss(self.q_network, batch)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.q_network.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return Losses(loss.item(), q_values.item())
+        return {"losses": torch.stack([loss.detach(), q_values.detach()])}
+
+    def update(self, batch: Batch, learning_rate: float) -> Losses:
+        set_learning_rate(self.optimizer, learning_rate)
+        return Losses(*self.descend(self.inputs.put(batch._asdict()))["losses"].tolist())
 
     def state(self) -> dict[str, Any]:
-        return {"q_network": self.q_network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return {"q_network": self.q_network.state_dict(), "optimizer": optimizer_state(self.optimizer)}
 
     def load(self, state: dict[str, Any]) -> None:
         self.q_network.load_state_dict(state["q_network"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_optimizer(self.optimizer, state["optimizer"])
 
 
 def train(run: Run, args: Args) -> None:

@@ -6,6 +6,7 @@ script itself said nothing about it.
 
 import functools
 import importlib.util
+import threading
 import weakref
 from typing import Any
 
@@ -13,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AsyncVectorEnv
+from gymnasium.vector.async_vector_env import AsyncState
 from gymnasium.wrappers import OrderEnforcing, RecordEpisodeStatistics
 
 from cleanrl_worker.foreign.stage import Picture, Stage
@@ -49,24 +51,33 @@ class MadeSlot:
 
 
 class ProcessSlot:
-    """An environment of an AsyncVectorEnv's process, which is asked over its pipe between two steps."""
+    """An environment of an AsyncVectorEnv's process, which is asked over its pipe between two steps.
+
+    Its answers come in the order of the questions: while the script waits for one nobody else may ask, and while it is
+    asked here the script's next question waits (`drawing`).
+    """
 
     def __init__(self, envs: Any, index: int) -> None:
         self._envs = envs
         self._index = index
+        self._last: Picture | None = np.zeros((64, 64, 3), np.uint8)
 
     @property
     def is_there(self) -> bool:
         return not self._envs.closed
 
     def picture(self) -> Picture | None:
+        if self._envs._state is not AsyncState.DEFAULT:
+            return self._last
         pipe = self._envs.parent_pipes[self._index]
-        pipe.send(("_call", ("render", [], {})))
-        drawn, worked = pipe.recv()
+        with self._envs.drawing:
+            pipe.send(("_call", ("render", [], {})))
+            drawn, worked = pipe.recv()
         if not worked:
             index, error, message, *_ = self._envs.error_queue.get()
             raise RuntimeError(f"environment {index}: {error.__name__}: {message}")
-        return np.asarray(drawn, np.uint8) if isinstance(drawn, np.ndarray) else None
+        self._last = np.asarray(drawn, np.uint8) if isinstance(drawn, np.ndarray) else None
+        return self._last
 
     def so_far(self) -> tuple[float, int]:
         return 0.0, 0
@@ -134,6 +145,7 @@ class Making:
         @functools.wraps(begin)
         def __init__(this: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             this.seen = []
+            this.drawing = threading.Lock()
             begin(this, *args, **kwargs)
             this.seen = [ProcessSlot(this, index) for index in range(this.num_envs)]
             for slot in this.seen:
@@ -150,6 +162,8 @@ class Making:
             end(this, *args, **kwargs)
 
         cls.__init__, cls.step_wait, cls.close_extras = __init__, step_wait, close_extras
+        for name in ("step_async", "reset_async", "call_async"):
+            setattr(cls, name, _after_drawing(getattr(cls, name)))
 
     def _count_episodes(self) -> None:
         cls: Any = RecordEpisodeStatistics
@@ -160,6 +174,19 @@ class Making:
             return original(this, **kwargs)
 
         cls.reset = reset
+
+
+def _after_drawing(ask: Any) -> Any:
+    """A picture may take longer than the view waits for it: its answer must not be taken for another one's."""
+
+    @functools.wraps(ask)
+    def asked(this: Any, *args: Any, **kwargs: Any) -> Any:
+        if this.drawing.locked():
+            with this.drawing:
+                pass
+        return ask(this, *args, **kwargs)
+
+    return asked
 
 
 def _take_old_arguments(kwargs: dict[str, Any]) -> bool:

@@ -45,7 +45,7 @@ def _fill(module: ModuleType) -> None:
     import gymnasium as gym
 
     known: Any = module
-    known.__version__ = "0.0 (MOSAIC's stand-in)"
+    known.__version__ = "0.0+mosaic"
     known.Wrapper = Wrapper
     known.Env, known.spaces, known.Space = gym.Env, gym.spaces, gym.Space
     known.__getattr__ = _missing

@@ -4,6 +4,7 @@
 run. Whatever else a script asks of wandb answers and does nothing.
 """
 
+import importlib.metadata
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +50,7 @@ class Config(dict[str, Any]):
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
-    def update(self, given: Any = None, allow_val_change: Any = None, **values: Any) -> None:
+    def update(self, given: Any = None, allow_val_change: Any = None, **values: Any) -> None:  # noqa: ARG002
         super().update({**settings_of(given), **values})
 
     def setdefaults(self, given: Any) -> dict[str, Any]:
@@ -149,12 +150,20 @@ class Tracker:
     def _fill(self, module: ModuleType) -> None:
         known: Any = module
         self._module = known
-        known.__version__ = "0.0 (MOSAIC's stand-in)"
+        known.__version__ = _version()
         known.__path__ = []
         known.init, known.log = self.init, self.log
         known.run, known.config, known.summary = None, Config(), Config()
         known.finish = known.login = known.save = known.watch = known.define_metric = Anything()
         known.__getattr__ = _anything
+
+
+def _version() -> str:
+    """Of the package, if it is installed: libraries compare it with what they need."""
+    try:
+        return importlib.metadata.version("wandb")
+    except importlib.metadata.PackageNotFoundError:
+        return "0.0+mosaic"
 
 
 def settings_of(given: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""torch's Adam as the algorithms use it: fused, its numbers where a CUDA graph can read them, saved and put back."""
+"""torch's optimisers as the algorithms use them: their numbers where a CUDA graph can read them, saved and put back."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +12,13 @@ def adam(module: nn.Module, *, learning_rate: float, eps: float = 1e-8) -> torch
     on_gpu = next(module.parameters()).is_cuda
     rate = torch.tensor(learning_rate, device="cuda") if on_gpu else learning_rate
     return torch.optim.Adam(module.parameters(), lr=rate, eps=eps, fused=True, capturable=on_gpu)
+
+
+def radam(module: nn.Module, *, learning_rate: float) -> torch.optim.RAdam:
+    """torch's RAdam; on a GPU as above."""
+    on_gpu = next(module.parameters()).is_cuda
+    rate: Any = torch.tensor(learning_rate, device="cuda") if on_gpu else learning_rate
+    return torch.optim.RAdam(module.parameters(), lr=rate, capturable=on_gpu)
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:

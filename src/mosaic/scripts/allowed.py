@@ -46,7 +46,7 @@ class Allowed:
             raise ConfigError(
                 [Problem(str(folder), "is no folder; give the one that holds the scripts")], what="mosaic scripts add"
             )
-        if real == Path(real.anchor) or real == Path.home().resolve():
+        if Path.home().resolve().is_relative_to(real):
             raise ConfigError(
                 [Problem(str(folder), "is too wide; give the folder that holds the scripts")], what="mosaic scripts add"
             )

@@ -1,16 +1,17 @@
 """What a policy file says of itself, found without running anything in it: kind, algorithm, environment, seed, steps.
 
 Ours is a safetensors file whose header says everything. A file of upstream CleanRL (`torch.save`) and a zip of
-Stable-Baselines3 say little or nothing: what is missing is looked for beside the file, in this order: a `config.json`
-in its folder or up to three folders above (a run config, or an object with `algo` or `exp_name`, `env_id` and `seed`),
-the name of its folder (`CartPole-v1__ppo__1__1700000000`, `CartPole-v1-ppo-seed1`), the front matter of a model card
-(`README.md`), and the file's own name (`ppo.cleanrl_model`). Weights are not looked at here: a worker does that.
+Stable-Baselines3 say little or nothing: what is missing is looked for around the file, in this order: a `config.json`
+in its folder (a run config, or an object with `algo` or `exp_name`, `env_id` and `seed`), a run config up to three
+folders above, the name of its folder (`CartPole-v1__ppo__1__1700000000`, `CartPole-v1-ppo-seed1`), any other
+`config.json` up to three folders above, the front matter of a model card (`README.md`), and the file's own name
+(`ppo.cleanrl_model`). Weights are not looked at here: a worker does that.
 """
 
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -22,6 +23,8 @@ OUR_FORMAT = "mosaic-policy-1"
 MAX_HEADER_BYTES = 16 * 2**20
 MAX_SIBLING_BYTES = 2**20
 FOLDERS_ABOVE = 3
+UNKNOWN = "unknown"
+"""Environment of a run whose script, or whose other tool, does not say it."""
 
 Kind: TypeAlias = Literal["mosaic", "cleanrl", "sb3"]
 
@@ -140,11 +143,9 @@ def _from_surroundings(facts: PolicyFacts) -> PolicyFacts:
 
 def _hints(path: Path) -> Iterator[PolicyFacts]:
     empty = PolicyFacts(path=path, kind="cleanrl")
-    folders = [path.parent, *path.parents[1 : FOLDERS_ABOVE + 1]]
-    for folder in folders:
-        config = _json_object(folder / "config.json")
-        if config is not None:
-            yield _from_config(replace(empty, source=str(folder / "config.json")), config)
+    above = list(_configs(path.parents[1 : FOLDERS_ABOVE + 1]))
+    for place, config in [*_configs(path.parents[:1]), *((place, one) for place, one in above if "metadata" in one)]:
+        yield _from_config(replace(empty, source=str(place)), config)
     for pattern in (_LABEL, _REPOSITORY):
         if match := pattern.fullmatch(path.parent.name):
             env_id = match["env_id"]
@@ -154,11 +155,20 @@ def _hints(path: Path) -> Iterator[PolicyFacts]:
             yield replace(
                 empty, algo=match["algo"], env_id=env_id, seed=int(match["seed"]), source="the name of its folder"
             )
+    for place, config in above:
+        yield _from_config(replace(empty, source=str(place)), config)
     card = _small_text(path.parent / "README.md")
     if card and (match := _CARD_ENV.search(card)):
         yield replace(empty, env_id=match[1], source="the model card beside it")
     if path.suffix == SUFFIX:
         yield replace(empty, algo=path.stem)
+
+
+def _configs(folders: Iterable[Path]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    for folder in folders:
+        config = _json_object(folder / "config.json")
+        if config is not None:
+            yield folder / "config.json", config
 
 
 def _from_config(facts: PolicyFacts, config: Mapping[str, Any]) -> PolicyFacts:
@@ -168,8 +178,9 @@ def _from_config(facts: PolicyFacts, config: Mapping[str, Any]) -> PolicyFacts:
     algo, env_id = config.get("algo") or config.get("exp_name"), config.get("env_id")
     return replace(
         facts,
-        algo=algo if isinstance(algo, str) else "",
-        env_id=env_id if isinstance(env_id, str) else "",
+        # A run of a script has its path there.
+        algo=Path(algo).name.removesuffix(".py") if isinstance(algo, str) else "",
+        env_id=env_id if isinstance(env_id, str) and env_id != UNKNOWN else "",
         seed=_whole(config.get("seed")),
     )
 

@@ -4,11 +4,11 @@
 `wandb_api_key` and an `llm_api_key` are accepted and taken out by `take_secrets` before anything is written.
 """
 
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias, cast
-from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le, MinLen
 
@@ -22,6 +22,7 @@ SECRETS = {"wandb_api_key": "WANDB_API_KEY", "llm_api_key": KEY}
 """Keys of `extras` that are secret, and the variable of the worker's environment that carries each."""
 PROXIES = {"wandb_http_proxy": "WANDB_VPN_HTTP_PROXY", "wandb_https_proxy": "WANDB_VPN_HTTPS_PROXY"}
 """Addresses that may hold a password, and the variable that carries one which does."""
+_USER = re.compile(r"^((?:[^/@]*:)?//)?.*@", re.DOTALL)
 PLAY_SECRETS = ("llm_api_key",)
 """Those that only a play session has a use for."""
 
@@ -305,11 +306,8 @@ def with_passwords(options: "TrainOptions") -> dict[str, str]:
 
 
 def without_password(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return address
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else address
+    """Also of what is no whole address, `user:password@host`: people type that too."""
+    return _USER.sub(r"\1", address)
 
 
 def _take_passwords(data: Any) -> Iterator[tuple[str, str]]:

@@ -80,7 +80,9 @@ def through(http: str, https: str, *, server: str) -> Network:
     """By these proxies."""
     chosen = https if server.startswith("https:") else http
     if not _is_address(chosen):
-        return Network(server=server, problem=f"'{chosen}' is no address of a proxy; one is http://host:port")
+        return Network(
+            server=server, problem=f"'{without_password(chosen)}' is no address of a proxy; one is http://host:port"
+        )
     variables = {"HTTP_PROXY": http, "http_proxy": http, "HTTPS_PROXY": https, "https_proxy": https}
     return Network(server=server, proxy=chosen, environment=variables)
 
@@ -152,7 +154,9 @@ def _status(server: SplitResult, proxy: SplitResult | None, timeout_s: float) ->
         # Python speaks no SOCKS: that somebody listens has to do.
         socket.create_connection((proxy.hostname, proxy.port or 1080), timeout_s).close()
         return 200
-    near, near_port = (host, port) if proxy is None else (proxy.hostname or "", proxy.port or _PORTS.get(proxy.scheme, 80))
+    near, near_port = (
+        (host, port) if proxy is None else (proxy.hostname or "", proxy.port or _PORTS.get(proxy.scheme, 80))
+    )
     kind = http.client.HTTPSConnection if server.scheme == "https" else http.client.HTTPConnection
     connection = kind(near, near_port, timeout=timeout_s)
     credentials = _credentials(proxy)

@@ -3,6 +3,7 @@
 Brought up to date when somebody asks: a file whose size did not change since is not read again.
 """
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -95,7 +96,8 @@ class EpisodeIndex:
 
 
 def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
-    if run_dir.episodes.is_dir():
+    # A run that is being deleted has none from one moment to the next.
+    with contextlib.suppress(FileNotFoundError):
         for path in sorted(run_dir.episodes.glob("episode-*.jsonl")):
             yield path, path.stat().st_size
 

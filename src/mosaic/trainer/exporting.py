@@ -157,7 +157,9 @@ class Exporters:
                     if found is None:
                         continue
                     if found.state in state.UNDER_WAY and not state.is_busy(run_dir, tracker):
-                        self._begin(run_dir, tracker, {})
+                        # Of a process that was told to stay offline nobody else knows it.
+                        told = {"WANDB_MODE": "offline"} if uploading.is_offline_by_choice(found) else {}
+                        self._begin(run_dir, tracker, told)
                     elif tracker == WANDB:
                         self._uploads.consider(run_dir, self._environment({}))
 

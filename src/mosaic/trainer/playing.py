@@ -58,11 +58,15 @@ def _connected(run_dir: RunDir, lives: Callable[[], bool], context: Any) -> sock
 
 
 def _forward(session: socket.socket, first: pb.PlayCommand, rest: Iterator[pb.PlayCommand]) -> None:
-    # A border: the stream of a client that is gone raises what it likes, the socket of a session that ended an OSError.
-    with contextlib.suppress(Exception):
+    try:
         _send(session, first)
         for command in rest:
             _send(session, command)
+    except Exception:
+        # A border: the stream of a client that is gone raises what it likes, the socket of a session that ended or does
+        # not read an OSError. The relay ends then: one that goes on showing and takes no commands would be a lie.
+        with contextlib.suppress(OSError):
+            session.shutdown(socket.SHUT_RDWR)
 
 
 def _send(session: socket.socket, command: pb.PlayCommand) -> None:

@@ -1,6 +1,6 @@
 """Every policy that a run of this home has saved; a finished run's appears by itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mosaic.errors import ConfigError, PolicyError, Problem, UnsafePath
@@ -28,6 +28,8 @@ class _File:
     path: Path
     global_step: int | None
     kind: str
+    env_id: str
+    """As its surroundings say it."""
 
 
 class Policies:
@@ -75,7 +77,9 @@ class Policies:
             except OSError:  # Removed by hand: no longer a policy.
                 continue
             step, kind = file.global_step, file.kind
-            policies.append(policy_info.of_run(run, str(file.path), global_step=step, saved_at=saved_at, kind=kind))
+            found = policy_info.of_run(run, str(file.path), global_step=step, saved_at=saved_at, kind=kind)
+            # A run that does not know its environment must not be taken at its word.
+            policies.append(replace(found, env_id=file.env_id) if run.env_id == policy_facts.UNKNOWN else found)
         return policies
 
     def _files(self, run_dir: RunDir) -> tuple[_File, ...]:
@@ -103,5 +107,5 @@ def _read(run_dir: RunDir) -> tuple[_File, ...]:
             except (OSError, UnsafePath, PolicyError):
                 # Removed, damaged, or no policy after all (a script's optimiser): the others are offered.
                 continue
-            found.append(_File(facts.path, artifact.global_step, facts.kind))
+            found.append(_File(facts.path, artifact.global_step, facts.kind, facts.env_id))
     return tuple(found)

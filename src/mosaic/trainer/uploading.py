@@ -10,6 +10,7 @@ from mosaic.log import get_logger
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import network, state
 from mosaic.track.start import end, start
+from mosaic.track.state import Export
 
 RETRY_S = 600.0
 RETRY_VARIABLE = "MOSAIC_UPLOAD_RETRY_S"
@@ -29,6 +30,10 @@ def retry_s() -> float:
     return RETRY_S
 
 
+def is_offline_by_choice(export: Export) -> bool:
+    return export.why.startswith("WANDB_MODE")
+
+
 class Uploads:
     """Called by the exporters' own tick; after a success the next one follows at once, after a failure it waits."""
 
@@ -41,7 +46,7 @@ class Uploads:
     def consider(self, run_dir: RunDir, environment: Mapping[str, str]) -> None:
         """Upload this one later if it is offline against its will, and a key is known."""
         export = state.read(run_dir)
-        if export is None or export.state != "offline" or export.why.startswith("WANDB_MODE"):
+        if export is None or export.state != "offline" or is_offline_by_choice(export):
             return
         if network.has_key(export.server, environment):
             self._waiting[run_dir.run_id] = (run_dir, environment)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import gymnasium as gym
 import numpy as np
 import wandb
+from packaging.version import Version
 from torch.utils.tensorboard import SummaryWriter
 
 
@@ -52,6 +53,7 @@ def child() -> None:
 gym.register("Bare-v0", entry_point=Bare)
 gym.register("Odd-v0", entry_point=Odd)
 
+Version(wandb.__version__)
 run = wandb.init(project="mine", config=argparse.Namespace(lr=0.1), mode="disabled")
 wandb.config.update(argparse.Namespace(gamma=0.9), allow_val_change=True)
 wandb.config.setdefaults({"gamma": 0.5, "tau": 1})

@@ -26,24 +26,27 @@ class PoliciesModel(QAbstractTableModel):
         super().__init__()
         self._browsed: list[PolicyInfo] = []
         self._saved: list[PolicyInfo] = []
-
-    @property
-    def policies(self) -> list[PolicyInfo]:
-        known = {policy.path for policy in self._saved}
-        return [policy for policy in self._browsed if policy.path not in known] + self._saved
+        self.policies: list[PolicyInfo] = []
+        """Made when something comes: sorting asks for it with every comparison."""
 
     def take(self, saved: Sequence[PolicyInfo]) -> None:
         """What the daemon lists now."""
         if list(saved) != self._saved:
             self.beginResetModel()
             self._saved = list(saved)
+            self._join()
             self.endResetModel()
 
     def add(self, browsed: PolicyInfo) -> None:
         """A file that somebody browsed for; it stays as long as the window."""
         self.beginResetModel()
         self._browsed = [browsed, *(one for one in self._browsed if one.path != browsed.path)]
+        self._join()
         self.endResetModel()
+
+    def _join(self) -> None:
+        known = {policy.path for policy in self._saved}
+        self.policies = [policy for policy in self._browsed if policy.path not in known] + self._saved
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self.policies)

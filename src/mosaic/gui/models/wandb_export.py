@@ -56,6 +56,8 @@ class WandbExport(QObject):
         self.has_key = False
         self.probing = False
         self._looking = False
+        self._is_lost = False
+        """The problem is that the last look failed: it is over with the next one that does not."""
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look)
         self._soon = QTimer(self, singleShot=True, interval=SETTLE_MS)
@@ -86,6 +88,7 @@ class WandbExport(QObject):
             return
         if record.run_id != before:
             self.seen, self.problem, self.answer = None, "", None
+            self._is_lost = False
             self._follow_folders()
             self.changed.emit()
         if not self._timer.isActive():
@@ -100,7 +103,7 @@ class WandbExport(QObject):
         if key:
             variables.insert("WANDB_API_KEY", key)
         self._process.setProcessEnvironment(variables)
-        self._uploading, self.problem = self._record.run_id, ""
+        self._uploading, self.problem, self._is_lost = self._record.run_id, "", False
         self._process.start(sys.executable, ["-P", "-m", "mosaic.track", "--sync", self._record.run_dir])
         self.changed.emit()
 
@@ -138,13 +141,16 @@ class WandbExport(QObject):
             self._soon.start()
             return
         self._follow_folders()
-        if seen != self.seen:
-            self.seen = seen
-            self.changed.emit()
+        if self._is_lost:
+            self._is_lost, self.problem = False, ""
+        elif seen == self.seen:
+            return
+        self.seen = seen
+        self.changed.emit()
 
     def _lost(self, error: MosaicError) -> None:
         self._looking = False
-        self.problem = str(error)
+        self._is_lost, self.problem = True, str(error)
         self.changed.emit()
 
     def _follow_folders(self) -> None:
@@ -164,7 +170,7 @@ class WandbExport(QObject):
         uploaded, self._uploading = self._uploading, ""
         if self._record is not None and uploaded == self._record.run_id:
             last = said.splitlines()[-1].removeprefix("error: ") if said else f"it ended with exit code {code}"
-            self.problem = last if code else ""
+            self.problem, self._is_lost = last if code else "", False
         self._soon.start()
         self.changed.emit()
 
