@@ -155,12 +155,11 @@ def test_copies_step_together_and_two_episodes_are_replayed_side_by_side(
     begin("CartPole-v1", copy_2=f"scripted:{right}")
     tab.pause.click()
     shown.until(lambda: status(tab) == "paused")
-    before = state(tab)["lengths"]
-    tab.step.click()
-    assert isinstance(before, dict)
-    shown.until(
-        lambda: state(tab)["lengths"] == {seat: length + 1 for seat, length in before.items()}, "a step of both copies"
-    )
+    tab.reset.click()
+    shown.until(lambda: state(tab)["lengths"] == {"copy_1": 0, "copy_2": 0}, "both at the beginning")
+    for steps in (1, 2):
+        tab.step.click()
+        shown.until(lambda steps=steps: state(tab)["lengths"] == {"copy_1": steps, "copy_2": steps}, "a step of both")
     picture = tab.play.session.picture() if tab.play.session is not None else None
     assert picture is not None
     assert len(picture.head.tiles) == 2

@@ -29,6 +29,7 @@ class PlayView:
             fps=USUAL_FPS,
             budget=USUAL_BUDGET,
             evaluation=False,
+            smooth=True,
         )
         self._demand: Demand | None = None
         self._looked_at = 0.0
