@@ -45,6 +45,15 @@ def test_our_own_file_says_everything(tmp_path: Path) -> None:
     assert facts.source == "the file"
 
 
+def test_a_header_whose_length_begins_as_a_pickle_does_is_ours_too(tmp_path: Path) -> None:
+    path = next(
+        path
+        for padding in range(256)
+        if (path := our_file(tmp_path / "policy", note="x" * padding)).read_bytes().startswith(b"\x80")
+    )
+    assert policy_facts.read(path).kind == "mosaic"
+
+
 @pytest.mark.parametrize(
     ("place", "env_id", "algo", "seed"),
     [

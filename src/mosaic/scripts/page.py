@@ -12,11 +12,12 @@ _STYLES = {
 
 
 def described(script: Script) -> dict[str, Any]:
-    """An entry like those of `cleanrl_worker.describe`; of its actions nobody knows."""
+    """An entry like those of `cleanrl_worker.describe`; of its actions and observations nobody knows."""
     return {
         "name": str(script.path),
         "summary": script.summary,
         "actions": "",
+        "observations": "",
         "schema": script.schema,
         "docs": page(script),
     }

@@ -82,9 +82,13 @@ def _kind_of(path: Path) -> Kind:
         start = file.read(9)
     if start.startswith(b"PK"):
         return _kind_of_zip(path)
+    has_header = len(start) == 9 and start[8:] == b"{"
+    # First: the length of a header may begin with the byte that a pickle begins with.
+    if has_header and int.from_bytes(start[:8], "little") <= MAX_HEADER_BYTES:
+        return "mosaic"
     if start.startswith(b"\x80"):  # A pickle, as torch wrote them before it wrote zips.
         return "cleanrl"
-    if len(start) == 9 and start[8:] == b"{":
+    if has_header:
         return "mosaic"
     raise PolicyError(
         f"{path} cannot be read as a policy: it is neither a policy of MOSAIC (safetensors), nor one of CleanRL"
