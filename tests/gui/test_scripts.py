@@ -66,6 +66,12 @@ def test_a_script_with_argparse_gets_a_field_for_its_flags(form):
     assert command_line(form) == f"mosaic train --script {ENVPOOL} -- --learning-rate 1"
 
 
+def test_of_a_script_nobody_knows_what_it_sees_so_everything_is_offered(form):
+    for env_id in ("ALE/Breakout-v5", "CartPole-v1", "Pendulum-v1"):
+        assert form.catalogue_.fits(env_id, PPO)
+    assert not form.catalogue_.fits("ALE/Breakout-v5", "ppo")
+
+
 def test_the_command_line_makes_the_same_document(form, daemon_home, monkeypatch):
     monkeypatch.setenv("MOSAIC_HOME", str(daemon_home.root))
     form.use(PPO)

@@ -105,8 +105,8 @@ class Algorithm:
     actions: str
     schema: JsonObject
     docs: str
-    observations: str = "vector"
-    """What it sees: vector or pixels."""
+    observations: str = ""
+    """What it sees: vector or pixels; empty of a script."""
 
 
 def _translated(call: Callable[P, R]) -> Callable[P, R]:
@@ -384,7 +384,7 @@ class Client:
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
         return {
             one.name: Algorithm(
-                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations or "vector"
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations
             )
             for one in reply.algorithms
         }

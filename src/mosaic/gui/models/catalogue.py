@@ -76,8 +76,9 @@ class Catalogue(QObject):
         actions, wanted = self._actions.get(env_id, ""), self.algorithms[algo].actions
         if actions and wanted and actions != wanted:
             return f"Has {actions} actions; {algo} is for {wanted} ones."
-        shown, on_pictures = self._observations.get(env_id, ""), self.algorithms[algo].observations == "pixels"
-        if shown and on_pictures != (shown == "pixels"):
+        shown, seen = self._observations.get(env_id, ""), self.algorithms[algo].observations
+        on_pictures = seen == "pixels"
+        if shown and seen and on_pictures != (shown == "pixels"):
             is_shown = "pictures" if shown == "pixels" else "no pictures"
             return f"Shows {is_shown}; {algo} is for {'pictures' if on_pictures else 'vectors'}."
         return ""
