@@ -104,7 +104,7 @@ def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown
     shown.until(lambda: status(tab) == "waiting", "the person's turn")
     before = t(tab)
     QTest.keyClick(tab.board, Key.Key_Left)
-    shown.until(lambda: t(tab) == before + 1)
+    shown.until(lambda: t(tab) > before)
     assert tab.take_over.text() == "Hand back"
     tab.take_over.click()
     shown.until(lambda: t(tab) > before + 3)
@@ -182,7 +182,7 @@ def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Pa
     shown.until(lambda: status(tab) == "waiting", "the person's turn")
     assert not tab.reason.isVisible() or "too tired" not in tab.reason.text()
     QTest.keyClick(tab.board, Key.Key_Left)
-    shown.until(lambda: t(tab) == 4)
+    shown.until(lambda: t(tab) >= 4)
     # A session that cannot begin says so too.
     tab.stop.click()
     shown.until(lambda: status(tab) == "ended")

@@ -168,6 +168,15 @@ def test_several_runs_are_selected_by_mouse_and_keys(panel: RunsPanel, some: lis
     assert panel.arranged.rowCount() == 4
 
 
+def test_runs_that_somebody_else_selects_meanwhile_stay_selected(panel: RunsPanel, some: list[RunRecord]) -> None:
+    """A run that was just started, say: it is not even in the list yet."""
+    studio = fill(panel, some)
+    panel.view.setCurrentIndex(panel.arranged.index(1))
+    studio.select([started := new_run_id()])
+    QTest.qWait(50)
+    assert list(studio.selected) == [started]
+
+
 def test_the_order_is_remembered(panel: RunsPanel, some: list[RunRecord], tmp_path: Path) -> None:
     fill(panel, some)
     settings = QSettings(str(tmp_path / "gui.ini"), QSettings.Format.IniFormat)

@@ -110,6 +110,7 @@ class RunsPanel(QWidget):
     def _follow(self) -> None:
         """Somebody else may have selected runs, or the selected ones may be gone."""
         if list(self._studio.selected) != self.chosen[:MOST_DRAWN]:
+            self._settle.stop()  # what was selected here a moment ago is older
             self._chosen = list(self._studio.selected)
             self._is_rearranging = True
             self._show_selection()
