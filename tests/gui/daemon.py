@@ -45,6 +45,10 @@ class Daemon:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
+        # A child that it was just making has its lock until it becomes another program.
+        end = time.monotonic() + START_S
+        while running_address(self.home) is not None and time.monotonic() < end:
+            time.sleep(0.01)
 
     def close(self) -> None:
         """End it, whichever daemon this home has by now, and all workers."""

@@ -93,6 +93,8 @@ class Daemon:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
+        # A child that it was just making has its lock until it becomes another program.
+        eventually(lambda: running_address(self.home) is None, what="the lock")
 
     def stop(self) -> int:
         assert self.process is not None
