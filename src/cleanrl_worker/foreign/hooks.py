@@ -65,7 +65,8 @@ class Hooks(importlib.abc.MetaPathFinder):
 
     def instead_of(self, name: str, fill: Action) -> None:
         """A module of ours under this name, and any below it, whatever is installed."""
-        for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        # A copy at once: other threads import meanwhile.
+        for known in [one for one in list(sys.modules) if one == name or one.startswith(f"{name}.")]:
             del sys.modules[known]
         self._instead[name] = fill
 
