@@ -29,6 +29,7 @@ from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import TERMINAL
 
 from .daemon import Daemon, end_daemon
 from .hand_written import STARTED, HandWritten, learning
@@ -222,3 +223,15 @@ def show(application: QApplication, daemon_home: Home, start_daemon: Callable[..
         each.close()
     shown.clear()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def no_session_left(client: Client) -> Iterator[None]:
+    """Play sessions of a test end with it, and leave the list."""
+    yield
+    for run in client.list():
+        if run.kind == "play":
+            if run.state not in TERMINAL:
+                client.cancel(run.run_id)
+                client.wait(run.run_id)
+            client.delete(run.run_id)

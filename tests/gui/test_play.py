@@ -1,6 +1,5 @@
 """The Play tab on real sessions of a real daemon: keys, controls, views, replay, and what goes wrong."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,24 +8,12 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from mosaic.gui.tabs.play import PlayTab
-from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import TERMINAL
 
 from .conftest import Show, Shown
 
 Key = Qt.Key
-
-
-@pytest.fixture(autouse=True)
-def no_session_left(client: Client) -> Iterator[None]:
-    yield
-    for run in client.list():
-        if run.kind == "play":
-            if run.state not in TERMINAL:
-                client.cancel(run.run_id)
-                client.wait(run.run_id)
-            client.delete(run.run_id)
+pytestmark = pytest.mark.usefixtures("no_session_left")
 
 
 @pytest.fixture

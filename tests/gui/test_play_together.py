@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,27 +10,15 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from mosaic.gui.tabs.play import PlayTab
-from mosaic.rpc.client import Client
 from mosaic.spec import episodes
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import TERMINAL
 
 from .conftest import Show, Shown
 
 Key = Qt.Key
 VIRTUAL_PAD = Path(__file__).with_name("virtual_pad.py")
-
-
-@pytest.fixture(autouse=True)
-def no_session_left(client: Client) -> Iterator[None]:
-    yield
-    for run in client.list():
-        if run.kind == "play":
-            if run.state not in TERMINAL:
-                client.cancel(run.run_id)
-                client.wait(run.run_id)
-            client.delete(run.run_id)
+pytestmark = pytest.mark.usefixtures("no_session_left")
 
 
 @pytest.fixture
