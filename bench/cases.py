@@ -116,6 +116,17 @@ CASES = (
         floor=2.0,
     ),
     Case(
+        name="ppo_atari-envpool-bfloat16",
+        algo="ppo_atari",
+        # SB3 has no such setting and computes in float32.
+        settings={"env_id": BREAKOUT, "bfloat16": True},
+        options={"env_backend": "envpool"},
+        steps=5 * 1024,
+        quick_steps=3 * 1024,
+        warmup_steps=1024,
+        floor=2.0,
+    ),
+    Case(
         name="dqn_atari",
         algo="dqn_atari",
         settings={

@@ -1,5 +1,6 @@
 """The maths of the algorithms on pictures against plain loops."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker.algorithms import c51_atari, ppo_atari, ppo_rnd, rainbow_atari
+from cleanrl_worker.algorithms import c51_atari, dqn_atari, ppo_atari, ppo_rnd, rainbow_atari
 from cleanrl_worker.sdk import convolution, optimizer
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.sum_tree import SumTree
@@ -145,7 +146,7 @@ def test_an_optimiser_comes_back_in_the_layout_of_its_weights() -> None:
     def train(layer: torch.nn.Conv2d, adam: torch.optim.Adam) -> None:
         adam.zero_grad()
         layer(
-            convolution.pictures(torch.arange(4 * 25, dtype=torch.uint8).reshape(1, 4, 5, 5))
+            convolution.pictures(torch.arange(4 * 25, dtype=torch.uint8).reshape(1, 4, 5, 5), torch.float32)
         ).square().sum().backward()
         adam.step()
 
@@ -162,3 +163,39 @@ def test_an_optimiser_comes_back_in_the_layout_of_its_weights() -> None:
         train(*pair)
     assert torch.equal(one[0].weight, other[0].weight)
     assert other[1].state[other[0].weight]["exp_avg"].stride() == other[0].weight.stride()
+
+
+def learners_of(module: Any) -> list[torch.nn.Module]:
+    """The networks that a learner in bfloat16 computes with, and one in float32 with the same weights."""
+    found: list[torch.nn.Module] = []
+    for bfloat16 in (True, False):
+        torch.manual_seed(0)
+        args = module.Args(bfloat16=bfloat16)
+        if hasattr(module, "Agent"):
+            curious = (module.Curiosity(),) if hasattr(module, "Curiosity") else ()
+            learner = module.TorchLearner(module.Agent(ACTIONS), *curious, args, torch.device("cpu"))
+            found.append(learner.agent)
+        else:
+            settings = () if module is dqn_atari else (args,)
+            networks = [module.QNetwork(ACTIONS, *settings) for _ in range(2)]
+            learner = module.TorchLearner(*networks, args, torch.device("cpu"))
+            assert learner.target_network.in_bfloat16 == bfloat16
+            found.append(learner.q_network)
+    return found
+
+
+@pytest.mark.parametrize("module", [ppo_atari, ppo_rnd, dqn_atari, c51_atari, rainbow_atari])
+def test_bfloat16_is_nearly_float32(module: Any) -> None:
+    rounded, exact = learners_of(module)
+    stacks = torch.randint(0, 255, (6, 4, 84, 84), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    outputs = [flat(network(stacks)) for network in (rounded, exact)]
+    for output in outputs:
+        output.square().sum().backward()
+    gradients = [flat(p.grad for p in network.parameters() if p.grad is not None) for network in (rounded, exact)]
+    for one, other in (outputs, gradients):
+        assert one.dtype == torch.float32
+        assert 0 < (one - other).norm() < 0.03 * other.norm()
+
+
+def flat(tensors: torch.Tensor | Iterable[torch.Tensor]) -> torch.Tensor:
+    return torch.cat([tensor.flatten() for tensor in tensors])

@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import laid_out, pictures
+from cleanrl_worker.sdk.convolution import features, laid_out
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
@@ -40,6 +40,8 @@ class Args:
     """Train on the GPU if there is one."""
     cuda_graph: bool = True
     """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
+    bfloat16: bool = False
+    """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 2.5e-4
@@ -80,6 +82,8 @@ class QNetwork(nn.Module):
     """Three convolutions and a hidden layer: how likely each return is after each action."""
 
     atoms: torch.Tensor
+    in_bfloat16 = False
+    """Of a learner that was told so; what is played is computed in float32."""
 
     def __init__(self, action_space: gym.Space[Any], args: Args) -> None:
         super().__init__()
@@ -102,7 +106,8 @@ class QNetwork(nn.Module):
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Logits of the returns after each action in uint8 stacks: (rows, actions, atoms)."""
-        return self.network(pictures(obs)).view(-1, self.choices, self.n_atoms)
+        hidden = features(self.network[:-1], obs, bfloat16=self.in_bfloat16)
+        return self.network[-1](hidden).view(-1, self.choices, self.n_atoms)
 
     def values(self, pmfs: torch.Tensor) -> torch.Tensor:
         """What distributions are worth on average."""
@@ -156,6 +161,7 @@ class TorchLearner:
         target_network.load_state_dict(q_network.state_dict())
         self.q_network = laid_out(q_network, device)
         self.target_network = laid_out(target_network, device)
+        q_network.in_bfloat16 = target_network.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=0.01 / args.batch_size)

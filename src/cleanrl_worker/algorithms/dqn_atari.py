@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import laid_out, pictures
+from cleanrl_worker.sdk.convolution import features, laid_out
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
@@ -40,6 +40,8 @@ class Args:
     """Train on the GPU if there is one."""
     cuda_graph: bool = True
     """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
+    bfloat16: bool = False
+    """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 1e-4
@@ -71,6 +73,9 @@ class Args:
 class QNetwork(nn.Module):
     """Three convolutions and a hidden layer: what each action is worth in a state."""
 
+    in_bfloat16 = False
+    """Of a learner that was told so; what is played is computed in float32."""
+
     def __init__(self, action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -90,7 +95,8 @@ class QNetwork(nn.Module):
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Values of the actions in uint8 stacks."""
-        return self.network(pictures(obs))
+        hidden = features(self.network[:-1], obs, bfloat16=self.in_bfloat16)
+        return self.network[-1](hidden)
 
 
 class Losses(NamedTuple):
@@ -126,6 +132,7 @@ class TorchLearner:
         target_network.load_state_dict(q_network.state_dict())
         self.q_network = laid_out(q_network, device)
         self.target_network = laid_out(target_network, device)
+        q_network.in_bfloat16 = target_network.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate)

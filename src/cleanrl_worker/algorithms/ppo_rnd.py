@@ -12,7 +12,7 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import laid_out, pictures
+from cleanrl_worker.sdk.convolution import features, laid_out
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import Moments
@@ -46,6 +46,8 @@ class Args:
     """Train on the GPU if there is one."""
     cuda_graph: bool = True
     """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
+    bfloat16: bool = False
+    """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 2_000_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 1e-4
@@ -147,6 +149,9 @@ ROOT2 = 2**0.5
 class Agent(nn.Module):
     """Convolutions and hidden layers, a policy, and two critics: of the environment's rewards and of curiosity."""
 
+    in_bfloat16 = False
+    """Of a learner that was told so; what is played is computed in float32."""
+
     def __init__(self, action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -159,9 +164,9 @@ class Agent(nn.Module):
 
     def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Logits, values and values of curiosity of uint8 stacks."""
-        hidden = self.network(pictures(obs))
-        features = self.extra_layer(hidden) + hidden
-        return self.actor(hidden), self.critic_ext(features).view(-1), self.critic_int(features).view(-1)
+        hidden = features(self.network, obs, bfloat16=self.in_bfloat16)
+        judged = self.extra_layer(hidden) + hidden
+        return self.actor(hidden), self.critic_ext(judged).view(-1), self.critic_int(judged).view(-1)
 
 
 class Curiosity(nn.Module):
@@ -258,6 +263,7 @@ class TorchLearner:
 
     def __init__(self, agent: Agent, curiosity: Curiosity, args: Args, device: torch.device) -> None:
         self.agent = laid_out(agent, device)
+        self.agent.in_bfloat16 = args.bfloat16
         self.curiosity = laid_out(curiosity, device)
         self.args = args
         self.device = device
@@ -357,7 +363,7 @@ class Rollout:
 def minibatch_of(batch: Tensors, args: Args) -> dict[str, torch.Tensor]:
     """The `rows` of a rollout. The predictor learns from the first of them, which are shuffled."""
     whole = ("rows", "pixel_mean", "pixel_scale")
-    minibatch = {name: tensor[batch["rows"]] for name, tensor in batch.items() if name not in whole}
+    minibatch = {name: tensor.index_select(0, batch["rows"]) for name, tensor in batch.items() if name not in whole}
     frames = minibatch["obs"][: args.predicted_rows, ..., -1]
     minibatch["frames"] = normalised_pixels(frames, batch["pixel_mean"], batch["pixel_scale"])
     minibatch["obs"] = minibatch["obs"].permute(0, 3, 1, 2)

@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import laid_out, pictures
+from cleanrl_worker.sdk.convolution import features, laid_out
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
@@ -42,6 +42,8 @@ class Args:
     """Train on the GPU if there is one."""
     cuda_graph: bool = True
     """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
+    bfloat16: bool = False
+    """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
     learning_rate: Annotated[float, Gt(0)] = 0.0000625
@@ -117,6 +119,8 @@ class QNetwork(nn.Module):
     """Three convolutions, then two streams: what a state is worth, and what each action adds; as distributions."""
 
     support: torch.Tensor
+    in_bfloat16 = False
+    """Of a learner that was told so; what is played is computed in float32."""
 
     def __init__(self, action_space: gym.Space[Any], args: Args) -> None:
         super().__init__()
@@ -142,7 +146,7 @@ class QNetwork(nn.Module):
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Distributions of the return after each action in uint8 stacks: (rows, actions, atoms)."""
-        hidden = self.network(pictures(obs))
+        hidden = features(self.network, obs, bfloat16=self.in_bfloat16)
         value = self.value_head(hidden).view(-1, 1, self.n_atoms)
         advantage = self.advantage_head(hidden).view(-1, self.choices, self.n_atoms)
         return (value + advantage - advantage.mean(1, keepdim=True)).softmax(2)
@@ -246,6 +250,7 @@ class TorchLearner:
         target_network.load_state_dict(q_network.state_dict())
         self.q_network = laid_out(q_network, device)
         self.target_network = laid_out(target_network, device)
+        q_network.in_bfloat16 = target_network.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=1.5e-4)

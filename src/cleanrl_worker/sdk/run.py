@@ -17,6 +17,7 @@ import torch
 
 from cleanrl_worker.sdk import checkpoint, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
+from cleanrl_worker.sdk.convolution import bfloat16_is_fast
 from cleanrl_worker.sdk.ledger import Ledger, common_artifacts, tracking_artifacts
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
@@ -114,6 +115,7 @@ class Run:
 
     def make_envs(self, env_id: str, num_envs: int, *, observations: families.Observations = "vector") -> Envs:
         options = self.spec.options
+        self._warn_of_slow_arithmetic()
         backend = self._make_backend(env_id, num_envs, observations)
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
@@ -323,6 +325,11 @@ class Run:
         if wanted:
             log.info("device.cpu", reason="no CUDA device found; training on the CPU")
         return torch.device("cpu")
+
+    def _warn_of_slow_arithmetic(self) -> None:
+        if self.spec.args.get("bfloat16", False) and not bfloat16_is_fast(self.device):
+            where = "GPU" if self.device.type == "cuda" else "processor"
+            self._warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
 
     def _start_event(self) -> RunStarted:
         args = self.spec.args
