@@ -169,10 +169,10 @@ def pixel_q_learner(module: Any, *, cuda_graph: bool) -> Subject:
     return Subject(learner, generator, step, lambda: learner.update(batch))
 
 
-def rollouts(module: Any, *, cuda_graph: bool) -> Subject:
+def rollouts(module: Any, *, cuda_graph: bool, **settings: Any) -> Subject:
     """PPO on pictures, with and without curiosity: one iteration."""
     torch.manual_seed(1)
-    args = replace(module.Args(), cuda_graph=cuda_graph, num_envs=8)
+    args = replace(module.Args(), cuda_graph=cuda_graph, num_envs=8, **settings)
     generator = np.random.default_rng(1)
     curious = module is ppo_rnd
     networks = (module.Agent(BUTTONS), module.Curiosity()) if curious else (module.Agent(BUTTONS),)
@@ -260,6 +260,7 @@ def _field(name: str, rows: tuple[int, ...], spaces: tuple[Any, Any], generator:
 
 SUBJECTS: dict[str, Callable[..., Subject]] = {
     "ppo_atari": partial(rollouts, ppo_atari),
+    "ppo_atari-bfloat16": partial(rollouts, ppo_atari, bfloat16=True),
     "sac_continuous_action": partial(actor_critic, sac_continuous_action, "update_critics"),
     "td3_continuous_action": partial(actor_critic, td3_continuous_action, "update_critics"),
     "ddpg_continuous_action": partial(actor_critic, ddpg_continuous_action, "update_critic"),

@@ -3,8 +3,9 @@
 On Breakout, where the budgets are small, the goal is a curve that rises.
 
 One process at a time. Each finished training is a file in var/bench and is not repeated, so this can be stopped and
-started again; delete a file to train it anew. The long ones on Breakout are resumed where they were stopped. Exit code
-1 if a goal is missed or not all is there.
+started again; delete a file to train it anew. The long ones on Breakout are resumed where they were stopped; those that
+want a GPU are left out where there is none, and several can be started at once there, with --seed. Exit code 1 if a
+goal is missed or not all is there.
 """
 
 import argparse
@@ -14,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+import torch
 
 from bench import page, process
 
@@ -32,6 +35,8 @@ class Task:
     """One algorithm on one environment."""
 
     algo: str
+    variant: str = ""
+    """What tells it from another task of the same algorithm on the same environment."""
     env_id: str
     steps: int
     seeds: tuple[int, ...]
@@ -41,12 +46,14 @@ class Task:
     """The result is the mean return of so many episodes at the end of training, exploration included."""
     rises: bool = False
     """The goal is a result of at least twice the mean return of as many episodes at the beginning."""
+    gpu: bool = False
+    """It is trained on one: on a processor so many steps would take hours."""
     upstream: tuple[float, float] | None = None
     """CleanRL's published mean and standard deviation, if it has this task with this budget."""
 
     @property
     def name(self) -> str:
-        return f"{self.algo}-{self.env_id}"
+        return "-".join(filter(None, (self.algo, self.variant, self.env_id)))
 
     def file(self, seed: int, side: Side) -> Path:
         return FOLDER / f"{self.name.replace('/', '_')}-{self.steps}-{seed}-{side}.json"
@@ -63,7 +70,7 @@ class Task:
         """The returns, kept in a file with the steps at which the episodes ended."""
         settings = {**self.settings, "env_id": self.env_id, "seed": seed, "total_timesteps": self.steps}
         if side == "ours" and self.rises:
-            loop = process.our_long_run(self.algo, settings, self.file(seed, side).with_suffix(""))
+            loop = process.our_long_run(self.algo, settings, self.file(seed, side).with_suffix(""), cuda=self.gpu)
         elif side == "ours":
             loop = process.our_loop(self.algo, settings, {}, 0)
         else:
@@ -97,7 +104,7 @@ class Task:
         return NO_REFERENCE
 
 
-ONE, THREE, FIVE = (1,), (1, 2, 3), (1, 2, 3, 4, 5)
+THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
 BREAKOUT = "BreakoutNoFrameskip-v4"
 # Upstream's buffer, warm-up and exploration are made for a hundred times the steps.
 SMALL = {"buffer_size": 100_000, "learning_starts": 5_000, "exploration_fraction": 0.3}
@@ -105,17 +112,19 @@ SMALL = {"buffer_size": 100_000, "learning_starts": 5_000, "exploration_fraction
 BOOTSTRAP = {"bootstrap_truncated": True}
 
 
-def _pixels(algo: str, steps: int, settings: dict[str, Any]) -> Task:
-    """Hours on a CPU for each seed; one of ours only."""
+def _pixels(algo: str, steps: int, settings: dict[str, Any], *, variant: str = "", gpu: bool = False) -> Task:
+    """Ours only; three seeds where a GPU makes them short."""
     return Task(
         algo=algo,
+        variant=variant,
         env_id=BREAKOUT,
         steps=steps,
-        seeds=ONE,
+        seeds=THREE if gpu else (1,),
         sides=("ours",),
         settings=settings,
         last_episodes=100,
         rises=True,
+        gpu=gpu,
     )
 
 
@@ -163,6 +172,13 @@ TASKS = (
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
     _pixels("ppo_atari", 200_000, {}),
     _pixels("dqn_atari", 100_000, SMALL),
+    _pixels("c51_atari", 100_000, SMALL),
+    _pixels("ppo_atari", 600_000, {}, gpu=True),
+    _pixels("ppo_atari", 600_000, {"bfloat16": True}, variant="bfloat16", gpu=True),
+    _pixels("dqn_atari", 400_000, SMALL, gpu=True),
+    _pixels("c51_atari", 400_000, SMALL, gpu=True),
+    _pixels("rainbow_atari", 200_000, {"buffer_size": 100_000, "learning_starts": 5_000}, gpu=True),
+    _pixels("ppo_rnd", 400_000, {"num_envs": 8, "num_iterations_obs_norm_init": 5}, gpu=True),
     Task(algo=TD3, env_id="Pendulum-v1", steps=15_000, seeds=THREE, settings=FIRST, last_episodes=10),
     Task(algo=DDPG, env_id="Pendulum-v1", steps=15_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10),
     _alone("rpo_continuous_action", "InvertedPendulum-v5", 102_400, FIVE, BOOTSTRAP, 20),
@@ -178,10 +194,12 @@ TASKS = (
 )
 
 
-def unfinished(tasks: Sequence[Task]) -> Iterator[tuple[Task, int, Side]]:
+def unfinished(tasks: Sequence[Task], seeds: Sequence[int]) -> Iterator[tuple[Task, int, Side]]:
     """Both sides of a seed after one another, so that a piece of the table can be compared early."""
     for task in tasks:
-        for seed in task.seeds:
+        if task.gpu and not torch.cuda.is_available():
+            continue
+        for seed in task.seeds if not seeds else set(task.seeds) & set(seeds):
             for side in task.sides:
                 if task.returns(seed, side) is None:
                     yield task, seed, side
@@ -196,7 +214,9 @@ def table(tasks: Sequence[Task]) -> str:
 def row(task: Task) -> str:
     ours, sb3 = (_mean_and_std(task.results(side)) for side in ("ours", "sb3"))
     last = f"last {task.last_episodes} episodes"
-    return f"| {task.algo} | {task.env_id} | {task.steps:,} | {ours} | {sb3} | {last} | {task.verdict} |"
+    algo = ", ".join(filter(None, (task.algo, task.variant)))
+    steps = f"{task.steps:,}{' (GPU)' if task.gpu else ''}"
+    return f"| {algo} | {task.env_id} | {steps} | {ours} | {sb3} | {last} | {task.verdict} |"
 
 
 def _mean_and_std(results: Sequence[float]) -> str:
@@ -210,14 +230,18 @@ def _mean_and_std(results: Sequence[float]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
-    parser.add_argument("--only", action="append", choices=[task.name for task in TASKS], help="repeatable")
+    names = list(dict.fromkeys(task.name for task in TASKS))
+    parser.add_argument("--only", action="append", choices=names, help="repeatable")
+    parser.add_argument("--seed", action="append", type=int, default=[], help="train this one only; repeatable")
+    parser.add_argument("--gpu", action="store_true", help="only what is trained on a GPU")
     parser.add_argument("--show", action="store_true", help="print the table of what is there; train nothing")
     parser.add_argument("--write", action="store_true", help="put the rows that have results into docs/benchmarks.md")
     options = parser.parse_args()
     process.end_cleanly()
     tasks = [task for task in TASKS if not options.only or task.name in options.only]
+    tasks = [task for task in tasks if task.gpu or not options.gpu]
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for task, seed, side in () if options.show else unfinished(tasks):
+    for task, seed, side in () if options.show else unfinished(tasks, options.seed):
         returns = task.train(seed, side)
         last, name = statistics.mean(returns[-task.last_episodes :]), task.file(seed, side).stem
         print(f"{name}: {last:.1f} over the last {min(task.last_episodes, len(returns))} episodes", flush=True)

@@ -74,8 +74,8 @@ def _children_cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def our_words(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
-    return ["--algo", algo, "--no-cuda", *ours.flags(settings), *ours.flags(options)]
+def our_words(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any], *, cuda: bool = False) -> list[str]:
+    return ["--algo", algo, "--cuda" if cuda else "--no-cuda", *ours.flags(settings), *ours.flags(options)]
 
 
 def our_loop(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any], warmup_steps: int) -> dict[str, Any]:
@@ -84,11 +84,11 @@ def our_loop(algo: str, settings: Mapping[str, Any], options: Mapping[str, Any],
         return shop.measured() | shop.episodes()
 
 
-def our_long_run(algo: str, settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def our_long_run(algo: str, settings: Mapping[str, Any], folder: Path, *, cuda: bool) -> dict[str, Any]:
     """The episodes of a run that lives in `folder` until it is complete; one that was interrupted is resumed."""
     with Workshop(folder) as shop:
         begun = sorted(shop.home.runs.glob("*/config.json"))
-        words = ["--resume", str(begun[0].parent)] if begun else our_words(algo, settings, {})
+        words = ["--resume", str(begun[0].parent)] if begun else our_words(algo, settings, {}, cuda=cuda)
         shop.run(["cleanrl_worker.cli", "--quiet", *words])
         return shop.episodes()
 
