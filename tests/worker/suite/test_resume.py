@@ -29,7 +29,7 @@ from worker_runs import (
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, checkpoint
+from cleanrl_worker.sdk import Run, catalog, checkpoint
 from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
 from mosaic.spec.run_dir import RunDir
@@ -94,6 +94,12 @@ def assert_stopped_in_good_order(run_dir: RunDir) -> None:
     assert policy_of(run_dir).exists()
 
 
+def stop_after_the_first_look(patch: pytest.MonkeyPatch) -> None:
+    """The signal comes just after an algorithm has asked whether it should stop, the first time."""
+    asked = count()
+    patch.setattr(Run, "stopping", property(lambda _: next(asked) > 0, lambda _, __: None), raising=False)
+
+
 def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     case: Case, straight: RunDir, tmp_path: Path, moment: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +144,30 @@ def test_the_path_of_a_gpu_is_resumed_exactly_too(
         signal_after_a_checkpoint(patch, signal.SIGTERM)
         train(run_dir, *flags, *OFTEN)
     assert_stopped_in_good_order(run_dir)
+    resume(run_dir)
+    assert_same_run(run_dir, straight)
+
+
+def test_a_stop_that_comes_between_two_questions_is_answered_with_a_checkpoint(
+    case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after_the_first_look(monkeypatch)
+    train(run_dir, *case.flags)
+    assert_stopped_in_good_order(run_dir)
+
+
+@pytest.mark.parametrize("case", [CASES["ppo_rnd"]], ids=lambda case: case.algo)
+def test_random_play_before_the_first_step_is_stopped_and_resumed_too(
+    case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = (*case.flags, "--num-iterations-obs-norm-init=3", "--total-timesteps=64")
+    straight = new_run(tmp_path)
+    train(straight, *flags)
+    with monkeypatch.context() as patch:
+        stop_after_the_first_look(patch)
+        train(run_dir, *flags)
+    assert_stopped_in_good_order(run_dir)
+    assert checkpoint.list_steps(run_dir) == [0]
     resume(run_dir)
     assert_same_run(run_dir, straight)
 
