@@ -56,7 +56,7 @@ def fill(buffer: FrameReplay, slots: list[Slot], ends: list[int], start: int = 0
         after = np.stack([slot.step() for slot in slots])
         ended = np.array([bool(bits >> index & 1) for index in range(len(slots))])
         actions, rewards = np.full(len(slots), number % 200), np.full(len(slots), number, np.float64)
-        buffer.add(obs, after, actions, rewards, ended)
+        buffer.add(obs, after, actions, rewards, ended, np.zeros_like(ended))
         for index, slot in enumerate(slots):
             told.append(as_row(obs[index], actions[index], after[index], rewards[index], ended[index]))
             if ended[index]:
@@ -103,7 +103,7 @@ def test_a_stack_from_nowhere_is_stored_whole() -> None:
     for _ in range(5):
         obs = generator.integers(256, size=(1, 4, 2, 2)).astype(np.uint8)
         after = np.concatenate([obs[:, 1:], generator.integers(256, size=(1, 1, 2, 2)).astype(np.uint8)], axis=1)
-        buffer.add(obs, after, np.array([1]), np.array([2.0]), np.array([False]))
+        buffer.add(obs, after, np.array([1]), np.array([2.0]), np.array([False]), np.array([True]))
         told.append(as_row(obs[0], 1, after[0], 2.0, False))
     assert rows(buffer.transitions(np.flatnonzero(buffer.live.reshape(-1)))) == told
 
@@ -123,9 +123,9 @@ def test_atari_frames_are_stored_once() -> None:
     obs, _ = envs.reset(seed=0)
     told, ends = [], 0
     for action in np.random.default_rng(0).integers(4, size=(100, 1)):
-        next_obs, rewards, terminations, _, infos = envs.step(action)
+        next_obs, rewards, terminations, truncations, infos = envs.step(action)
         after = infos.get("final_obs", next_obs)
-        buffer.add(obs, after, action, rewards, terminations)
+        buffer.add(obs, after, action, rewards, terminations, truncations)
         told.append(as_row(obs[0], action[0], after[0], rewards[0], terminations[0]))
         ends += int(terminations[0])
         obs = next_obs
