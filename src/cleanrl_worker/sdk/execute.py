@@ -77,6 +77,9 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
             env.step(env.action_space.sample())
         except Exception as error:  # A border: whatever somebody else's environment raises.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
+    if choice.backend in ("native", "envpool"):
+        # Another implementation than the one tried above, which may not have this environment or not be installed.
+        envs.make_vec(env_id, 1, backend=choice.backend, observations=catalog.observations(plan.algo)).close()
     summary: dict[str, Any] = {
         "algo": plan.algo,
         "module": f"{catalog.PACKAGE}.{plan.algo}",

@@ -1,6 +1,7 @@
 """The command line: flags and config files, what overrides what, and what is said about bad input."""
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,28 @@ def test_a_dry_run_tries_everything_and_writes_nothing(own_home: Path) -> None:
 
 def test_a_dry_run_refuses_what_a_run_would_refuse(capsys: pytest.CaptureFixture[str]) -> None:
     assert "algorithms that fit" in refused(capsys, "--algo=ppo", "--env-id=Pendulum-v1", "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "complaint"),
+    [
+        (["--env-backend=envpool"], 3, "the envpool backend needs the extra 'envpool'"),
+        (["--env-backend=native", "--env-id=FrozenLake-v1"], 4, "has no native vector environment; use backend 'bare'"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_backend_that_is_not_there_is_refused_before_anything_is_made(
+    flags: list[str],
+    code: int,
+    complaint: str,
+    more: list[str],
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "envpool", None)
+    assert (cli.main(["--algo=ppo", *flags, *more]), complaint in capsys.readouterr().err) == (code, True)
+    assert not own_home.exists()
 
 
 def test_a_dry_run_of_a_damaged_checkpoint_says_so(run_dir: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
