@@ -149,7 +149,7 @@ class Run:
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         if not self._exact:
             self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
-        return None if state is None else state["algorithm"]
+        return None if state is None else checkpoint.Saved.of(state["algorithm"])
 
     @property
     def episodes_went_on(self) -> bool:

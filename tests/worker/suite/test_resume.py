@@ -236,6 +236,33 @@ def test_a_run_cannot_become_another_one(
     assert newest_step(run_dir) == case.total_timesteps
 
 
+@pytest.mark.parametrize("case", [CASES["c51"]], ids=lambda case: case.algo)
+@pytest.mark.parametrize(
+    ("flag", "told"), [("--n-atoms=7", "n_atoms 101, not 7"), ("--v-max=7", "v_max 100.0, not 7.0")]
+)
+def test_networks_keep_their_shape(
+    flag: str, told: str, straight: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = copy_of(straight, tmp_path)
+    assert cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"]) == 2
+    assert f"was saved with {told}; start another run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("case", [CASES["pqn"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
+def test_a_learner_of_a_gpu_is_not_resumed_by_one_of_a_cpu(
+    case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Torch's maths on the CPU take the place of a GPU's."""
+    module: Any = catalog.load(case.algo)
+    fast = "FastLearner" if hasattr(module, "FastLearner") else "NumpyLearner"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, fast, lambda *parts: module.TorchLearner(*parts, torch.device("cpu")))
+        stop_after_the_first_look(patch)
+        train(run_dir, *case.flags)
+    assert cli.main(["--resume", str(run_dir.root), "--quiet"]) == 2
+    assert "on another device, where a learner keeps other things" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)
 def test_a_run_whose_worker_lives_is_not_resumed_by_a_second_one(
     case: Case, run_dir: RunDir, capsys: pytest.CaptureFixture[str]
