@@ -15,8 +15,10 @@ from cleanrl_worker import cli
 from cleanrl_worker.sdk import checkpoint, frame_replay, paged
 from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic.envs import make_vec
 from mosaic.errors import CheckpointError, ConfigError
+from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 STACKS = gym.spaces.Box(0, 255, (4, 2, 2), np.uint8)
@@ -186,6 +188,27 @@ def test_a_checkpoint_writes_what_has_changed_and_comes_back_whole(tmp_path: Pat
     third = saved(writer, run_dir, 77, straight)
     wanted = files(third)
     assert files(saved(again, run_dir, 77, resumed)) == wanted
+
+
+@pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("reason", ["interval", "end"])
+def test_the_checkpoint_that_a_run_waits_for_holds_no_frame_twice(
+    reason: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = FrameReplay(60, 1, STACKS)
+    fill(buffer, [Slot(0, carries=False)], [0] * 30)
+    written: list[bool] = []
+    monkeypatch.setattr(
+        paged, "save_file", lambda arrays, _: written.append(np.shares_memory(arrays["page"], buffer.frames.array))
+    )
+    monkeypatch.setattr(paged, "sync_file", lambda _: None)
+    run_dir = RunDir(tmp_path / new_run_id())
+    args = {"env_id": "worker_pictures:Lights-v0", "seed": 1, "total_timesteps": 60}
+    run_dir.create()
+    with Run(RunSpec(run_dir=run_dir, algo="dqn_atari", args=args, options=TrainOptions(), quiet=True)) as run:
+        run.make_envs(args["env_id"], 1, observations="pixels").reset(1)
+        run.checkpoint({"replay": buffer.state()}, reason=reason)
+    assert set(written) == {reason == "end"}
 
 
 @pytest.mark.usefixtures("small_pages")

@@ -44,15 +44,15 @@ class Header:
 
 def save(run_dir: RunDir, header: Header, state: tree.Tree) -> Path:
     """Write one checkpoint, whole or not at all."""
-    return _write(run_dir, header, *tree.split(state), _pages(state, {}), ready=lambda: None)
+    return _write(run_dir, header, *tree.split(state), _pages(state, {}, copy=False), ready=lambda: None)
 
 
 Pages = list[paged.PageCopy | paged.PageLink]
 
 
-def _pages(state: tree.Tree, before: Mapping[str, paged.SavedPages]) -> Pages:
+def _pages(state: tree.Tree, before: Mapping[str, paged.SavedPages], *, copy: bool) -> Pages:
     found = tree.paged(state).items()
-    return [part for name, pages in found for part in paged.plan(name, pages, before.get(name))]
+    return [part for name, pages in found for part in paged.plan(name, pages, before.get(name), copy=copy)]
 
 
 def _write(
@@ -211,11 +211,20 @@ class BackgroundWriter:
         return self._thread is not None and self._thread.is_alive()
 
     def start(
-        self, header: Header, state: tree.Tree, *, ready: Callable[[], None], done: Callable[[Path], None]
+        self,
+        header: Header,
+        state: tree.Tree,
+        *,
+        ready: Callable[[], None],
+        done: Callable[[Path], None],
+        waits: bool = False,
     ) -> None:
-        """Copy now, write later; the writer's thread calls `ready` before and `done` after the name is given."""
+        """Copy now, write later; the writer's thread calls `ready` before and `done` after the name is given.
+
+        With `waits` the caller waits until all is written, so pages need not be copied.
+        """
         document, arrays = tree.split(state)
-        pages, now = _pages(state, self._before), tree.paged(state)
+        pages, now = _pages(state, self._before, copy=not waits), tree.paged(state)
         folder = self._run_dir.checkpoint(header.global_step)
         following = {
             name: paged.SavedPages(folder, name, tuple(each.stamps), each.array.shape) for name, each in now.items()

@@ -217,6 +217,7 @@ class Run:
             # Events first: a run resumed from here must not lack any that led here.
             ready=self._recorder.flush,
             done=lambda folder: self._checkpoint_saved(folder, header.global_step, reason),
+            waits=reason != "interval",
         )
         if reason != "interval":
             self._writer.wait()
