@@ -231,8 +231,16 @@ def test_what_could_never_fit_is_refused_with_its_size_before_anything_starts(
 ) -> None:
     with pytest.raises(ConfigError, match=r"buffer_size: needs 65853\.8 GiB once full"):
         FrameReplay(10**10, 1, gym.spaces.Box(0, 255, (4, 84, 84), np.uint8))
-    flags = ["--algo=dqn_atari", "--env-id=worker_pictures:Lights-v0", "--buffer-size=10000000000"]
-    for more in ([], ["--dry-run"]):
-        assert cli.main([*flags, *more]) == 2
-        assert "needs 65" in capsys.readouterr().err
+    lights, many = "--env-id=worker_pictures:Lights-v0", "10000000000"
+    for flags, told in (
+        (["--algo=dqn_atari", lights, f"--buffer-size={many}"], "buffer_size: needs 65853.8 GiB once full"),
+        (
+            ["--algo=ppo_atari", lights, f"--num-steps={many}", f"--total-timesteps={many}0"],
+            "needs 2102851.9 GiB for its",
+        ),
+        (["--algo=ppo", f"--num-steps={many}", f"--total-timesteps={many}0"], "num_envs × num_steps: needs 596.0 GiB"),
+    ):
+        for more in ([], ["--dry-run"]):
+            assert cli.main([*flags, *more]) == 2
+            assert told in capsys.readouterr().err
     assert not own_home.exists()
