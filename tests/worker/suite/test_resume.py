@@ -31,7 +31,7 @@ from worker_runs import (
 from cleanrl_worker import cli
 from cleanrl_worker.sdk import Run, catalog, checkpoint
 from mosaic.spec import identity, manifest
-from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
+from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir
 
 INTERVAL = 100
@@ -170,6 +170,31 @@ def test_random_play_before_the_first_step_is_stopped_and_resumed_too(
     assert checkpoint.list_steps(run_dir) == [0]
     resume(run_dir)
     assert_same_run(run_dir, straight)
+
+
+@pytest.mark.parametrize("case", [CASES["dqn_atari"]], ids=lambda case: case.algo)
+def test_bfloat16_is_resumed_exactly_and_warned_of_where_it_is_slow(
+    case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cleanrl_worker.sdk.run.bfloat16_is_fast", lambda _: False)
+    flags = (*case.flags, "--total-timesteps=200")
+    straight, exact = new_run(tmp_path), new_run(tmp_path)
+    train(straight, *flags, "--bfloat16")
+    train(exact, *flags)
+    with monkeypatch.context() as patch:
+        signal_after_a_checkpoint(patch, signal.SIGTERM)
+        train(run_dir, *flags, *OFTEN, "--bfloat16")
+    resume(run_dir)
+    assert_same_run(run_dir, straight)
+    assert curve_of(exact) != curve_of(straight)
+    warned = [
+        [event.body.message for event in events_of(each) if isinstance(event.body, Warned)]
+        for each in (straight, exact)
+    ]
+    assert [["without --bfloat16 the run is faster" in each for each in messages] for messages in warned] == [
+        [True],
+        [],
+    ]
 
 
 def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(
