@@ -65,6 +65,11 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
     if plan.flags.resume is None:
         refuse_used(plan.run_dir)
+    if plan.args.total_timesteps < plan.args.num_envs:
+        message = (
+            f"is {plan.args.total_timesteps}, less than num_envs, {plan.args.num_envs}: not one step would be made"
+        )
+        raise ConfigError([Problem("total_timesteps", message)], what=command.PROG)
     envs.headless_defaults()
     env_id = plan.args.env_id
     device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"

@@ -14,7 +14,7 @@ from cleanrl_worker import cli
 from cleanrl_worker.sdk import catalog, execute
 from mosaic import config
 from mosaic.spec import manifest, run_config
-from mosaic.spec.events import RunCompleted, RunStarted
+from mosaic.spec.events import RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 PPO = CASES["ppo"]
@@ -179,6 +179,19 @@ def test_a_bad_config_says_why(
 )
 def test_bad_flags_say_why(flags: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint in refused(capsys, *flags)
+
+
+def test_a_run_that_would_not_make_one_step_is_refused(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = refused(capsys, "--algo=dqn", "--total-timesteps=2", "--num-envs=3")
+    assert "total_timesteps: is 2, less than num_envs, 3: not one step would be made" in told
+    assert not own_home.exists()
+
+
+@pytest.mark.parametrize(("steps", "warnings"), [(50, 1), (51, 0)])
+def test_a_run_that_ends_before_it_learns_is_warned_of(steps: int, warnings: int, run_dir: RunDir) -> None:
+    train(run_dir, "--algo=dqn", "--learning-starts=50", f"--total-timesteps={steps}")
+    told = [event.body.message for event in events_of(run_dir) if isinstance(event.body, Warned)]
+    assert told == warnings * ["nothing will be learnt: learning starts after 50 steps, and the run ends after 50"]
 
 
 def test_all_bad_values_are_listed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
