@@ -130,7 +130,8 @@ def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     """The algorithm can act here, or the error names those that can."""
     actions = _action_kind(env)
     if actions != plan.algorithm.ACTIONS:
-        advice = _advice(actions, catalog.observations(plan.algo))
+        shows_pictures = envs.family_of(plan.args.env_id).observations == "pixels"
+        advice = _advice(actions, "pixels" if shows_pictures else catalog.observations(plan.algo))
         raise IncompatibleSpaces(
             f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, {plan.args.env_id} has {env.action_space}; {advice}"
         )

@@ -211,6 +211,11 @@ def test_an_environment_that_does_not_fit_names_the_algorithms_that_do(
     assert f"algorithms that fit: {', '.join(fits)}" in said
 
 
+def test_for_a_game_the_algorithms_on_pictures_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "--algo=td3_continuous_action", "--env-id=BreakoutNoFrameskip-v4")
+    assert f"algorithms that fit: {', '.join(catalog.fitting('discrete', 'pixels'))}" in said
+
+
 def test_help_names_the_algorithms_and_with_one_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     said = capsys.readouterr().out
