@@ -249,6 +249,7 @@ def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tm
     [
         ("--env-id=Acrobot-v1", "was saved with env_id CartPole-v1, not Acrobot-v1"),
         ("--seed=7", "was saved with seed 1, not 7"),
+        ("--num-steps=7", "was saved with num_steps 32, not 7"),
         ("--num-envs=5", "resume with the settings that it was saved with"),
     ],
 )
