@@ -148,7 +148,8 @@ def pixel_q_learner(module: Any, *, cuda_graph: bool, **settings: Any) -> Subjec
     def transition(actions: Any) -> None:
         nonlocal obs
         following = np.concatenate([obs[:, 1:], generator.integers(256, size=(1, 1, 84, 84), dtype=np.uint8)], axis=1)
-        replay.add(obs, following, actions, generator.standard_normal(1, np.float32), np.array([False]))
+        never = np.array([False])
+        replay.add(obs, following, actions, generator.standard_normal(1, np.float32), never, never)
         obs = following
 
     for _ in range(STORED):

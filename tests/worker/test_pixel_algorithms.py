@@ -1,6 +1,7 @@
 """The maths of the algorithms on pictures against plain loops."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -11,6 +12,7 @@ import torch
 from cleanrl_worker.algorithms import c51_atari, dqn_atari, ppo_atari, ppo_rnd, rainbow_atari
 from cleanrl_worker.sdk import convolution, optimizer
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.paged import SavedPages
 from cleanrl_worker.sdk.sum_tree import SumTree
 
 ACTIONS = gym.spaces.Discrete(3)
@@ -101,7 +103,14 @@ def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
     # Terminated after 4 steps, cut off after 3 more, then 5 without an end.
     for number, ends in enumerate(["", "", "", "terminated", "", "", "cut", "", "", "", "", ""]):
         after = np.concatenate([stack[:, 1:], np.full((1, 1, 1, 1), next(clock), np.uint8)], axis=1)
-        place = buffer.add(stack, after, np.array([1]), np.array([10.0**number]), np.array([ends == "terminated"]))
+        place = buffer.add(
+            stack,
+            after,
+            np.array([1]),
+            np.array([10.0**number]),
+            np.array([ends == "terminated"]),
+            np.array([ends == "cut"]),
+        )
         steps.append({"place": place[0], "obs": stack, "after": after, "ends": ends, "reward": 10.0**number})
         stack = np.full((1, 4, 1, 1), next(clock), np.uint8) if ends else after
     batch = buffer.n_step(np.array([step["place"] for step in steps]), 3, 0.5)
@@ -118,6 +127,23 @@ def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
         assert batch.dones[index] == pytest.approx(1 - discount)
         assert np.array_equal(batch.obs[index], steps[index]["obs"][0])
         assert np.array_equal(batch.next_obs[index], steps[last]["after"][0])
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_n_steps_do_not_cross_a_time_limit_even_if_the_next_episode_begins_with_the_same_pictures(
+    resumed: bool,
+) -> None:
+    space = gym.spaces.Box(0, 255, (4, 1, 1), np.uint8)
+    buffer, still = FrameReplay(50, 1, space), np.full((1, 4, 1, 1), 7, np.uint8)
+    never, ends = np.array([False]), np.array([True])
+    first = buffer.add(still, still, np.array([0]), np.array([1.0]), never, ends)
+    if resumed:
+        before, buffer = buffer, FrameReplay(50, 1, space)
+        buffer.frames.array[:] = before.frames.array
+        buffer.load({**before.state(), "frames": SavedPages(Path(), "frames", (0,), buffer.frames.array.shape)})
+    buffer.add(still, still, np.array([0]), np.array([10.0]), never, never)
+    batch = buffer.n_step(first, 3, 0.5)
+    assert (batch.rewards[0], batch.dones[0]) == (1.0, 0.5)
 
 
 def test_the_predictor_gets_better_at_what_it_has_seen() -> None:

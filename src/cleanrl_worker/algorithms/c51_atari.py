@@ -230,8 +230,9 @@ def train(run: Run, args: Args) -> None:
                 actions = learner.act(obs)
                 if explorers[step]:
                     actions = np.where(explores[step], random_actions[step], actions)
-            next_obs, rewards, terminations, _, infos = envs.step(actions)
-            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            next_obs, rewards, terminations, truncations, infos = envs.step(actions)
+            successors = infos.get("final_obs", next_obs)
+            replay.add(obs, successors, actions, rewards, terminations, truncations)
             obs = next_obs
 
             # Upstream's schedule, asked for each single environment's step.

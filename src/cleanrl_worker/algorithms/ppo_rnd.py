@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -380,6 +380,8 @@ class Novelty:
         self.pixels = Moments(shape[1:])
         self.returns = Moments(())
         self.running = np.zeros(num_envs)
+        self.looks = 0
+        """Rollouts of random actions that were made to begin with."""
         self.mean, self.scale = torch.zeros(shape[1:], device=device), torch.ones(shape[1:], device=device)
         self.renew()
 
@@ -407,26 +409,25 @@ class Novelty:
         return curiosity / np.float32(np.sqrt(self.returns.var[0]))
 
     def state(self) -> dict[str, Any]:
-        return {"pixels": self.pixels.state(), "returns": self.returns.state(), "running": self.running}
+        moments = {"pixels": self.pixels.state(), "returns": self.returns.state()}
+        return moments | {"running": self.running, "looks": self.looks}
 
     def load(self, state: Mapping[str, Any]) -> None:
         self.pixels.load(state["pixels"])
         self.returns.load(state["returns"])
         self.running = state["running"].copy()
+        self.looks = state.get("looks", 0)  # Runs of earlier versions were saved when all had been made.
         self.renew()
 
 
 def look_around(run: Run, envs: Envs, novelty: Novelty, args: Args) -> None:
-    """Random actions, which do not count as steps, for the first moments of the pixels."""
+    """A rollout of random actions, which do not count as steps, for the first moments of the pixels."""
     assert isinstance(envs.single_action_space, gym.spaces.Discrete)
-    envs.backend.reset(seed=args.seed)
-    for _ in range(args.num_iterations_obs_norm_init):
-        seen: list[Array] = []
-        for actions in run.generator.integers(envs.single_action_space.n, size=(args.num_steps, args.num_envs)):
-            seen.append(envs.backend.step(actions)[0][:, -1])
-        novelty.learn(np.concatenate(seen))
-        if run.stopping:
-            break
+    seen: list[Array] = []
+    for actions in run.generator.integers(envs.single_action_space.n, size=(args.num_steps, args.num_envs)):
+        seen.append(envs.backend.step(actions)[0][:, -1])
+    novelty.learn(np.concatenate(seen))
+    novelty.looks += 1
 
 
 def train(run: Run, args: Args) -> None:
@@ -442,18 +443,32 @@ def train(run: Run, args: Args) -> None:
     dones = np.zeros_like(rewards)
     never = np.zeros_like(rewards)
 
+    def save(iteration: int, reason: Literal["interval", "stop", "end"]) -> None:
+        state = {"learner": learner.state(), "novelty": novelty.state(), "iteration": iteration}
+        run.checkpoint(state, reason=reason)
+
     saved = run.resume()
     if saved is None:
-        first_iteration = 1
-        look_around(run, envs, novelty, args)
-        obs = envs.reset(args.seed)
+        done = 0
+        envs.backend.reset(seed=args.seed)
     else:
         learner.load(saved["learner"])
         novelty.load(saved["novelty"])
-        first_iteration = saved["iteration"] + 1
-        obs = envs.current_obs
+        done = saved["iteration"]
 
-    for iteration in range(first_iteration, args.num_iterations + 1):
+    if done == 0:
+        while novelty.looks < args.num_iterations_obs_norm_init:
+            look_around(run, envs, novelty, args)
+            stopping = run.stopping
+            if run.checkpoint_due or stopping:
+                save(0, "stop" if stopping else "interval")
+            if stopping:
+                run.save_policy(agent)
+                return
+        envs.reset(args.seed)
+    obs = envs.current_obs
+
+    for iteration in range(done + 1, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
         learning_rate = (1.0 - progress) * args.learning_rate
         set_learning_rate(learner.optimizer, learning_rate)
@@ -508,11 +523,11 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
-            reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
-            state = {"learner": learner.state(), "novelty": novelty.state(), "iteration": iteration}
-            run.checkpoint(state, reason=reason)
-        if run.stopping:
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, iteration == args.num_iterations
+        if run.checkpoint_due or stopping or ended:
+            save(iteration, "stop" if stopping else "end" if ended else "interval")
+        if stopping:
             break
     run.save_policy(agent)
 

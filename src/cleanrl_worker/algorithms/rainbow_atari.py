@@ -208,8 +208,9 @@ class PrioritisedReplay:
         self.max_priority = 1.0
         self.places = np.zeros(args.batch_size, np.int64)
 
-    def add(self, obs: Array, next_obs: Array, actions: Array, rewards: Array, terminations: Array) -> None:
-        added = self.frames.add(obs, next_obs, actions, rewards, terminations)
+    def add(self, *step: Array) -> None:
+        """One step of every environment, as `FrameReplay.add` takes it."""
+        added = self.frames.add(*step)
         if self.frames.lost:
             self.tree.put(np.array(self.frames.lost), 0.0)
         self.tree.put(added, self.max_priority**self.args.prioritized_replay_alpha)
@@ -315,8 +316,9 @@ def train(run: Run, args: Args) -> None:
         for _ in range(steps):
             # The noise in the weights explores.
             actions = learner.act(obs)
-            next_obs, rewards, terminations, _, infos = envs.step(actions)
-            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            next_obs, rewards, terminations, truncations, infos = envs.step(actions)
+            successors = infos.get("final_obs", next_obs)
+            replay.add(obs, successors, actions, rewards, terminations, truncations)
             obs = next_obs
 
             # Upstream's schedule, asked for each single environment's step.

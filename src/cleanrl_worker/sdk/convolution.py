@@ -31,9 +31,9 @@ def laid_out(module: M, device: torch.device) -> M:
 def features(layers: nn.Module, stacks: torch.Tensor, *, bfloat16: bool) -> torch.Tensor:
     """What layers make of uint8 stacks (rows, 4, 84, 84), in float32.
 
-    In bfloat16 only the factors of the products are rounded, and what the layers hand on: sums, weights, gradients of
-    weights and the optimiser keep 32 bits. Layers that end in logits or values should stay outside, because the steps
-    between neighbouring numbers, 1 in 256, would show there.
+    In bfloat16 the factors of the products are rounded, what the layers hand on, and the gradients, each once it is
+    summed: the sums themselves, the weights and the optimiser keep 32 bits. Layers that end in logits or values should
+    stay outside, because the steps between neighbouring numbers, 1 in 256, would show there.
     """
     if not bfloat16:
         return layers(pictures(stacks, torch.float32))
