@@ -191,36 +191,42 @@ def test_an_optimiser_comes_back_in_the_layout_of_its_weights() -> None:
     assert other[1].state[other[0].weight]["exp_avg"].stride() == other[0].weight.stride()
 
 
-def learners_of(module: Any) -> list[torch.nn.Module]:
-    """The networks that a learner in bfloat16 computes with, and one in float32 with the same weights."""
-    found: list[torch.nn.Module] = []
-    for bfloat16 in (True, False):
-        torch.manual_seed(0)
-        args = module.Args(bfloat16=bfloat16)
-        if hasattr(module, "Agent"):
-            curious = (module.Curiosity(),) if hasattr(module, "Curiosity") else ()
-            learner = module.TorchLearner(module.Agent(ACTIONS), *curious, args, torch.device("cpu"))
-            found.append(learner.agent)
-        else:
-            settings = () if module is dqn_atari else (args,)
-            networks = [module.QNetwork(ACTIONS, *settings) for _ in range(2)]
-            learner = module.TorchLearner(*networks, args, torch.device("cpu"))
-            assert learner.target_network.in_bfloat16 == bfloat16
-            found.append(learner.q_network)
-    return found
+def network_of(module: Any) -> torch.nn.Module:
+    torch.manual_seed(0)
+    settings = (module.Args(),) if module in (c51_atari, rainbow_atari) else ()
+    network = module.Agent if hasattr(module, "Agent") else module.QNetwork
+    return convolution.laid_out(network(ACTIONS, *settings), torch.device("cpu"))
+
+
+def some_stacks() -> torch.Tensor:
+    return torch.randint(0, 255, (6, 4, 84, 84), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("module", [ppo_atari, ppo_rnd, dqn_atari, c51_atari, rainbow_atari])
 def test_bfloat16_is_nearly_float32(module: Any) -> None:
-    rounded, exact = learners_of(module)
-    stacks = torch.randint(0, 255, (6, 4, 84, 84), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    outputs = [flat(network(stacks)) for network in (rounded, exact)]
-    for output in outputs:
-        output.square().sum().backward()
-    gradients = [flat(p.grad for p in network.parameters() if p.grad is not None) for network in (rounded, exact)]
-    for one, other in (outputs, gradients):
-        assert one.dtype == torch.float32
-        assert 0 < (one - other).norm() < 0.03 * other.norm()
+    network, outputs, gradients = network_of(module), list[torch.Tensor](), list[torch.Tensor]()
+    for bfloat16 in (True, False):
+        network.zero_grad()
+        outputs.append(flat(network(some_stacks(), bfloat16=bfloat16)))
+        outputs[-1].square().sum().backward()
+        gradients.append(flat(p.grad.clone() for p in network.parameters() if p.grad is not None))
+    for rounded, exact in (outputs, gradients):
+        assert rounded.dtype == torch.float32
+        assert 0 < (rounded - exact).norm() < 0.03 * exact.norm()
+
+
+def test_weights_are_rounded_once_while_acting_and_anew_after_an_update() -> None:
+    network, stacks = network_of(dqn_atari), some_stacks()
+    with torch.no_grad():
+        before = network(stacks, bfloat16=True)
+        with convolution.rounded_once(torch.device("cpu")):
+            assert torch.equal(network(stacks, bfloat16=True), before)
+        for parameter in network.parameters():
+            parameter.mul_(1.1)
+        with convolution.rounded_once(torch.device("cpu")):
+            after = network(stacks, bfloat16=True)
+        assert torch.equal(after, network(stacks, bfloat16=True))
+        assert not torch.allclose(after, before)
 
 
 def flat(tensors: torch.Tensor | Iterable[torch.Tensor]) -> torch.Tensor:

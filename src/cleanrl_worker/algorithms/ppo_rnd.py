@@ -12,7 +12,7 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import features, laid_out
+from cleanrl_worker.sdk.convolution import features, laid_out, rounded_once
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import Moments
@@ -149,9 +149,6 @@ ROOT2 = 2**0.5
 class Agent(nn.Module):
     """Convolutions and hidden layers, a policy, and two critics: of the environment's rewards and of curiosity."""
 
-    in_bfloat16 = False
-    """Of a learner that was told so; what is played is computed in float32."""
-
     def __init__(self, action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -162,9 +159,9 @@ class Agent(nn.Module):
         self.critic_ext = layer_init(nn.Linear(448, 1), 0.01)
         self.critic_int = layer_init(nn.Linear(448, 1), 0.01)
 
-    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(self, obs: torch.Tensor, *, bfloat16: bool = False) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Logits, values and values of curiosity of uint8 stacks."""
-        hidden = features(self.network, obs, bfloat16=self.in_bfloat16)
+        hidden = features(self.network, obs, bfloat16=bfloat16)
         judged = self.extra_layer(hidden) + hidden
         return self.actor(hidden), self.critic_ext(judged).view(-1), self.critic_int(judged).view(-1)
 
@@ -224,7 +221,7 @@ def ppo_loss(
     agent: Agent, curiosity: Curiosity, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """PPO's loss of a minibatch and the predictor's, and what is logged of them."""
-    logits, value, int_value = agent(batch["obs"])
+    logits, value, int_value = agent(batch["obs"], bfloat16=args.bfloat16)
     distribution = Categorical(logits=logits, validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
@@ -263,7 +260,6 @@ class TorchLearner:
 
     def __init__(self, agent: Agent, curiosity: Curiosity, args: Args, device: torch.device) -> None:
         self.agent = laid_out(agent, device)
-        self.agent.in_bfloat16 = args.bfloat16
         self.curiosity = laid_out(curiosity, device)
         self.args = args
         self.device = device
@@ -275,7 +271,7 @@ class TorchLearner:
 
     @torch.no_grad()
     def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
-        logits, values, int_values = self.agent(inputs["obs"])
+        logits, values, int_values = self.agent(inputs["obs"], bfloat16=self.args.bfloat16)
         actions = (logits + inputs["noise"]).argmax(1)
         logprobs = logits.log_softmax(1).gather(1, actions[:, None]).squeeze(1)
         return {"actions": actions, "logprobs": logprobs, "values": values, "int_values": int_values}
@@ -287,7 +283,7 @@ class TorchLearner:
     @torch.no_grad()
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         """Of the environment's rewards and of curiosity: (2, rows)."""
-        return torch.stack(self.agent(obs)[1:])
+        return torch.stack(self.agent(obs, bfloat16=self.args.bfloat16)[1:])
 
     @torch.no_grad()
     def surprise(self, frames: torch.Tensor) -> Array:
@@ -479,12 +475,13 @@ def train(run: Run, args: Args) -> None:
 
         # Collect.
         noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
-        for step in range(args.num_steps):
-            rollout.obs[step] = torch.from_numpy(obs)
-            choice = learner.act(rollout.obs[step], noise[step])
-            rollout.add(step, choice)
-            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
-            dones[step] = terminations | truncations
+        with rounded_once(run.device):
+            for step in range(args.num_steps):
+                rollout.obs[step] = torch.from_numpy(obs)
+                choice = learner.act(rollout.obs[step], noise[step])
+                rollout.add(step, choice)
+                obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
+                dones[step] = terminations | truncations
 
         # Be curious about what each step led to.
         last_obs = torch.as_tensor(obs, device=run.device)
