@@ -172,7 +172,7 @@ def test_random_play_before_the_first_step_is_stopped_and_resumed_too(
     assert_same_run(run_dir, straight)
 
 
-@pytest.mark.parametrize("case", [CASES["dqn_atari"]], ids=lambda case: case.algo)
+@pytest.mark.parametrize("case", [CASES["dqn_atari"], CASES["ppo_atari"]], ids=lambda case: case.algo)
 def test_bfloat16_is_resumed_exactly_and_warned_of_where_it_is_slow(
     case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
