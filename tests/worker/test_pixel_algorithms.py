@@ -94,6 +94,32 @@ def test_draws_follow_the_priorities() -> None:
     assert np.array_equal(other.draw(np.random.default_rng(5), 50), tree.draw(np.random.default_rng(5), 50))
 
 
+def test_weights_make_up_for_priorities_and_new_steps_count_as_the_worst_so_far() -> None:
+    args = rainbow_atari.Args(buffer_size=40, batch_size=8, n_step=1, prioritized_replay_alpha=0.6)
+    replay = rainbow_atari.PrioritisedReplay(args, gym.spaces.Box(0, 255, (4, 1, 1), np.uint8))
+    generator, never = np.random.default_rng(0), np.array([False])
+
+    def add() -> None:
+        picture = np.full((1, 4, 1, 1), generator.integers(256), np.uint8)
+        replay.add(picture, picture, np.array([0]), np.array([0.0]), never, np.array([True]))
+
+    for _ in range(6):
+        add()
+    assert np.allclose(np.sort(replay.tree.priorities)[-7:], [0, 1, 1, 1, 1, 1, 1])
+    replay.sample(generator, 0.5)
+    losses = np.linspace(3, 4, 8, dtype=np.float32)
+    replay.learnt(losses)
+    wanted = {place: (loss + 1e-6) ** 0.6 for place, loss in zip(replay.places.tolist(), losses.tolist(), strict=True)}
+    for place, priority in wanted.items():
+        assert replay.tree.priorities[place] == pytest.approx(priority)
+    add()
+    priorities = replay.tree.priorities
+    assert priorities.max() == pytest.approx(4.000001**0.6)
+    batch = replay.sample(generator, 0.5)
+    weights = (7 * priorities[replay.places] / priorities.sum()) ** -0.5
+    np.testing.assert_allclose(batch["weights"], weights / weights.max(), rtol=1e-5)
+
+
 def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
     space = gym.spaces.Box(0, 255, (4, 1, 1), np.uint8)
     buffer = FrameReplay(50, 1, space)
