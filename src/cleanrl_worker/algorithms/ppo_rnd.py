@@ -425,7 +425,7 @@ def look_around(run: Run, envs: Envs, novelty: Novelty, args: Args) -> None:
     assert isinstance(envs.single_action_space, gym.spaces.Discrete)
     seen: list[Array] = []
     for actions in run.generator.integers(envs.single_action_space.n, size=(args.num_steps, args.num_envs)):
-        seen.append(envs.backend.step(actions)[0][:, -1])
+        seen.append(envs.step_aside(actions)[:, -1])
     novelty.learn(np.concatenate(seen))
     novelty.looks += 1
 
