@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from mosaic.gui.tabs.play import PlayTab
+from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 
 from .conftest import Show, Shown
@@ -118,6 +119,15 @@ def test_pause_step_reset_and_stop(shown: Shown) -> None:
     shown.until(lambda: status(tab) == "ended")
     assert not tab.stop.isEnabled()
     assert tab.board.isVisible(), "the last picture stays"
+
+
+def test_a_session_that_was_ended_from_elsewhere_says_so(shown: Shown, client: Client) -> None:
+    tab = begun(shown, "Acrobot-v1", "random")
+    assert tab.play.session is not None
+    client.cancel(tab.play.session.record.run_id)
+    shown.until(lambda: tab.play.session is not None and tab.play.session.over, "the end")
+    assert tab.reason.text() == "ended by the user"
+    assert tab.reason.isVisible()
 
 
 def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
