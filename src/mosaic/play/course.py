@@ -93,14 +93,15 @@ class Course:
         with self.watch.over("making the environment"):
             self.arena.remake()
 
-    def view(self, player: Player) -> View:
+    def view(self, player: Player, *, ahead: int = 0) -> View:
+        """What this one is to decide on; `ahead` says how many act in the same round before it does."""
         # Only this thread may draw, so what an actor is to look at is drawn before it is asked.
         wanted = player.agent is not None and getattr(player.agent.actor, "wants_picture", False)
         return View(
             observation=self.arena.seen(player.seat),
-            step=self.arena.acted(player.seat, self.now.t),
+            step=self.arena.acted(player.seat, self.now.t + ahead),
             seat=player.seat,
-            info=self.arena.info,
+            info=self.arena.info_at(player.seat),
             legal=self.arena.legal(player.seat),
             picture=self.arena.at(player.seat).render() if wanted else None,
         )

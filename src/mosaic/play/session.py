@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic.errors import ActorFailed, EnvironmentFailed, MosaicError
-from mosaic.play.actor import Choice, View
+from mosaic.play.actor import Choice
 from mosaic.play.arena import Arena
 from mosaic.play.course import Course
 from mosaic.play.orders import Command, MakeHand, Orders
 from mosaic.play.pace import Pace
 from mosaic.play.players import Player
+from mosaic.play.questions import Question, Questions
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
 from mosaic.play.seat import Answer, Hand
@@ -72,7 +73,7 @@ class Session:
         self._first_seed = seed
         self._hooks = hooks
         self._inbox = inbox
-        self._answers: dict[int, Answer] = {}
+        self._questions = Questions()
 
     def run(self) -> None:
         """Play until the last episode is over or somebody stops it."""
@@ -96,6 +97,7 @@ class Session:
                 self._turn()
             outcome = now.over or "stopped"
         finally:
+            self._questions.drop_all()
             self.course.end(outcome)
         self._hooks.ended(outcome, now.t, now.returns[self.arena.seats[0]])
         self._show(at_once=True)
@@ -137,41 +139,47 @@ class Session:
     def _turn(self) -> None:
         """Wait until it is due, ask for it, make the step."""
         t = self.now.t + 1
-        player = self.course.player
-        view: View | None = None
-        token, asked, asked_at = 0, None, 0.0
+        player, questions = self.course.player, self._questions
         try:
             while not self.orders.interrupt and self.now.t == t - 1:
-                hand = player.hand(t)
+                hand, question = player.hand(t), questions.at(player.seat)
                 if self.pace.stands:
                     self._take(POLL_S)
                 elif (wait_s := self.pace.wait_s(hand)) > 0:
                     self._take(wait_s)
                 elif (choice := player.overridden()) is not None:
                     self._apply(player, player.person or hand, choice)
-                elif hand is not asked:
-                    if asked is not None:
-                        asked.give_up()
-                    view = view or self.course.view(player)
-                    self._answers.clear()
-                    token, asked, asked_at = hand.ask(view), hand, time.monotonic()
-                elif (answer := self._answers.pop(token, None)) is not None:
-                    asked = None
+                elif question is None or question.hand is not hand:
+                    self._ask(player, hand)
+                elif (answer := question.answer) is not None:
+                    questions.drop(player.seat)
                     self._use(player, hand, answer)
                 else:
                     self._take(POLL_S)
-                    if self._too_late(hand, asked_at):
-                        asked_at = time.monotonic()
-                        self._trouble(
-                            ActorFailed(f"'{hand.word}' has not answered for {self._options.actor_timeout_s:g} s")
-                        )
+                    self._check_time(question)
         finally:
-            if asked is not None:
-                asked.give_up()
+            questions.drop(player.seat)
 
-    def _too_late(self, hand: Hand, asked_at: float) -> bool:
-        late = time.monotonic() - asked_at > self._options.actor_timeout_s
-        return late and not hand.is_person and not self.pace.paused
+    def _ask(self, player: Player, hand: Hand) -> None:
+        """And, in the same round, those after it that wait for somebody else: so they wait at the same time.
+
+        Nothing that they see depends on what is chosen before them. Others are asked when it is their turn: a person
+        would choose too early, and actors that compute would disturb each other.
+        """
+        self._questions.ask(player.seat, hand, self.course.view(player))
+        for ahead, seat in enumerate(self.arena.to_act[1:], start=1):
+            other = self.players[seat]
+            waits = other.control == "agent" and getattr(other.agent and other.agent.actor, "waits_elsewhere", False)
+            if waits and self._questions.at(seat) is None:
+                self._questions.ask(seat, other.hand(self.now.t + 1 + ahead), self.course.view(other, ahead=ahead))
+
+    def _check_time(self, question: Question) -> None:
+        late = time.monotonic() - question.asked_at > self._options.actor_timeout_s
+        if late and not question.hand.is_person and not self.pace.paused:
+            question.asked_at = time.monotonic()
+            self._trouble(
+                ActorFailed(f"'{question.hand.word}' has not answered for {self._options.actor_timeout_s:g} s")
+            )
 
     def _use(self, player: Player, hand: Hand, answer: Answer) -> None:
         choice, space = answer.choice, self.arena.at(player.seat).action_space
@@ -238,6 +246,6 @@ class Session:
             self.orders.obey(message)
             self._show(at_once=True)
         elif message.token:
-            self._answers[message.token] = message
+            self._questions.take(message)
         elif message.problem:
             self._trouble(ActorFailed(message.problem))
