@@ -3,14 +3,17 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
+from mosaic.gui.models.endpoint import Endpoint
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 
+from ..play import chat_server  # noqa: TID252
 from .conftest import Show, Shown
 
 Key = Qt.Key
@@ -214,3 +217,41 @@ def test_the_picture_is_the_environments_own(shown: Shown) -> None:
     picture = tab.board.grab().toImage()
     colours = {QColor(picture.pixel(x, picture.height() // 2)).name() for x in range(0, picture.width(), 3)}
     assert "#ffffff" in colours, "the sky of CartPole"
+
+
+def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowhere(
+    shown: Shown, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-very-secret-key-5551234"
+    monkeypatch.setenv("KEY_OF_MINE", key)
+    tab = opened(shown)
+    tab.play.choose_environment("CliffWalking-v1")
+    assert not tab.endpoint.isVisibleTo(tab)
+    tab.play.choose_actor("llm:test")
+    assert tab.endpoint.isVisibleTo(tab)
+
+    def type_into(field: QLineEdit, text: str) -> None:
+        field.setText(text)
+        field.editingFinished.emit()
+
+    # A key in the wrong field is neither taken nor written.
+    for field, complaint in ((tab.endpoint.address, "no http or https"), (tab.endpoint.variable, "no variable")):
+        type_into(field, key)
+        assert not tab.start.isEnabled()
+        assert complaint in tab.start.toolTip()
+        type_into(field, "")
+    with chat_server.serving() as server:
+        type_into(tab.endpoint.address, server.url)
+        type_into(tab.endpoint.variable, "KEY_OF_MINE")
+        assert tab.endpoint.key.text() == "key found"
+        tab.setup.speed.choose("max")
+        tab.start.click()
+        shown.until(lambda: t(tab) > 3, "its steps")
+        tab.stop.click()
+        shown.until(lambda: status(tab) == "ended")
+    assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {key}"}
+    holding = [path for path in client.home.root.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert holding == []
+    # Both are there the next time.
+    again = Endpoint(QSettings(str(client.home.root / "gui.ini"), QSettings.Format.IniFormat))
+    assert (again.address, again.variable) == (server.url, "KEY_OF_MINE")
