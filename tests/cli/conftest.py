@@ -19,6 +19,7 @@ from mosaic import cli
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home
 
+HERE = str(Path(__file__).parent)
 MOSAIC = Path(sys.executable).parent / "mosaic"
 
 
@@ -53,6 +54,7 @@ def mosaic(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[..., 
     home = Home(tmp_path_factory.mktemp("home"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOSAIC_HOME", str(home.root))
+        patch.setenv("PYTHONPATH", os.pathsep.join([HERE, *sys.path]))
         for name in ("MOSAIC_TARGET", "MOSAIC_CERTIFICATE", "NO_COLOR", "COLUMNS"):
             patch.delenv(name, raising=False)
         # By another process: one that this process started would be its child until the end of all tests.

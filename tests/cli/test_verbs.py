@@ -193,7 +193,24 @@ def test_policies_are_compared_on_the_same_episodes(mosaic, finished):
     assert (pair["episodes"], pair["difference"], pair["equal"]) == (5, 0.0, 1.0)
     said = mosaic("evaluate", finished, policy, "--episodes", "4")
     assert "+0.0 [+0.0, +0.0]" in said.out
+    assert "every policy played the same episodes" in said.err
     assert "--detach" in mosaic("evaluate", finished, policy, "--repeat").err
+
+
+def test_a_comparison_where_only_the_vector_can_be_seeded_claims_no_pairs(mosaic, finished):
+    [policy] = mosaic("policies", finished, "--paths").out.split()
+    words = ("evaluate", finished, policy, "--env-id", "only_vectors:Carts-v0", "--episodes", "12")
+    said = mosaic(*words)
+    assert said.code == 0, said.err
+    assert "not paired" in said.err
+    assert "same episodes" not in said.err
+    assert [one["each_seeded"] for one in mosaic(*words, "--json").objects] == [False, False]
+
+
+def test_an_evaluation_that_fails_says_why_once(mosaic, finished):
+    said = mosaic("evaluate", finished, "--env-id", "Acrobot-v1", "--episodes", "1")
+    assert said.code == 2
+    assert said.err.count("observation space") == 1, said.err
 
 
 def test_an_evaluation_films_where_asked(mosaic, finished):

@@ -3,13 +3,17 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
+from mosaic.gui.models.endpoint import Endpoint
 from mosaic.gui.tabs.play import PlayTab
+from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 
+from ..play import chat_server  # noqa: TID252
 from .conftest import Show, Shown
 
 Key = Qt.Key
@@ -120,6 +124,15 @@ def test_pause_step_reset_and_stop(shown: Shown) -> None:
     assert tab.board.isVisible(), "the last picture stays"
 
 
+def test_a_session_that_was_ended_from_elsewhere_says_so(shown: Shown, client: Client) -> None:
+    tab = begun(shown, "Acrobot-v1", "random")
+    assert tab.play.session is not None
+    client.cancel(tab.play.session.record.run_id)
+    shown.until(lambda: tab.play.session is not None and tab.play.session.over, "the end")
+    assert tab.reason.text() == "ended by the user"
+    assert tab.reason.isVisible()
+
+
 def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
     tab = begun(shown, "CartPole-v1", "random", speed="max")
     shown.until(lambda: int((tab.play.session.state if tab.play.session else {}).get("episode", 0)) > 2)
@@ -204,3 +217,41 @@ def test_the_picture_is_the_environments_own(shown: Shown) -> None:
     picture = tab.board.grab().toImage()
     colours = {QColor(picture.pixel(x, picture.height() // 2)).name() for x in range(0, picture.width(), 3)}
     assert "#ffffff" in colours, "the sky of CartPole"
+
+
+def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowhere(
+    shown: Shown, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-very-secret-key-5551234"
+    monkeypatch.setenv("KEY_OF_MINE", key)
+    tab = opened(shown)
+    tab.play.choose_environment("CliffWalking-v1")
+    assert not tab.endpoint.isVisibleTo(tab)
+    tab.play.choose_actor("llm:test")
+    assert tab.endpoint.isVisibleTo(tab)
+
+    def type_into(field: QLineEdit, text: str) -> None:
+        field.setText(text)
+        field.editingFinished.emit()
+
+    # A key in the wrong field is neither taken nor written.
+    for field, complaint in ((tab.endpoint.address, "no http or https"), (tab.endpoint.variable, "no variable")):
+        type_into(field, key)
+        assert not tab.start.isEnabled()
+        assert complaint in tab.start.toolTip()
+        type_into(field, "")
+    with chat_server.serving() as server:
+        type_into(tab.endpoint.address, server.url)
+        type_into(tab.endpoint.variable, "KEY_OF_MINE")
+        assert tab.endpoint.key.text() == "key found"
+        tab.setup.speed.choose("max")
+        tab.start.click()
+        shown.until(lambda: t(tab) > 3, "its steps")
+        tab.stop.click()
+        shown.until(lambda: status(tab) == "ended")
+    assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {key}"}
+    holding = [path for path in client.home.root.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert holding == []
+    # Both are there the next time.
+    again = Endpoint(QSettings(str(client.home.root / "gui.ini"), QSettings.Format.IniFormat))
+    assert (again.address, again.variable) == (server.url, "KEY_OF_MINE")

@@ -26,6 +26,8 @@ from mosaic.gui.models.wording import name_of
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import web_view
+from mosaic.rpc.client import Client
+from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -246,14 +248,36 @@ def test_nothing_is_started_before_the_tab_is_seen(show: Show, trained: RunRecor
 
 def test_a_remote_daemon_gets_a_command_instead_of_a_board(make_tab: Callable[..., Fed]) -> None:
     fed = make_tab(target="gpu-box:50051")
-    fed.take(RunRecord(run_id=new_run_id(), label="walker", run_dir="/data/runs/X", state=RunState.RUNNING))
+    run_id = new_run_id()
+    fed.take(RunRecord(run_id=run_id, label="walker", run_dir=f"/data/runs/{run_id}", state=RunState.RUNNING))
     fed.tab.show()
     fed.until(lambda: "walker" in fed.tab.page.code.toPlainText())
     assert fed.tab.page.title.text() == "The event files are on another machine"
     command = fed.tab.page.code.toPlainText()
     assert "ssh -N -L 6006:127.0.0.1:6006 gpu-box" in command
-    assert "walker:/data/runs/X/tensorboard" in command
+    assert f"walker:/data/runs/{run_id}/tensorboard" in command
     assert fed.tab.board.state == "idle"
+
+
+def test_the_command_for_a_remote_daemon_names_the_folder_of_the_run(
+    show: Show, client: Client, trained: RunRecord, daemon_home: Home
+) -> None:
+    document = json.loads((Path(trained.run_dir) / "config.json").read_text())
+    worker = document["metadata"]["worker"]["config"]
+    worker["total_timesteps"] = 512
+    worker["extras"]["tensorboard_dir"] = "boards/of mine"
+    document["run_name"] = "moved"
+    [run] = client.submit(document)
+    [ended] = client.wait(run.run_id)
+    assert ended.state == "finished", ended
+    shown = show(link=Link(daemon_home, target=running_address(daemon_home)))
+    tab = shown.window.tabs["TensorBoard"]
+    assert isinstance(tab, TensorBoardTab)
+    shown.until(lambda: shown.studio.runs.get(run.run_id), "the run")
+    shown.studio.select([run.run_id])
+    shown.window.bench.bring_up("TensorBoard")
+    shown.until(lambda: f"moved:{run.run_dir}/boards/of mine" in tab.page.code.toPlainText(), "its own folder")
+    client.delete(run.run_id)
 
 
 def test_only_pages_of_this_machine_are_opened() -> None:

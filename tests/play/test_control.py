@@ -174,7 +174,9 @@ def test_an_environment_that_hangs_is_reported_and_does_not_keep_the_session_fro
         assert "step() has not come back" in stalled["reason"]
         client.cancel(table.run_id)
         [ended] = client.wait(table.run_id)
-    assert ended.state in ("cancelled", "failed")
+    assert ended.state == "cancelled"
+    assert ended.reason.startswith("ended by the user; ")
+    assert "step() has not come back" in ended.reason
     assert len(episodes.read(client.home.run(table.run_id).episode(1)).steps) == 4
     # Nobody there to see it: the run fails by itself, with the reason.
     [run] = client.submit(kit.document("strange_envs:Hangs-v0", "random", episodes=1, stall_s=0.5))

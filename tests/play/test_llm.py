@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -217,3 +218,39 @@ def test_a_prompt_of_ones_own_is_used(ask: Callable[..., Any], server: chat.Chat
         "Costs $1. up, right, down, left",
         "- position(3, 0)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options"), [("rps_v2", {}), ("CliffWalking-v1", {"lockstep": True})], ids=["together", "copies"]
+)
+def test_those_who_choose_at_the_same_time_are_asked_at_the_same_time(
+    play: Callable[..., Any], env_id: str, options: dict[str, Any]
+) -> None:
+    both_are_there = threading.Barrier(2, timeout=5)
+
+    def answer(body: dict[str, Any]) -> str:
+        both_are_there.wait()
+        if env_id == "CliffWalking-v1":
+            return chat.along_the_edge(body)
+        actions = body["response_format"]["json_schema"]["schema"]["properties"]["action"]["enum"]
+        return json.dumps({"reason": "", "action": actions[len(body["messages"][-1]["content"]) % len(actions)]})
+
+    with chat.serving(answer=answer) as server:
+        params = {"llm": {"base_url": server.url, "model": "test", "retries": 0}}
+        played = play(env_id, {"1": "llm", "2": "llm"}, episodes=1, actor_params=params, **options)
+    assert played.code == 0
+    [game] = played.episodes
+    seats = list(game.head.seats)
+    assert [step.seat for step in game.steps] == seats * (len(game.steps) // 2), "recorded in the order of the seats"
+    steps = {seat: [line["step"] for line in _said(played, seat) if line["kind"] == "prompt"] for seat in seats}
+    if env_id == "rps_v2":
+        again = play(env_id, dict.fromkeys(seats, f"replay:{game.path}")).summary["replay"]
+        assert again["exact"], again
+        assert [steps[seat][:2] for seat in seats] == [[0, 2], [1, 3]], "each sees the step at which its turn is"
+    else:
+        assert steps[seats[0]] == steps[seats[1]] == list(range(13))
+
+
+def _said(played: Any, seat: str) -> list[dict[str, Any]]:
+    path = played.run_dir.root / "actors" / f"llm-{seat}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]

@@ -209,6 +209,18 @@ def test_an_sb3_zip_is_opened_only_with_trust(tmp_path: Path) -> None:
         open_policy(path, env_id="CartPole-v1", trust=True)
 
 
+@pytest.mark.parametrize("kind", ["A2C", "PPO", "DDPG", "TD3"])
+def test_an_sb3_zip_is_named_after_the_algorithm_that_made_it(tmp_path: Path, kind: str) -> None:
+    import stable_baselines3
+
+    env_id = "CartPole-v1" if kind in ("A2C", "PPO") else "Pendulum-v1"
+    model = getattr(stable_baselines3, kind)("MlpPolicy", gym.make(env_id), seed=0, device="cpu")
+    model.save(tmp_path / "model.zip")
+    file, opened = open_policy(tmp_path / "model.zip", env_id=env_id, trust=True)
+    assert file.algo == f"sb3_{kind.lower()}"
+    assert type(opened.model).__name__ == kind
+
+
 def test_our_own_file_is_not_given_settings_or_another_algorithm(tmp_path: Path) -> None:
     space = gym.spaces.Discrete(2)
     box = gym.spaces.Box(-1, 1, (4,))

@@ -3,7 +3,8 @@
 Every environment plays a fixed quota: episode i of a batch belongs to environment i modulo their number, whoever is
 first. Taking the first n episodes to end instead would over-represent short ones. Episode i of an evaluation, counted
 over all batches, begins with `reset(seed=seed + i)`, whatever happened before it: two policies that are evaluated with
-the same seed meet the same episodes.
+the same seed meet the same episodes. Where the environments share one generator (they exist only as a vector) there is
+one seed for all of a batch, and no such pairs: the summary says so.
 """
 
 import json
@@ -94,7 +95,8 @@ class Batches:
                 "eval/episodic_length": float(episode.episodic_length),
             }
             recorder.emit(Scalars(global_step=index, values=values))
-        summary |= {"seed": self.progress.seeds[0], "deterministic": self._plan.flags.deterministic}
+        summary |= {"seed": self.progress.seeds[0], "each_seeded": self.progress.each_seeded}
+        summary |= {"deterministic": self._plan.flags.deterministic}
         self.episodes += len(episodes)
         self.progress = Quotas([])
         self.summaries.append(summary)
@@ -143,6 +145,8 @@ class Quotas:
         self.seeds = seeds
         self.played = 0
         self.left: list[int] = []
+        self.each_seeded = True
+        """Every episode begins with its own seed; False where the first one's seeds them all together."""
 
     def share(self, num_envs: int) -> list[Sequence[int]]:
         """The seeds of each environment's episodes."""
@@ -182,8 +186,8 @@ def play(
     lanes = lanes or Envs(vector, take)
     lanes.report_to(take)
     generator = np.random.default_rng(quotas.seeds[0])
-    # Where the environments share one generator the first episodes alone can be seeded.
-    obs = lanes.reset(None if vector.seed_episodes(shares) else quotas.seeds[0])
+    quotas.each_seeded = vector.seed_episodes(shares)
+    obs = lanes.reset(None if quotas.each_seeded else quotas.seeds[0])
     starts = np.ones(num_envs, np.bool_)
     remembering = actor if isinstance(actor, RecurrentPolicy) else None
     while quotas.played < total:

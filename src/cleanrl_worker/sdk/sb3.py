@@ -23,7 +23,8 @@ CLASSES = {
     "stable_baselines3.sac.policies": "SAC",
     "stable_baselines3.td3.policies": "TD3",
 }
-"""Module of the policy class in the zip, and a model that can load it (A2C's policies are PPO's, DDPG's are TD3's)."""
+"""Module of the policy class in the zip, and the model that it belongs to, or one of two (see `_of_data`)."""
+KINDS = (*CLASSES.values(), "A2C", "DDPG")
 STATISTICS = ("vecnormalize.pkl", "vec_normalize.pkl")
 
 
@@ -74,9 +75,20 @@ def load(path: Path, *, env_id: str, trust: bool) -> tuple[PolicyFile, Policy]:
 def _kind_of(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
-            module = str(json.loads(archive.read("data"))["policy_class"]["__module__"])
+            data: Any = json.loads(archive.read("data"))
+        module = str(data["policy_class"]["__module__"])
     except (KeyError, TypeError, ValueError, zipfile.BadZipFile, OSError) as error:
         raise PolicyError(f"{path} is a damaged Stable-Baselines3 zip: {error!r}") from error
     if module not in CLASSES:
-        raise PolicyError(f"{path} has a policy of '{module}'; there are only {', '.join(CLASSES.values())}")
-    return CLASSES[module]
+        raise PolicyError(f"{path} has a policy of '{module}'; there are only {', '.join(KINDS)}")
+    return _of_data(CLASSES[module], data)
+
+
+def _of_data(kind: str, data: dict[str, Any]) -> str:
+    """The zip does not name its algorithm: A2C's policies are PPO's and DDPG's are TD3's, but their settings differ."""
+    if kind == "PPO" and "clip_range" not in data:
+        return "A2C"
+    # What Stable-Baselines3 itself calls DDPG: TD3 that updates its actor each time and does not smooth its target.
+    if kind == "TD3" and data.get("policy_delay") == 1 and data.get("target_noise_clip") == 0:
+        return "DDPG"
+    return kind

@@ -1,4 +1,4 @@
-"""Policies beside each other, after each has played the same episodes."""
+"""Policies beside each other, after each has played the same episodes, as far as its environment can be told to."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +12,11 @@ from mosaic.spec.returns import Paired, paired
 from mosaic.spec.run_record import RunRecord
 
 RETURNS = "eval/episodic_return"
+PAIRED = "paired: every policy played the same episodes, so the difference is of each episode with itself"
+UNPAIRED = (
+    "not paired: these environments have one generator for all, so only the first episode of each is the same for"
+    " every policy; the luck of the others is in the difference and its interval"
+)
 
 
 def show(
@@ -36,7 +41,7 @@ def show(
     names = ("run", "policy", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
     for line in table(names, rows, right=("episodes", "mean"), shrink="policy"):
         print(line)
-    note("paired: every policy played the same episodes, so the difference is of each episode with itself")
+    note(PAIRED if all(summary.get("each_seeded", True) for summary in summaries) else UNPAIRED)
 
 
 def returns_of(client: Client, run: RunRecord) -> dict[int, float]:

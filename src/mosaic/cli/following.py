@@ -17,6 +17,8 @@ from mosaic.spec.states import TERMINAL, RunState
 PLAIN_LINE_S = 2.0
 DAEMON_BACK_S = 10.0
 """How long a daemon that went away may take to come back before following gives up; its runs go on meanwhile."""
+OWN_WORD = "error: "
+"""What a worker's command line begins its last message with."""
 WORKER_CODES = (2, 3, 4)
 """Exit codes of a worker that mean the same here: bad input, missing extra, home or disk."""
 
@@ -100,9 +102,21 @@ def report(runs: Sequence[RunRecord]) -> None:
         name = f"{names[run.run_id]}  " if names[run.run_id] else ""
         print(name + paint(summary_of(run), wording.COLOUR_OF[run.state]))
         if run.state in (RunState.FAILED, RunState.LOST):
-            for line in run.stderr_tail:
+            for line in said_beside(run):
                 print(f"  {clean(line)}")
             print(f"'mosaic logs {short(run.run_id)} --stderr' shows all that it said")
+
+
+def said_beside(run: RunRecord) -> list[str]:
+    """The last lines of what it said, without the message that its reason is already."""
+    lines = list(run.stderr_tail)
+    starts = [at for at, line in enumerate(lines) if line.startswith(OWN_WORD)]
+    if not starts:
+        return lines
+    at = end = starts[-1]
+    while end < len(lines) and lines[end].removeprefix(OWN_WORD).strip() in run.reason:
+        end += 1
+    return lines[:at] + lines[end:]
 
 
 def detached(runs: Sequence[RunRecord]) -> None:
@@ -132,6 +146,6 @@ class RunFailed(MosaicError):
     """A run that the command needed ended badly."""
 
     def __init__(self, run: RunRecord) -> None:
-        lines = [f"run {run.run_id} {summary_of(run)}", *(f"  {clean(line)}" for line in run.stderr_tail)]
+        lines = [f"run {run.run_id} {summary_of(run)}", *(f"  {clean(line)}" for line in said_beside(run))]
         super().__init__("\n".join(lines))
         self.exit_code = exit_code(run)

@@ -59,7 +59,12 @@ class Cancelled(Exception):
 
 
 class Actor(Protocol):
-    """Whoever acts for a seat."""
+    """Whoever acts for a seat.
+
+    Three attributes are looked for: `wants_picture`, to be given what is rendered; `waits_elsewhere`, for one that
+    spends its time waiting (for a network, say), so that others who choose in the same round are asked meanwhile; and
+    a method `cancel`, called from another thread when nobody waits for the answer any more.
+    """
 
     def reset(self, seed: int) -> None:
         """An episode begins. Whatever is random about the actor begins anew from this seed."""

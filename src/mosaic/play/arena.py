@@ -106,6 +106,11 @@ class Arena:
         return self.seats[0]
 
     @property
+    def to_act(self) -> "Sequence[str]":
+        """Who acts in what is left of this round, in order; what they see does not depend on those before them."""
+        return (self.turn,)
+
+    @property
     def shown(self) -> "Sequence[Arena]":
         """Those with a picture of their own."""
         return (self,)
@@ -117,6 +122,10 @@ class Arena:
     def seen(self, seat: str) -> Any:  # noqa: ARG002 - as above
         """What this seat observes now."""
         return self._observation
+
+    def info_at(self, seat: str) -> Mapping[str, Any]:  # noqa: ARG002 - as above
+        """What the environment says to this seat beside that."""
+        return self.info
 
     def acted(self, seat: str, t: int) -> int:  # noqa: ARG002 - as above
         """Actions that this seat counts, of the t of the episode so far."""

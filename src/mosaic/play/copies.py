@@ -1,6 +1,6 @@
 """The same environment several times over, in lock-step: each seat acts in a copy of its own, all from one seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,11 @@ class Copies(Arena):
         return self._turn
 
     @property
+    def to_act(self) -> Sequence[str]:
+        going = self._going
+        return [seat for seat in self.seats[self.seats.index(self._turn) :] if seat in going] or (self._turn,)
+
+    @property
     def shown(self) -> Sequence[Arena]:
         return tuple(self._copies.values())
 
@@ -56,6 +61,9 @@ class Copies(Arena):
 
     def seen(self, seat: str) -> Any:
         return self._copies[seat].seen(seat)
+
+    def info_at(self, seat: str) -> Mapping[str, Any]:
+        return self._copies[seat].info
 
     def acted(self, seat: str, t: int) -> int:  # noqa: ARG002 - a copy knows nothing of the others
         return self.lengths[seat]

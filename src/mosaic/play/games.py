@@ -1,6 +1,6 @@
 """PettingZoo's two interfaces behind one: whose turn it is, an action, and what everybody got by it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 
@@ -9,6 +9,11 @@ class Game(Protocol):
 
     turn: str
     """Empty when it is over."""
+
+    @property
+    def to_act(self) -> Sequence[str]:
+        """Whose turn it is, and those whose choices are made into one step with that; nobody when it is over."""
+        ...
 
     def reset(self, seed: int) -> None: ...
     def act(self, action: Any) -> Mapping[str, float]:
@@ -32,6 +37,10 @@ class Turns:
         self.turn = ""
         self.ended: dict[str, tuple[bool, bool]] = {}
         self._last: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+
+    @property
+    def to_act(self) -> Sequence[str]:
+        return (self.turn,) if self.turn else ()
 
     def reset(self, seed: int) -> None:
         self._env.reset(seed=seed)
@@ -74,6 +83,10 @@ class Together:
         self._seen: dict[str, tuple[Any, Mapping[str, Any]]] = {}
         self._chosen: dict[str, Any] = {}
 
+    @property
+    def to_act(self) -> Sequence[str]:
+        return [seat for seat in self._env.agents if seat not in self._chosen]
+
     def reset(self, seed: int) -> None:
         self.ended, self._chosen = {}, {}
         observations, infos = self._env.reset(seed=seed)
@@ -81,8 +94,7 @@ class Together:
 
     def act(self, action: Any) -> Mapping[str, float]:
         self._chosen[self.turn] = action
-        waiting = [seat for seat in self._env.agents if seat not in self._chosen]
-        if waiting:
+        if waiting := self.to_act:
             self.turn = waiting[0]
             return {}
         observations, rewards, terminations, truncations, infos = self._env.step(self._chosen)

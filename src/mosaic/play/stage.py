@@ -16,11 +16,12 @@ from mosaic.play.actor import Summarised
 from mosaic.play.control import Control
 from mosaic.play.copies import Copies
 from mosaic.play.lineup import Lineup, recording_of, shown
+from mosaic.play.orders import Command
 from mosaic.play.plan import Plan
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
 from mosaic.play.seat import Answer
-from mosaic.play.session import Command, Hooks, Session
+from mosaic.play.session import Hooks, Session
 from mosaic.play.state import state_of
 from mosaic.play.venue import arena_of
 from mosaic.play.view import PlayView
@@ -81,7 +82,7 @@ class Stage:
 
     def sum_up(self) -> None:
         """`play_summary.json`: every episode, and what came of a replay."""
-        compared = self.session.comparison
+        compared = self.session.course.comparison
         summary = {"episodes": self._results, "replay": compared.as_json() if compared else None}
         summary["actors"] = {
             seat: player.agent.actor.summary()
@@ -121,7 +122,7 @@ class Stage:
             actor = " | ".join(f"{seat} {_short(player.hand(now.t + 1).word)}" for seat, player in players.items())
         else:
             actor = now.last.actor or players[self._arena.turn].hand(1).word
-        return f"episode {now.episode}, {actor}" + (f": {self.session.reason}" if self.session.reason else "")
+        return f"episode {now.episode}, {actor}" + (f": {self.session.pace.reason}" if self.session.pace.reason else "")
 
     def _tiles(self) -> list[Tile]:
         """Length and return of every environment that is shown."""
@@ -149,7 +150,7 @@ class Stage:
 
     def _idle(self) -> None:
         if self._plan.options.interactive and self._left_alone():
-            self.session.stop()
+            self.session.orders.stop()
         if self._view is not None:
             self._view.refresh()
         self._say(False)
@@ -191,9 +192,9 @@ class Stage:
 
     def _stalled(self, what: str) -> None:
         """The loop itself cannot say so: it is the one that hangs."""
-        self.session.reason = f"{self._plan.env_id}: {what}"
-        self._recorder.emit(Warned(message=self.session.reason))
-        self._control.say({"status": "stalled", "reason": f"{self.session.reason}; stop ends the session"})
+        self.session.pace.reason = f"{self._plan.env_id}: {what}"
+        self._recorder.emit(Warned(message=self.session.pace.reason))
+        self._control.say({"status": "stalled", "reason": f"{self.session.pace.reason}; stop ends the session"})
         if not self._plan.options.interactive:
             self._give_up(what)
 

@@ -19,10 +19,10 @@ MAX_NUMBERS = 4096
 
 def state_of(session: Session) -> dict[str, Any]:
     now, arena = session.now, session.arena
-    last = now.last
+    last, person = now.last, session.orders.people.person
     return {
         "status": _status(session),
-        "reason": session.reason,
+        "reason": session.pace.reason,
         "episode": now.episode,
         "seed": now.seed,
         "t": now.t,
@@ -30,7 +30,7 @@ def state_of(session: Session) -> dict[str, Any]:
         "returns": {seat: to_json(total) for seat, total in now.returns.items()},
         "over": now.over,
         "turn": arena.turn,
-        "speed": session.speed,
+        "speed": session.pace.speed,
         "seats": {
             seat: {"actor": player.agent.word if player.agent else "human", "control": player.control}
             for seat, player in session.players.items()
@@ -45,25 +45,25 @@ def state_of(session: Session) -> dict[str, Any]:
             "value": to_json(last.choice.value) if last.choice else None,
             "note": last.choice.note if last.choice else "",
         },
-        "observation": observation_of(now.observation, pixels=session.sends_pixels),
+        "observation": observation_of(now.observation, pixels=session.orders.pixels),
         "board": board.as_json() if (board := board_of(arena.env_id, arena.unwrapped)) else None,
-        "person": session.person.seat,
-        "actions": list(arena.at(session.person.seat).action_names),
-        "keys": human.map.as_json() if (human := session.person.human) is not None else None,
-        "touch": to_json(touch_of(arena.env_id, arena.at(session.person.seat).action_space)),
-        "moves": moves_of(arena, session.person.seat) if session.person.control != "agent" else None,
+        "person": person.seat,
+        "actions": list(arena.at(person.seat).action_names),
+        "keys": human.map.as_json() if (human := person.human) is not None else None,
+        "touch": to_json(touch_of(arena.env_id, arena.at(person.seat).action_space)),
+        "moves": moves_of(arena, person.seat) if person.control != "agent" else None,
         "score": now.score.as_json(),
         "lengths": dict(arena.lengths) if isinstance(arena, Copies) else None,
         "steps_per_s": arena.steps_per_s,
         "pictures_problem": arena.pictures_problem,
-        "replay": session.comparison.as_json() if session.comparison else None,
+        "replay": compared.as_json() if (compared := session.course.comparison) else None,
     }
 
 
 def _status(session: Session) -> str:
-    if session.ending:
+    if session.orders.ending:
         return "ended"
-    if session.paused:
+    if session.pace.paused:
         return "paused"
     if session.now.over:
         return "over"

@@ -4,6 +4,7 @@ What one sees with an action mask beside it (`{"observation": …, "action_mask"
 what is legal, and an action against it is refused before the environment sees it. Whoever is out is passed over.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -58,11 +59,18 @@ class Table(Arena):
     def turn(self) -> str:
         return self._game.turn or self.seats[0]
 
+    @property
+    def to_act(self) -> Sequence[str]:
+        return self._game.to_act or (self.turn,)
+
     def at(self, seat: str) -> Arena:
         return self._sides[seat]
 
     def seen(self, seat: str) -> Any:
         return _without_mask(self._game.observe(seat))
+
+    def info_at(self, seat: str) -> Mapping[str, Any]:
+        return self._game.info(seat)
 
     def legal(self, seat: str) -> Any:
         observed, info = self._game.observe(seat), self._game.info(seat)

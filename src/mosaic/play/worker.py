@@ -73,13 +73,13 @@ def play(plan: Plan) -> int:
     try:
         with ExitStack() as stack:
             stage = Stage(plan, recorder, ledger, stack)
-            with on_stop_signal(stage.session.stop):
+            with on_stop_signal(stage.session.orders.stop):
                 try:
                     stage.session.run()
                 finally:
                     steps = stage.session.now.global_step
                     stage.sum_up()
-            stopped = stage.session.stopped
+            stopped = stage.session.orders.stopped
     except BaseException as error:
         recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=str(error)))
         raise

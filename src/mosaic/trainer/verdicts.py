@@ -53,9 +53,16 @@ def judge(
 def _cancelled(record: RunRecord, ending: Ending | None, *, killed: bool) -> tuple[RunState, str]:
     if ending is not None and ending.completed and record.kind == "policy_eval":
         return RunState.FINISHED, "ended by the user; what was evaluated is kept"
-    saved = "" if is_script(record.algo) else " after a checkpoint"
-    how = "killed after it did not end by itself" if killed else f"ended by the user{saved}"
-    return RunState.CANCELLED, how if ending or killed else "cancelled by the user"
+    if killed:
+        return RunState.CANCELLED, "killed after it did not end by itself"
+    if ending is None:
+        return RunState.CANCELLED, "cancelled by the user"
+    if is_script(record.algo):
+        return RunState.CANCELLED, "ended by the user"
+    if not ending.completed:
+        # Asked to end, it could not do so in good order: the run says why, and claims no checkpoint.
+        return RunState.CANCELLED, f"ended by the user; {ending.message}"
+    return RunState.CANCELLED, f"ended by the user{' after a checkpoint' if record.kind == 'train' else ''}"
 
 
 def _wordless(record: RunRecord, code: int, tail: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
 from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.endpoint import Endpoint
 from mosaic.gui.models.play_offer import Choice, Known, Offer, Seat, ask, document_of, look
 from mosaic.gui.models.play_session import PlaySession
 from mosaic.gui.models.recorded import fetch
@@ -17,7 +18,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
-from mosaic.spec.language_model import LANGUAGE_MODEL, secrets_of, told_here
+from mosaic.spec.language_model import LANGUAGE_MODEL, plays
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seats import SEAT
 from mosaic.spec.states import RunState
@@ -47,6 +48,7 @@ class Play(QObject):
         self.offer = Offer()
         self.env_id = str(self._settings.value("play/env_id") or FIRST)
         self._seating = Seating(self._settings)
+        self.endpoint = Endpoint(self._settings, self)
         self._looked: dict[str, Known] = {}
         """Environments that are on no list, by what a dry run told of them."""
         self._looking = ""
@@ -80,6 +82,11 @@ class Play(QObject):
     @property
     def may_have_copies(self) -> bool:
         return self._seating.may_have_copies
+
+    @property
+    def has_language_model(self) -> bool:
+        """Whether one is to play."""
+        return plays(self._seating.actors.values())
 
     @property
     def environment_problem(self) -> str:
@@ -173,9 +180,9 @@ class Play(QObject):
         options: dict[str, JsonValue] = {"speed": SPEEDS[self.speed], "video_mode": "single"}
         if self.is_lockstep:
             options |= {"lockstep": True, "video_mode": "grid"}
-        if told := told_here(actors.values()):
+        if told := self.endpoint.told(actors.values()):
             options["actor_params"] = {LANGUAGE_MODEL: dict(told)}
-        options |= {"interactive": True, **secrets_of(actors.values())}
+        options |= {"interactive": True, **self.endpoint.secrets(actors.values())}
         document = document_of(self.env_id, actors, options, seed=self.seed)
         self._begin_with(lambda client: client.submit(document)[0])
 

@@ -1,6 +1,7 @@
 """One play session as the window sees it: its newest state, its picture, and commands that never wait."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,10 @@ from mosaic.spec.states import TERMINAL
 
 RETRY_S = 0.03
 """Between two looks whether a session that is starting takes commands yet."""
+CONCLUDED_S = 5.0
+"""The daemon says why a session ended soon after its process is gone; nobody waits longer for that."""
 FPS = 60.0
+ENDED = "the session is over"
 
 
 class PlaySession(Beside):
@@ -129,13 +133,19 @@ class PlaySession(Beside):
         return heard
 
     def _last_reason(self, problem: str) -> str:
-        try:
-            client = self._client()
-            record = client.get(self.record.run_id) if client is not None else None
-        except MosaicError:
-            record = None
-        told = record.reason if record is not None and record.state in TERMINAL else ""
-        return told or problem or "the session is over"
+        """What the daemon says of it, once it has drawn its conclusion."""
+        deadline = time.monotonic() + CONCLUDED_S
+        while True:
+            unheard = ""
+            try:
+                client = self._client()
+                record = client.get(self.record.run_id) if client is not None else None
+            except MosaicError as error:
+                record, unheard = None, str(error)
+            if record is not None and record.state in TERMINAL:
+                return record.reason or problem or ENDED
+            if time.monotonic() > deadline or self._closing.wait(RETRY_S):
+                return problem or unheard or ENDED
 
     def _post(self) -> None:
         if self._told and not self._closing.is_set():

@@ -23,6 +23,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.choice_chip import ChoiceChip
+from mosaic.gui.widgets.endpoint_row import EndpointRow
 from mosaic.gui.widgets.parts import chip_button, icon_button, label, row
 from mosaic.gui.widgets.play_board import PlayBoard
 from mosaic.gui.widgets.play_setup import PlaySetup
@@ -56,6 +57,7 @@ class PlayTab(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.play = play = Play(studio)
         self.setup = PlaySetup(play, theme)
+        self.endpoint = EndpointRow(play)
         self.start: QPushButton = icon_button(theme, "play", "Start", token="on_accent")
         self.start.setProperty("primary", True)
         self.status = PlayStatus(play.name_of)
@@ -114,6 +116,7 @@ class PlayTab(QWidget):
         chosen = row(self.setup, 1, self.start, margins=(12, 8, 12, 4))
         chosen.setStretch(0, 100)
         layout.addLayout(chosen)
+        layout.addLayout(row(self.endpoint, margins=(12, 0, 12, 4)))
         tools = (self.pause, self.step, self.reset, self.stop, self.take_over, self.control)
         layout.addLayout(row(*tools, 1, *self.views.values(), spacing=4, margins=(8, 0, 12, 4)))
         layout.addLayout(row(self.status, margins=(12, 0, 12, 4)))
@@ -139,6 +142,7 @@ class PlayTab(QWidget):
         self.episodes.chosen.connect(self._replay)
         self.slider.valueChanged.connect(self._seek)
         play.changed.connect(self._show)
+        play.endpoint.changed.connect(self._show)
         play.came.connect(self._came)
         play.offered.connect(self._list_if_shown)
 
@@ -222,7 +226,8 @@ class PlayTab(QWidget):
 
     @property
     def _problem(self) -> str:
-        return self._problems["setup"] or self._problems["seats"]
+        asked = self.play.endpoint.problem if self.play.has_language_model else ""
+        return self._problems["setup"] or self._problems["seats"] or asked
 
     def _list_if_shown(self) -> None:
         if self._view == "Replay":

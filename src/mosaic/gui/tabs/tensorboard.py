@@ -7,6 +7,7 @@ from PySide6.QtGui import QCloseEvent, QDesktopServices, QPaintEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic.gui.models.board import Board
+from mosaic.gui.models.board_folders import BoardFolders
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
@@ -14,6 +15,7 @@ from mosaic.gui.widgets import web_view
 from mosaic.gui.widgets.board_page import BoardPage
 from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
 from mosaic.gui.widgets.web_view import WebView
+from mosaic.spec.run_record import RunRecord
 from mosaic.track.board_child import RELOAD_S
 from mosaic.track.board_links import BoardRun
 
@@ -27,6 +29,7 @@ class TensorBoardTab(QWidget):
         super().__init__()
         self._studio, self._theme = studio, theme
         self.board = Board()
+        self._folders = BoardFolders(studio.link, self)
         self.web: WebView | None = None
         self._web_problem = "" if web_view.is_installed() else "WebEngine is not installed"
         self.page = BoardPage(theme, retry=self.board.retry, open_=self._open)
@@ -50,6 +53,7 @@ class TensorBoardTab(QWidget):
         self._reload_later = QTimer(self, singleShot=True, interval=1000 * RELOAD_S + 500)
         self._reload_later.timeout.connect(lambda: self.web and self.web.reload())
         self.board.changed.connect(self.refresh)
+        self._folders.changed.connect(self.refresh)
         self.board.relinked.connect(self._reload_later.start)
         studio.selection_changed.connect(self._show_runs)
         studio.runs_changed.connect(self._show_runs)
@@ -81,12 +85,17 @@ class TensorBoardTab(QWidget):
         super().closeEvent(event)
 
     def runs(self) -> list[BoardRun]:
+        return [BoardRun(name_of(record), record.run_dir) for record in self._records()]
+
+    def _records(self) -> list[RunRecord]:
         found = (self._studio.runs.get(run_id) for run_id in self._studio.selected)
-        return [BoardRun(name_of(record), record.run_dir) for record in found if record and record.run_dir]
+        return [record for record in found if record and record.run_dir]
 
     def _show_runs(self) -> None:
         if not self.visibleRegion().isEmpty():
-            if not self._studio.link.is_remote:
+            if self._studio.link.is_remote:
+                self._folders.look(self._records())
+            else:
                 self.board.show_runs(self.runs())
             self.refresh()
 
@@ -102,7 +111,7 @@ class TensorBoardTab(QWidget):
         self._stack.setCurrentIndex(0)
         if self._studio.link.is_remote:
             text = "TensorBoard has to run where they are:"
-            self.page.say("The event files are on another machine", text, code=self._remote_command(runs))
+            self.page.say("The event files are on another machine", text, code=self._remote_command())
         elif not runs:
             self.page.say("No run is selected", "Select one or more runs on the left.")
         elif board.state == "failed":
@@ -140,11 +149,15 @@ class TensorBoardTab(QWidget):
         runs = f"{count} run{'' if count == 1 else 's'}"
         return runs if written >= count else f"{written} of {runs} with event files"
 
-    def _remote_command(self, runs: list[BoardRun]) -> str:
+    def _remote_command(self) -> str:
         host = (self._studio.link.target or "").rpartition(":")[0]
-        names = [run.name.replace(",", " ").replace(":", " ") for run in runs]
-        folders = ",".join(f"{name}:{run.run_dir}/tensorboard" for name, run in zip(names, runs, strict=True))
-        command = ["tensorboard", "--host", "127.0.0.1", "--port", "6006", "--logdir_spec", folders or "FOLDER"]
+        folders = [
+            f"{name_of(record).replace(',', ' ').replace(':', ' ')}:{folder}"
+            for record in self._records()
+            for folder in self._folders.of(record)
+        ]
+        spec = ",".join(folders) or "FOLDER"
+        command = ["tensorboard", "--host", "127.0.0.1", "--port", "6006", "--logdir_spec", spec]
         return (
             f"# on {host}:\n{shlex.join(command)}\n\n"
             f"# here:\nssh -N -L 6006:127.0.0.1:6006 {host}\n\n# then open http://127.0.0.1:6006"

@@ -13,7 +13,7 @@ from mosaic.gui.widgets.parts import row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.spec.actors import split
 
-WIDTH = 130
+WIDTH = 100
 LIST_WIDTH = 320
 
 
@@ -30,7 +30,7 @@ class ActorChoice(QWidget):
         self.actor.setAccessibleName("Actor")
         self.actor.setToolTip("Actor")
         self.argument = QLineEdit()
-        self.argument.setMinimumWidth(60)
+        self.argument.setMinimumWidth(48)
         self.browse = IconTool(theme, "folder-open", "Choose a file", self._browse)
         self.problem = ""
         """Why this cannot act; empty if it can."""
@@ -70,7 +70,7 @@ class ActorChoice(QWidget):
     def _show_argument(self, chosen: Choice | None, argument: str) -> None:
         needs = chosen is not None and bool(chosen.argument)
         self.argument.setVisible(needs)
-        self.browse.setVisible(needs)
+        self.browse.setVisible(chosen is not None and "FILE" in chosen.argument)
         if chosen is not None and needs:
             self.argument.setPlaceholderText(chosen.argument)
             self.argument.setText(argument)

@@ -20,7 +20,7 @@ from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.editors import CHEVRON, Choice
 from mosaic.gui.widgets.tool_button import IconTool
 
-FAMILY_WIDTH, ENV_WIDTH = 104, 150
+FAMILY_WIDTH, ENV_WIDTH = 80, 104
 """At least; they share what there is more."""
 
 
@@ -68,8 +68,8 @@ class PlaySetup(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         for widget, stretch in (
-            (self.family, 2),
-            (self.environment, 4),
+            (self.family, 3),
+            (self.environment, 5),
             (self.seed, 0),
             (self.one, 4),
             (self.beside, 0),

@@ -28,6 +28,9 @@ class Totals:
 class LlmActor:
     """Its event loop lives in the thread that asks it; only `cancel` comes from another."""
 
+    waits_elsewhere = True
+    """For an endpoint: others of the same round may be asked meanwhile."""
+
     def __init__(self, settings: Settings, context: Context, *, key: str) -> None:
         self._settings = settings
         self._arena = context.arena

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le
 
 from mosaic.config import JsonValue
 from mosaic.errors import ActorFailed
-from mosaic.spec.language_model import BASE_URL, KEY, MODEL
+from mosaic.spec.language_model import BASE_URL, MODEL, address_problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +58,8 @@ def checked(settings: Settings) -> Settings:
         raise ActorFailed(f"no endpoint: set {BASE_URL}, for example to http://127.0.0.1:11434/v1")
     if not settings.model:
         raise ActorFailed(f"no model: write llm:MODEL, or set {MODEL}")
-    parts = urlsplit(settings.base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ActorFailed(f"'{settings.base_url}' is no http or https address")
-    if parts.username or parts.password or parts.query:
-        raise ActorFailed(f"the address of the endpoint must not hold a password or a key: that belongs into {KEY}")
+    if problem := address_problem(settings.base_url):
+        raise ActorFailed(problem)
     if settings.max_cost is not None and not (settings.price_input or settings.price_output):
         raise ActorFailed("max_cost needs price_input and price_output: what a million tokens cost")
     return settings
