@@ -182,8 +182,6 @@ TASKS = (
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
     _pixels("ppo_atari", 200_000, {}),
     _pixels("dqn_atari", 100_000, SMALL),
-    # Upstream's target network would follow ten times in so few steps.
-    _pixels("c51_atari", 100_000, SMALL | {"target_network_frequency": 1_000}),
     _pixels("ppo_atari", 600_000, {}, seeds=THREE, gpu=True),
     _pixels("ppo_atari", 600_000, {"bfloat16": True}, seeds=THREE, variant="bfloat16", gpu=True),
     _pixels("dqn_atari", 400_000, SMALL, seeds=THREE, gpu=True),
