@@ -238,7 +238,10 @@ def test_what_could_never_fit_is_refused_with_its_size_before_anything_starts(
             ["--algo=ppo_atari", lights, f"--num-steps={many}", f"--total-timesteps={many}0"],
             "needs 2102851.9 GiB for its",
         ),
-        (["--algo=ppo", f"--num-steps={many}", f"--total-timesteps={many}0"], "num_envs × num_steps: needs 596.0 GiB"),
+        (
+            ["--algo=ppo", f"--num-steps={many}", f"--total-timesteps={many}0"],
+            "num_steps: a rollout of num_envs × num_steps needs 596.0 GiB",
+        ),
     ):
         for more in ([], ["--dry-run"]):
             assert cli.main([*flags, *more]) == 2

@@ -27,8 +27,8 @@ from mosaic.spec.files import sync_file, sync_folder
 from mosaic.spec.run_dir import RunDir
 
 FORMAT = "mosaic-checkpoint-1"
-FIXED = ("env_id", "seed", "num_steps", "n_atoms", "v_min", "v_max")
-"""Settings that a run keeps: iterations are counted in rollouts of `num_steps`, and the last three shape networks."""
+FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", "n_atoms", "v_min", "v_max")
+"""Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, the last three a network."""
 _NAME = re.compile(r"step-(0|[1-9][0-9]*)")
 
 

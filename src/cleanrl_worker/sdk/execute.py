@@ -20,7 +20,15 @@ from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic import config, envs
-from mosaic.errors import ConfigError, EnvironmentFailed, HomeUnusable, IncompatibleSpaces, MosaicError, Problem
+from mosaic.errors import (
+    CheckpointError,
+    ConfigError,
+    EnvironmentFailed,
+    HomeUnusable,
+    IncompatibleSpaces,
+    MosaicError,
+    Problem,
+)
 from mosaic.spec import identity, run_config
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import own_life
@@ -152,6 +160,7 @@ def carry_out(plan: Plan) -> int:
     """Train; the exit code."""
     run_dir = plan.run_dir
     run_dir.create()
+    before = run_dir.config.read_text() if plan.resume_from is not None else None
     spec = RunSpec(
         run_dir=run_dir,
         algo=plan.algo,
@@ -175,6 +184,9 @@ def carry_out(plan: Plan) -> int:
                 with signals[0], signals[1], publishing(plan.flags, run_dir, superseded=run.stop), run:
                     plan.algorithm.train(run, plan.args)
         except MosaicError as error:
+            if isinstance(error, CheckpointError) and before is not None:
+                # It did not go on with these settings: the next attempt begins with those that it has.
+                write_atomically(run_dir.config, before)
             return command.reported(error)
         except OSError as error:
             return command.reported(HomeUnusable(f"{error}; free some disk and resume the run"))

@@ -34,5 +34,6 @@ def refuse_a_rollout_that_never_fits(rollout_bytes: int, *, on_gpu: bool) -> Non
     available = torch.cuda.get_device_properties(0).total_memory if on_gpu else total_bytes()
     if rollout_bytes > available:
         where = "the GPU" if on_gpu else "this machine"
-        message = f"needs {rollout_bytes / 2**30:.1f} GiB for its observations; {where} has {available / 2**30:.1f} GiB"
-        raise ConfigError([Problem("num_envs × num_steps", message)], what="rollout")
+        needs = f"needs {rollout_bytes / 2**30:.1f} GiB for its observations"
+        message = f"a rollout of num_envs × num_steps {needs}; {where} has {available / 2**30:.1f} GiB"
+        raise ConfigError([Problem("num_steps", message)], what="rollout")

@@ -250,7 +250,7 @@ def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tm
         ("--env-id=Acrobot-v1", "was saved with env_id CartPole-v1, not Acrobot-v1"),
         ("--seed=7", "was saved with seed 1, not 7"),
         ("--num-steps=7", "was saved with num_steps 32, not 7"),
-        ("--num-envs=5", "resume with the settings that it was saved with"),
+        ("--num-envs=5", "was saved with num_envs 2, not 5"),
     ],
 )
 def test_a_run_cannot_become_another_one(
@@ -260,6 +260,7 @@ def test_a_run_cannot_become_another_one(
     code = cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"])
     assert (code, complaint in capsys.readouterr().err) == (2, True)
     assert newest_step(run_dir) == case.total_timesteps
+    assert run_dir.config.read_text() == straight.config.read_text()
 
 
 @pytest.mark.parametrize("case", [CASES["c51"]], ids=lambda case: case.algo)
@@ -285,7 +286,9 @@ def test_a_learner_of_a_gpu_is_not_resumed_by_one_of_a_cpu(
         patch.setattr(module, fast, lambda *parts: module.TorchLearner(*parts, torch.device("cpu")))
         stop_after_the_first_look(patch)
         train(run_dir, *case.flags)
-    assert cli.main(["--resume", str(run_dir.root), "--quiet"]) == 2
+    before = run_dir.config.read_text()
+    assert cli.main(["--resume", str(run_dir.root), "--quiet", "--no-cuda"]) == 2
+    assert run_dir.config.read_text() == before
     assert "on another device, where a learner keeps other things" in capsys.readouterr().err
 
 
