@@ -113,7 +113,8 @@ CASES = (
         steps=5 * 1024,
         quick_steps=3 * 1024,
         warmup_steps=1024,
-        floor=2.0,
+        # One core cannot do the update's sums in float32 any faster (docs/benchmarks.md): twice takes bfloat16.
+        floor=1.3,
     ),
     Case(
         name="ppo_atari-envpool-bfloat16",

@@ -3,8 +3,8 @@
     python -m bench.curves docs/pictures/learning-vectors.png CartPole-v1 Acrobot-v1 Pendulum-v1
 
 One chart for each environment: the return of the last episodes over steps, mean of the seeds and the range between the
-lowest and the highest. Solid is ours, dashed is Stable-Baselines3. Trainings that did not note when episodes ended
-are left out, by name.
+lowest and the highest. Solid is ours, dashed is Stable-Baselines3, dash-dotted a variant of ours. Trainings that did
+not note when episodes ended are left out, by name.
 """
 
 import argparse
@@ -33,6 +33,11 @@ COLOURS = {
     "ddpg_continuous_action": "#55a868",
     "rpo_continuous_action": "#c44e52",
     "ppo_lstm": "#8172b3",
+    "ppo_atari": "#4c72b0",
+    "dqn_atari": "#dd8452",
+    "c51_atari": "#55a868",
+    "rainbow_atari": "#c44e52",
+    "ppo_rnd": "#8172b3",
 }
 
 
@@ -69,9 +74,10 @@ def draw(axes: Any, env_id: str) -> None:
             # Where not every seed has ended an episode yet, a mean would be of fewer.
             whole = ~np.isnan(rows).any(0)
             colour = COLOURS.get(task.algo, "#444444")
-            name = task.algo.removesuffix("_continuous_action")
-            label = f"{name}{', SB3' if side == 'sb3' else ''} (n = {len(rows)})"
-            style = "--" if side == "sb3" else "-"
+            name, where = task.algo.removesuffix("_continuous_action"), "SB3" if side == "sb3" else ""
+            words = (name, task.variant, where, "GPU" if task.gpu else "")
+            label = f"{', '.join(filter(None, words))} (n = {len(rows)})"
+            style = "--" if side == "sb3" else "-." if task.variant else "-"
             axes.plot(steps[whole], rows[:, whole].mean(0), style, color=colour, label=label, linewidth=1.6)
             axes.fill_between(
                 steps[whole], rows[:, whole].min(0), rows[:, whole].max(0), color=colour, alpha=0.12, linewidth=0
@@ -83,7 +89,6 @@ def draw(axes: Any, env_id: str) -> None:
     axes.ticklabel_format(axis="x", style="plain")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=7, frameon=False)
 
 
 def main() -> int:
@@ -95,11 +100,15 @@ def main() -> int:
     options = parser.parse_args()
     columns = min(3, len(options.environments))
     rows = -(-len(options.environments) // columns)
-    figure, charts = pyplot.subplots(rows, columns, figsize=(4.6 * columns, 3.2 * rows), squeeze=False)
+    # A chart that stands alone is larger, and its many names stand beside it.
+    alone = len(options.environments) == 1
+    size = (8.6, 4.4) if alone else (4.6 * columns, 3.2 * rows)
+    figure, charts = pyplot.subplots(rows, columns, figsize=size, squeeze=False)
     for axes in charts.flat[len(options.environments) :]:
         axes.set_visible(False)
     for axes, env_id in zip(charts.flat, options.environments, strict=False):
         draw(axes, env_id)
+        axes.legend(fontsize=7, frameon=False, **({"loc": "upper left", "bbox_to_anchor": (1.01, 1)} if alone else {}))
     figure.tight_layout()
     options.picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(options.picture, dpi=110)

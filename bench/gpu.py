@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from bench.gpu_learners import SUBJECTS, Subject
+from bench.learners import SUBJECTS, Subject
 from cleanrl_worker.sdk import tree
 
 WAYS = ("eager", "graphed")

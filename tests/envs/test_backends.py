@@ -1,5 +1,6 @@
 """Every backend keeps one convention, and bare, sync and async give the same numbers bit for bit."""
 
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -210,6 +211,11 @@ def test_auto_prefers_bare_and_uses_processes_only_where_they_pay() -> None:
     asked = choose_backend("CartPole-v1", 4, backend="envpool")
     assert asked.backend == "envpool"
     assert "not comparable" in asked.reason
+
+
+def test_envpool_takes_every_seed_that_an_algorithm_takes() -> None:
+    with closing(make_vec("CartPole-v1", 1, backend="envpool")) as envs:
+        assert envs.reset(seed=2**32 - 1)[0].shape == (1, 4)
 
 
 def test_impossible_requests_are_refused() -> None:

@@ -15,8 +15,10 @@ from cleanrl_worker import cli
 from cleanrl_worker.sdk import checkpoint, frame_replay, paged
 from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic.envs import make_vec
 from mosaic.errors import CheckpointError, ConfigError
+from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 STACKS = gym.spaces.Box(0, 255, (4, 2, 2), np.uint8)
@@ -56,7 +58,7 @@ def fill(buffer: FrameReplay, slots: list[Slot], ends: list[int], start: int = 0
         after = np.stack([slot.step() for slot in slots])
         ended = np.array([bool(bits >> index & 1) for index in range(len(slots))])
         actions, rewards = np.full(len(slots), number % 200), np.full(len(slots), number, np.float64)
-        buffer.add(obs, after, actions, rewards, ended)
+        buffer.add(obs, after, actions, rewards, ended, np.zeros_like(ended))
         for index, slot in enumerate(slots):
             told.append(as_row(obs[index], actions[index], after[index], rewards[index], ended[index]))
             if ended[index]:
@@ -103,7 +105,7 @@ def test_a_stack_from_nowhere_is_stored_whole() -> None:
     for _ in range(5):
         obs = generator.integers(256, size=(1, 4, 2, 2)).astype(np.uint8)
         after = np.concatenate([obs[:, 1:], generator.integers(256, size=(1, 1, 2, 2)).astype(np.uint8)], axis=1)
-        buffer.add(obs, after, np.array([1]), np.array([2.0]), np.array([False]))
+        buffer.add(obs, after, np.array([1]), np.array([2.0]), np.array([False]), np.array([True]))
         told.append(as_row(obs[0], 1, after[0], 2.0, False))
     assert rows(buffer.transitions(np.flatnonzero(buffer.live.reshape(-1)))) == told
 
@@ -123,9 +125,9 @@ def test_atari_frames_are_stored_once() -> None:
     obs, _ = envs.reset(seed=0)
     told, ends = [], 0
     for action in np.random.default_rng(0).integers(4, size=(100, 1)):
-        next_obs, rewards, terminations, _, infos = envs.step(action)
+        next_obs, rewards, terminations, truncations, infos = envs.step(action)
         after = infos.get("final_obs", next_obs)
-        buffer.add(obs, after, action, rewards, terminations)
+        buffer.add(obs, after, action, rewards, terminations, truncations)
         told.append(as_row(obs[0], action[0], after[0], rewards[0], terminations[0]))
         ends += int(terminations[0])
         obs = next_obs
@@ -189,6 +191,27 @@ def test_a_checkpoint_writes_what_has_changed_and_comes_back_whole(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("reason", ["interval", "end"])
+def test_the_checkpoint_that_a_run_waits_for_holds_no_frame_twice(
+    reason: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffer = FrameReplay(60, 1, STACKS)
+    fill(buffer, [Slot(0, carries=False)], [0] * 30)
+    written: list[bool] = []
+    monkeypatch.setattr(
+        paged, "save_file", lambda arrays, _: written.append(np.shares_memory(arrays["page"], buffer.frames.array))
+    )
+    monkeypatch.setattr(paged, "sync_file", lambda _: None)
+    run_dir = RunDir(tmp_path / new_run_id())
+    args = {"env_id": "worker_pictures:Lights-v0", "seed": 1, "total_timesteps": 60}
+    run_dir.create()
+    with Run(RunSpec(run_dir=run_dir, algo="dqn_atari", args=args, options=TrainOptions(), quiet=True)) as run:
+        run.make_envs(args["env_id"], 1, observations="pixels").reset(1)
+        run.checkpoint({"replay": buffer.state()}, reason=reason)
+    assert set(written) == {reason == "end"}
+
+
+@pytest.mark.usefixtures("small_pages")
 def test_a_lost_page_and_another_size_are_refused(tmp_path: Path) -> None:
     run_dir = RunDir(tmp_path / new_run_id())
     run_dir.create()
@@ -208,8 +231,16 @@ def test_what_could_never_fit_is_refused_with_its_size_before_anything_starts(
 ) -> None:
     with pytest.raises(ConfigError, match=r"buffer_size: needs 65853\.8 GiB once full"):
         FrameReplay(10**10, 1, gym.spaces.Box(0, 255, (4, 84, 84), np.uint8))
-    flags = ["--algo=dqn_atari", "--env-id=worker_pictures:Lights-v0", "--buffer-size=10000000000"]
-    for more in ([], ["--dry-run"]):
-        assert cli.main([*flags, *more]) == 2
-        assert "needs 65" in capsys.readouterr().err
+    lights, many = "--env-id=worker_pictures:Lights-v0", "10000000000"
+    for flags, told in (
+        (["--algo=dqn_atari", lights, f"--buffer-size={many}"], "buffer_size: needs 65853.8 GiB once full"),
+        (
+            ["--algo=ppo_atari", lights, f"--num-steps={many}", f"--total-timesteps={many}0"],
+            "needs 2102851.9 GiB for its",
+        ),
+        (["--algo=ppo", f"--num-steps={many}", f"--total-timesteps={many}0"], "num_envs × num_steps: needs 596.0 GiB"),
+    ):
+        for more in ([], ["--dry-run"]):
+            assert cli.main([*flags, *more]) == 2
+            assert told in capsys.readouterr().err
     assert not own_home.exists()

@@ -1,6 +1,7 @@
 """The maths of the algorithms on pictures against plain loops."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -11,6 +12,7 @@ import torch
 from cleanrl_worker.algorithms import c51_atari, dqn_atari, ppo_atari, ppo_rnd, rainbow_atari
 from cleanrl_worker.sdk import convolution, optimizer
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.paged import SavedPages
 from cleanrl_worker.sdk.sum_tree import SumTree
 
 ACTIONS = gym.spaces.Discrete(3)
@@ -92,6 +94,32 @@ def test_draws_follow_the_priorities() -> None:
     assert np.array_equal(other.draw(np.random.default_rng(5), 50), tree.draw(np.random.default_rng(5), 50))
 
 
+def test_weights_make_up_for_priorities_and_new_steps_count_as_the_worst_so_far() -> None:
+    args = rainbow_atari.Args(buffer_size=40, batch_size=8, n_step=1, prioritized_replay_alpha=0.6)
+    replay = rainbow_atari.PrioritisedReplay(args, gym.spaces.Box(0, 255, (4, 1, 1), np.uint8))
+    generator, never = np.random.default_rng(0), np.array([False])
+
+    def add() -> None:
+        picture = np.full((1, 4, 1, 1), generator.integers(256), np.uint8)
+        replay.add(picture, picture, np.array([0]), np.array([0.0]), never, np.array([True]))
+
+    for _ in range(6):
+        add()
+    assert np.allclose(np.sort(replay.tree.priorities)[-7:], [0, 1, 1, 1, 1, 1, 1])
+    replay.sample(generator, 0.5)
+    losses = np.linspace(3, 4, 8, dtype=np.float32)
+    replay.learnt(losses)
+    wanted = {place: (loss + 1e-6) ** 0.6 for place, loss in zip(replay.places.tolist(), losses.tolist(), strict=True)}
+    for place, priority in wanted.items():
+        assert replay.tree.priorities[place] == pytest.approx(priority)
+    add()
+    priorities = replay.tree.priorities
+    assert priorities.max() == pytest.approx(4.000001**0.6)
+    batch = replay.sample(generator, 0.5)
+    weights = (7 * priorities[replay.places] / priorities.sum()) ** -0.5
+    np.testing.assert_allclose(batch["weights"], weights / weights.max(), rtol=1e-5)
+
+
 def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
     space = gym.spaces.Box(0, 255, (4, 1, 1), np.uint8)
     buffer = FrameReplay(50, 1, space)
@@ -101,7 +129,14 @@ def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
     # Terminated after 4 steps, cut off after 3 more, then 5 without an end.
     for number, ends in enumerate(["", "", "", "terminated", "", "", "cut", "", "", "", "", ""]):
         after = np.concatenate([stack[:, 1:], np.full((1, 1, 1, 1), next(clock), np.uint8)], axis=1)
-        place = buffer.add(stack, after, np.array([1]), np.array([10.0**number]), np.array([ends == "terminated"]))
+        place = buffer.add(
+            stack,
+            after,
+            np.array([1]),
+            np.array([10.0**number]),
+            np.array([ends == "terminated"]),
+            np.array([ends == "cut"]),
+        )
         steps.append({"place": place[0], "obs": stack, "after": after, "ends": ends, "reward": 10.0**number})
         stack = np.full((1, 4, 1, 1), next(clock), np.uint8) if ends else after
     batch = buffer.n_step(np.array([step["place"] for step in steps]), 3, 0.5)
@@ -118,6 +153,23 @@ def test_n_steps_stop_at_ends_and_at_the_newest_step() -> None:
         assert batch.dones[index] == pytest.approx(1 - discount)
         assert np.array_equal(batch.obs[index], steps[index]["obs"][0])
         assert np.array_equal(batch.next_obs[index], steps[last]["after"][0])
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_n_steps_do_not_cross_a_time_limit_even_if_the_next_episode_begins_with_the_same_pictures(
+    resumed: bool,
+) -> None:
+    space = gym.spaces.Box(0, 255, (4, 1, 1), np.uint8)
+    buffer, still = FrameReplay(50, 1, space), np.full((1, 4, 1, 1), 7, np.uint8)
+    never, ends = np.array([False]), np.array([True])
+    first = buffer.add(still, still, np.array([0]), np.array([1.0]), never, ends)
+    if resumed:
+        before, buffer = buffer, FrameReplay(50, 1, space)
+        buffer.frames.array[:] = before.frames.array
+        buffer.load({**before.state(), "frames": SavedPages(Path(), "frames", (0,), buffer.frames.array.shape)})
+    buffer.add(still, still, np.array([0]), np.array([10.0]), never, never)
+    batch = buffer.n_step(first, 3, 0.5)
+    assert (batch.rewards[0], batch.dones[0]) == (1.0, 0.5)
 
 
 def test_the_predictor_gets_better_at_what_it_has_seen() -> None:
@@ -165,36 +217,42 @@ def test_an_optimiser_comes_back_in_the_layout_of_its_weights() -> None:
     assert other[1].state[other[0].weight]["exp_avg"].stride() == other[0].weight.stride()
 
 
-def learners_of(module: Any) -> list[torch.nn.Module]:
-    """The networks that a learner in bfloat16 computes with, and one in float32 with the same weights."""
-    found: list[torch.nn.Module] = []
-    for bfloat16 in (True, False):
-        torch.manual_seed(0)
-        args = module.Args(bfloat16=bfloat16)
-        if hasattr(module, "Agent"):
-            curious = (module.Curiosity(),) if hasattr(module, "Curiosity") else ()
-            learner = module.TorchLearner(module.Agent(ACTIONS), *curious, args, torch.device("cpu"))
-            found.append(learner.agent)
-        else:
-            settings = () if module is dqn_atari else (args,)
-            networks = [module.QNetwork(ACTIONS, *settings) for _ in range(2)]
-            learner = module.TorchLearner(*networks, args, torch.device("cpu"))
-            assert learner.target_network.in_bfloat16 == bfloat16
-            found.append(learner.q_network)
-    return found
+def network_of(module: Any) -> torch.nn.Module:
+    torch.manual_seed(0)
+    settings = (module.Args(),) if module in (c51_atari, rainbow_atari) else ()
+    network = module.Agent if hasattr(module, "Agent") else module.QNetwork
+    return convolution.laid_out(network(ACTIONS, *settings), torch.device("cpu"))
+
+
+def some_stacks() -> torch.Tensor:
+    return torch.randint(0, 255, (6, 4, 84, 84), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("module", [ppo_atari, ppo_rnd, dqn_atari, c51_atari, rainbow_atari])
 def test_bfloat16_is_nearly_float32(module: Any) -> None:
-    rounded, exact = learners_of(module)
-    stacks = torch.randint(0, 255, (6, 4, 84, 84), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    outputs = [flat(network(stacks)) for network in (rounded, exact)]
-    for output in outputs:
-        output.square().sum().backward()
-    gradients = [flat(p.grad for p in network.parameters() if p.grad is not None) for network in (rounded, exact)]
-    for one, other in (outputs, gradients):
-        assert one.dtype == torch.float32
-        assert 0 < (one - other).norm() < 0.03 * other.norm()
+    network, outputs, gradients = network_of(module), list[torch.Tensor](), list[torch.Tensor]()
+    for bfloat16 in (True, False):
+        network.zero_grad()
+        outputs.append(flat(network(some_stacks(), bfloat16=bfloat16)))
+        outputs[-1].square().sum().backward()
+        gradients.append(flat(p.grad.clone() for p in network.parameters() if p.grad is not None))
+    for rounded, exact in (outputs, gradients):
+        assert rounded.dtype == torch.float32
+        assert 0 < (rounded - exact).norm() < 0.03 * exact.norm()
+
+
+def test_weights_are_rounded_once_while_acting_and_anew_after_an_update() -> None:
+    network, stacks = network_of(dqn_atari), some_stacks()
+    with torch.no_grad():
+        before = network(stacks, bfloat16=True)
+        with convolution.rounded_once(torch.device("cpu")):
+            assert torch.equal(network(stacks, bfloat16=True), before)
+        for parameter in network.parameters():
+            parameter.mul_(1.1)
+        with convolution.rounded_once(torch.device("cpu")):
+            after = network(stacks, bfloat16=True)
+        assert torch.equal(after, network(stacks, bfloat16=True))
+        assert not torch.allclose(after, before)
 
 
 def flat(tensors: torch.Tensor | Iterable[torch.Tensor]) -> torch.Tensor:

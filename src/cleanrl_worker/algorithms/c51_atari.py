@@ -82,8 +82,6 @@ class QNetwork(nn.Module):
     """Three convolutions and a hidden layer: how likely each return is after each action."""
 
     atoms: torch.Tensor
-    in_bfloat16 = False
-    """Of a learner that was told so; what is played is computed in float32."""
 
     def __init__(self, action_space: gym.Space[Any], args: Args) -> None:
         super().__init__()
@@ -104,9 +102,9 @@ class QNetwork(nn.Module):
             nn.Linear(512, self.choices * self.n_atoms),
         )
 
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+    def forward(self, obs: torch.Tensor, *, bfloat16: bool = False) -> torch.Tensor:
         """Logits of the returns after each action in uint8 stacks: (rows, actions, atoms)."""
-        hidden = features(self.network[:-1], obs, bfloat16=self.in_bfloat16)
+        hidden = features(self.network[:-1], obs, bfloat16=bfloat16)
         return self.network[-1](hidden).view(-1, self.choices, self.n_atoms)
 
     def values(self, pmfs: torch.Tensor) -> torch.Tensor:
@@ -137,19 +135,19 @@ def projected(pmfs: torch.Tensor, returns: torch.Tensor, atoms: torch.Tensor) ->
 
 
 def c51_loss(
-    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], gamma: float
+    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The cross entropy between the distribution of an action taken and the one that its reward and successor tell, and
     the mean value of the actions taken. `dones` are terminations only.
     """
     rows = torch.arange(len(batch["actions"]), device=batch["actions"].device)
     with torch.no_grad():
-        next_pmfs = target_network(batch["next_obs"]).softmax(2)
+        next_pmfs = target_network(batch["next_obs"], bfloat16=args.bfloat16).softmax(2)
         next_pmfs = next_pmfs[rows, target_network.values(next_pmfs).argmax(1)]
-        continues = gamma * (1 - batch["dones"])
+        continues = args.gamma * (1 - batch["dones"])
         returns = batch["rewards"][:, None] + continues[:, None] * target_network.atoms
         target_pmfs = projected(next_pmfs, returns, target_network.atoms)
-    old_pmfs = q_network(batch["obs"])[rows, batch["actions"]].softmax(1)
+    old_pmfs = q_network(batch["obs"], bfloat16=args.bfloat16)[rows, batch["actions"]].softmax(1)
     loss = -(target_pmfs * old_pmfs.clamp(1e-5, 1 - 1e-5).log()).sum(1).mean()
     return loss, q_network.values(old_pmfs).mean()
 
@@ -161,7 +159,6 @@ class TorchLearner:
         target_network.load_state_dict(q_network.state_dict())
         self.q_network = laid_out(q_network, device)
         self.target_network = laid_out(target_network, device)
-        q_network.in_bfloat16 = target_network.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=0.01 / args.batch_size)
@@ -178,7 +175,7 @@ class TorchLearner:
         return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
 
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
-        loss, q_values = c51_loss(self.q_network, self.target_network, batch, self.args.gamma)
+        loss, q_values = c51_loss(self.q_network, self.target_network, batch, self.args)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -233,8 +230,9 @@ def train(run: Run, args: Args) -> None:
                 actions = learner.act(obs)
                 if explorers[step]:
                     actions = np.where(explores[step], random_actions[step], actions)
-            next_obs, rewards, terminations, _, infos = envs.step(actions)
-            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            next_obs, rewards, terminations, truncations, infos = envs.step(actions)
+            successors = infos.get("final_obs", next_obs)
+            replay.add(obs, successors, actions, rewards, terminations, truncations)
             obs = next_obs
 
             # Upstream's schedule, asked for each single environment's step.

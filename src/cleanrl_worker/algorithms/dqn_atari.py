@@ -73,9 +73,6 @@ class Args:
 class QNetwork(nn.Module):
     """Three convolutions and a hidden layer: what each action is worth in a state."""
 
-    in_bfloat16 = False
-    """Of a learner that was told so; what is played is computed in float32."""
-
     def __init__(self, action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -93,9 +90,9 @@ class QNetwork(nn.Module):
             nn.Linear(512, self.choices),
         )
 
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+    def forward(self, obs: torch.Tensor, *, bfloat16: bool = False) -> torch.Tensor:
         """Values of the actions in uint8 stacks."""
-        hidden = features(self.network[:-1], obs, bfloat16=self.in_bfloat16)
+        hidden = features(self.network[:-1], obs, bfloat16=bfloat16)
         return self.network[-1](hidden)
 
 
@@ -112,16 +109,16 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
 
 
 def td_loss(
-    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], gamma: float
+    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The definition: the mean squared temporal-difference error, and the mean value of the actions taken.
 
     `dones` are terminations only, so that a truncated episode is valued as if it went on.
     """
     with torch.no_grad():
-        target_max = target_network(batch["next_obs"]).max(dim=1).values
-        td_target = batch["rewards"] + gamma * target_max * (1 - batch["dones"])
-    old_val = q_network(batch["obs"]).gather(1, batch["actions"][:, None]).squeeze(1)
+        target_max = target_network(batch["next_obs"], bfloat16=args.bfloat16).max(dim=1).values
+        td_target = batch["rewards"] + args.gamma * target_max * (1 - batch["dones"])
+    old_val = q_network(batch["obs"], bfloat16=args.bfloat16).gather(1, batch["actions"][:, None]).squeeze(1)
     return nn.functional.mse_loss(td_target, old_val), old_val.mean()
 
 
@@ -132,7 +129,6 @@ class TorchLearner:
         target_network.load_state_dict(q_network.state_dict())
         self.q_network = laid_out(q_network, device)
         self.target_network = laid_out(target_network, device)
-        q_network.in_bfloat16 = target_network.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate)
@@ -148,7 +144,7 @@ class TorchLearner:
         return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
 
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
-        loss, q_values = td_loss(self.q_network, self.target_network, batch, self.args.gamma)
+        loss, q_values = td_loss(self.q_network, self.target_network, batch, self.args)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -206,8 +202,9 @@ def train(run: Run, args: Args) -> None:
                 actions = learner.act(obs)
                 if explorers[step]:
                     actions = np.where(explores[step], random_actions[step], actions)
-            next_obs, rewards, terminations, _, infos = envs.step(actions)
-            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            next_obs, rewards, terminations, truncations, infos = envs.step(actions)
+            successors = infos.get("final_obs", next_obs)
+            replay.add(obs, successors, actions, rewards, terminations, truncations)
             obs = next_obs
 
             # Upstream's schedule, asked for each single environment's step.

@@ -414,10 +414,12 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
-            reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, iteration == args.num_iterations
+        if run.checkpoint_due or stopping or ended:
+            reason = "stop" if stopping else "end" if ended else "interval"
             run.checkpoint({"learner": learner.state(), "iteration": iteration}, reason=reason)
-        if run.stopping:
+        if stopping:
             break
     run.save_policy(agent)
 

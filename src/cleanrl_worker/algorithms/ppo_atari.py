@@ -12,7 +12,7 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import features, laid_out
+from cleanrl_worker.sdk.convolution import features, laid_out, rounded_once
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
@@ -107,9 +107,6 @@ def layer_init(layer: nn.Linear | nn.Conv2d, std: float = 2**0.5) -> nn.Module:
 class Agent(nn.Module):
     """Three convolutions and a hidden layer, which the policy and the critic share."""
 
-    in_bfloat16 = False
-    """Of a learner that was told so; what is played is computed in float32."""
-
     def __init__(self, action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -127,9 +124,9 @@ class Agent(nn.Module):
         self.actor = layer_init(nn.Linear(512, int(action_space.n)), std=0.01)
         self.critic = layer_init(nn.Linear(512, 1), std=1)
 
-    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, obs: torch.Tensor, *, bfloat16: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits and values of uint8 stacks."""
-        hidden = features(self.network, obs, bfloat16=self.in_bfloat16)
+        hidden = features(self.network, obs, bfloat16=bfloat16)
         return self.actor(hidden), self.critic(hidden).view(-1)
 
 
@@ -172,7 +169,7 @@ def ppo_loss(
     agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """PPO's loss of a minibatch, and what is logged of it."""
-    logits, value = agent(batch["obs"])
+    logits, value = agent(batch["obs"], bfloat16=args.bfloat16)
     distribution = Categorical(logits=logits, validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
@@ -216,7 +213,6 @@ class TorchLearner:
 
     def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
         self.agent = laid_out(agent, device)
-        self.agent.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(agent, learning_rate=args.learning_rate, eps=1e-5)
@@ -226,7 +222,7 @@ class TorchLearner:
 
     @torch.no_grad()
     def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
-        logits, values = self.agent(inputs["obs"])
+        logits, values = self.agent(inputs["obs"], bfloat16=self.args.bfloat16)
         actions = (logits + inputs["noise"]).argmax(1)
         logprobs = logits.log_softmax(1).gather(1, actions[:, None]).squeeze(1)
         return {"actions": actions, "logprobs": logprobs, "values": values}
@@ -237,7 +233,7 @@ class TorchLearner:
 
     @torch.no_grad()
     def values(self, obs: torch.Tensor) -> torch.Tensor:
-        return self.agent(obs)[1]
+        return self.agent(obs, bfloat16=self.args.bfloat16)[1]
 
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         loss, logged = ppo_loss(self.agent, minibatch_of(batch, self.args), self.args)
@@ -328,12 +324,13 @@ def train(run: Run, args: Args) -> None:
 
         # Collect.
         noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
-        for step in range(args.num_steps):
-            rollout.obs[step] = torch.from_numpy(obs)
-            choice = learner.act(rollout.obs[step], noise[step])
-            rollout.add(step, choice)
-            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
-            dones[step] = terminations | truncations
+        with rounded_once(run.device):
+            for step in range(args.num_steps):
+                rollout.obs[step] = torch.from_numpy(obs)
+                choice = learner.act(rollout.obs[step], noise[step])
+                rollout.add(step, choice)
+                obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
+                dones[step] = terminations | truncations
 
         # Estimate the advantages; a truncation is an end to them, as upstream.
         last_values = learner.values(torch.as_tensor(obs, device=run.device))
@@ -361,10 +358,12 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
-            reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, iteration == args.num_iterations
+        if run.checkpoint_due or stopping or ended:
+            reason = "stop" if stopping else "end" if ended else "interval"
             run.checkpoint({"learner": learner.state(), "iteration": iteration}, reason=reason)
-        if run.stopping:
+        if stopping:
             break
     run.save_policy(agent)
 

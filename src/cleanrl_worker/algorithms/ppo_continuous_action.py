@@ -441,8 +441,10 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
-            reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, iteration == args.num_iterations
+        if run.checkpoint_due or stopping or ended:
+            reason = "stop" if stopping else "end" if ended else "interval"
             state = {
                 "learner": learner.state(),
                 "observation_normaliser": observation_normaliser.state(),
@@ -450,7 +452,7 @@ def train(run: Run, args: Args) -> None:
                 "iteration": iteration,
             }
             run.checkpoint(state, reason=reason)
-        if run.stopping:
+        if stopping:
             break
     run.save_policy(
         agent,

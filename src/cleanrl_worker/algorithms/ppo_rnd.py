@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +12,7 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.convolution import features, laid_out
+from cleanrl_worker.sdk.convolution import features, laid_out, rounded_once
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import Moments
@@ -149,9 +149,6 @@ ROOT2 = 2**0.5
 class Agent(nn.Module):
     """Convolutions and hidden layers, a policy, and two critics: of the environment's rewards and of curiosity."""
 
-    in_bfloat16 = False
-    """Of a learner that was told so; what is played is computed in float32."""
-
     def __init__(self, action_space: gym.Space[Any]) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
@@ -162,9 +159,9 @@ class Agent(nn.Module):
         self.critic_ext = layer_init(nn.Linear(448, 1), 0.01)
         self.critic_int = layer_init(nn.Linear(448, 1), 0.01)
 
-    def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(self, obs: torch.Tensor, *, bfloat16: bool = False) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Logits, values and values of curiosity of uint8 stacks."""
-        hidden = features(self.network, obs, bfloat16=self.in_bfloat16)
+        hidden = features(self.network, obs, bfloat16=bfloat16)
         judged = self.extra_layer(hidden) + hidden
         return self.actor(hidden), self.critic_ext(judged).view(-1), self.critic_int(judged).view(-1)
 
@@ -224,7 +221,7 @@ def ppo_loss(
     agent: Agent, curiosity: Curiosity, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """PPO's loss of a minibatch and the predictor's, and what is logged of them."""
-    logits, value, int_value = agent(batch["obs"])
+    logits, value, int_value = agent(batch["obs"], bfloat16=args.bfloat16)
     distribution = Categorical(logits=logits, validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
@@ -263,7 +260,6 @@ class TorchLearner:
 
     def __init__(self, agent: Agent, curiosity: Curiosity, args: Args, device: torch.device) -> None:
         self.agent = laid_out(agent, device)
-        self.agent.in_bfloat16 = args.bfloat16
         self.curiosity = laid_out(curiosity, device)
         self.args = args
         self.device = device
@@ -275,7 +271,7 @@ class TorchLearner:
 
     @torch.no_grad()
     def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
-        logits, values, int_values = self.agent(inputs["obs"])
+        logits, values, int_values = self.agent(inputs["obs"], bfloat16=self.args.bfloat16)
         actions = (logits + inputs["noise"]).argmax(1)
         logprobs = logits.log_softmax(1).gather(1, actions[:, None]).squeeze(1)
         return {"actions": actions, "logprobs": logprobs, "values": values, "int_values": int_values}
@@ -287,7 +283,7 @@ class TorchLearner:
     @torch.no_grad()
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         """Of the environment's rewards and of curiosity: (2, rows)."""
-        return torch.stack(self.agent(obs)[1:])
+        return torch.stack(self.agent(obs, bfloat16=self.args.bfloat16)[1:])
 
     @torch.no_grad()
     def surprise(self, frames: torch.Tensor) -> Array:
@@ -384,6 +380,8 @@ class Novelty:
         self.pixels = Moments(shape[1:])
         self.returns = Moments(())
         self.running = np.zeros(num_envs)
+        self.looks = 0
+        """Rollouts of random actions that were made to begin with."""
         self.mean, self.scale = torch.zeros(shape[1:], device=device), torch.ones(shape[1:], device=device)
         self.renew()
 
@@ -411,26 +409,25 @@ class Novelty:
         return curiosity / np.float32(np.sqrt(self.returns.var[0]))
 
     def state(self) -> dict[str, Any]:
-        return {"pixels": self.pixels.state(), "returns": self.returns.state(), "running": self.running}
+        moments = {"pixels": self.pixels.state(), "returns": self.returns.state()}
+        return moments | {"running": self.running, "looks": self.looks}
 
     def load(self, state: Mapping[str, Any]) -> None:
         self.pixels.load(state["pixels"])
         self.returns.load(state["returns"])
         self.running = state["running"].copy()
+        self.looks = state.get("looks", 0)  # Runs of earlier versions were saved when all had been made.
         self.renew()
 
 
 def look_around(run: Run, envs: Envs, novelty: Novelty, args: Args) -> None:
-    """Random actions, which do not count as steps, for the first moments of the pixels."""
+    """A rollout of random actions, which do not count as steps, for the first moments of the pixels."""
     assert isinstance(envs.single_action_space, gym.spaces.Discrete)
-    envs.backend.reset(seed=args.seed)
-    for _ in range(args.num_iterations_obs_norm_init):
-        seen: list[Array] = []
-        for actions in run.generator.integers(envs.single_action_space.n, size=(args.num_steps, args.num_envs)):
-            seen.append(envs.backend.step(actions)[0][:, -1])
-        novelty.learn(np.concatenate(seen))
-        if run.stopping:
-            break
+    seen: list[Array] = []
+    for actions in run.generator.integers(envs.single_action_space.n, size=(args.num_steps, args.num_envs)):
+        seen.append(envs.step_aside(actions)[:, -1])
+    novelty.learn(np.concatenate(seen))
+    novelty.looks += 1
 
 
 def train(run: Run, args: Args) -> None:
@@ -446,30 +443,45 @@ def train(run: Run, args: Args) -> None:
     dones = np.zeros_like(rewards)
     never = np.zeros_like(rewards)
 
+    def save(iteration: int, reason: Literal["interval", "stop", "end"]) -> None:
+        state = {"learner": learner.state(), "novelty": novelty.state(), "iteration": iteration}
+        run.checkpoint(state, reason=reason)
+
     saved = run.resume()
     if saved is None:
-        first_iteration = 1
-        look_around(run, envs, novelty, args)
-        obs = envs.reset(args.seed)
+        done = 0
+        envs.backend.reset(seed=args.seed)
     else:
         learner.load(saved["learner"])
         novelty.load(saved["novelty"])
-        first_iteration = saved["iteration"] + 1
-        obs = envs.current_obs
+        done = saved["iteration"]
 
-    for iteration in range(first_iteration, args.num_iterations + 1):
+    if done == 0:
+        while novelty.looks < args.num_iterations_obs_norm_init:
+            look_around(run, envs, novelty, args)
+            stopping = run.stopping
+            if run.checkpoint_due or stopping:
+                save(0, "stop" if stopping else "interval")
+            if stopping:
+                run.save_policy(agent)
+                return
+        envs.reset(args.seed)
+    obs = envs.current_obs
+
+    for iteration in range(done + 1, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
         learning_rate = (1.0 - progress) * args.learning_rate
         set_learning_rate(learner.optimizer, learning_rate)
 
         # Collect.
         noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
-        for step in range(args.num_steps):
-            rollout.obs[step] = torch.from_numpy(obs)
-            choice = learner.act(rollout.obs[step], noise[step])
-            rollout.add(step, choice)
-            obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
-            dones[step] = terminations | truncations
+        with rounded_once(run.device):
+            for step in range(args.num_steps):
+                rollout.obs[step] = torch.from_numpy(obs)
+                choice = learner.act(rollout.obs[step], noise[step])
+                rollout.add(step, choice)
+                obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
+                dones[step] = terminations | truncations
 
         # Be curious about what each step led to.
         last_obs = torch.as_tensor(obs, device=run.device)
@@ -511,11 +523,11 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        if run.checkpoint_due or run.stopping or iteration == args.num_iterations:
-            reason = "stop" if run.stopping else "end" if iteration == args.num_iterations else "interval"
-            state = {"learner": learner.state(), "novelty": novelty.state(), "iteration": iteration}
-            run.checkpoint(state, reason=reason)
-        if run.stopping:
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, iteration == args.num_iterations
+        if run.checkpoint_due or stopping or ended:
+            save(iteration, "stop" if stopping else "end" if ended else "interval")
+        if stopping:
             break
     run.save_policy(agent)
 

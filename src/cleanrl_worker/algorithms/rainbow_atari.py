@@ -119,8 +119,6 @@ class QNetwork(nn.Module):
     """Three convolutions, then two streams: what a state is worth, and what each action adds; as distributions."""
 
     support: torch.Tensor
-    in_bfloat16 = False
-    """Of a learner that was told so; what is played is computed in float32."""
 
     def __init__(self, action_space: gym.Space[Any], args: Args) -> None:
         super().__init__()
@@ -144,9 +142,9 @@ class QNetwork(nn.Module):
             NoisyLinear(64 * 7 * 7, 512), nn.ReLU(inplace=True), NoisyLinear(512, self.n_atoms * self.choices)
         )
 
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+    def forward(self, obs: torch.Tensor, *, bfloat16: bool = False) -> torch.Tensor:
         """Distributions of the return after each action in uint8 stacks: (rows, actions, atoms)."""
-        hidden = features(self.network, obs, bfloat16=self.in_bfloat16)
+        hidden = features(self.network, obs, bfloat16=bfloat16)
         value = self.value_head(hidden).view(-1, 1, self.n_atoms)
         advantage = self.advantage_head(hidden).view(-1, self.choices, self.n_atoms)
         return (value + advantage - advantage.mean(1, keepdim=True)).softmax(2)
@@ -183,7 +181,7 @@ def projected(pmfs: torch.Tensor, returns: torch.Tensor, atoms: torch.Tensor) ->
 
 
 def rainbow_loss(
-    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor]
+    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Of each row the cross entropy between the distribution of its action and the one that n steps tell, and the value
     of its action. The network chooses the action of the successor, the target network says what it is worth. `dones`
@@ -191,11 +189,11 @@ def rainbow_loss(
     """
     rows = torch.arange(len(batch["actions"]), device=batch["actions"].device)
     with torch.no_grad():
-        best = q_network.values(q_network(batch["next_obs"])).argmax(1)
-        next_pmfs = target_network(batch["next_obs"])[rows, best]
+        best = q_network.values(q_network(batch["next_obs"], bfloat16=args.bfloat16)).argmax(1)
+        next_pmfs = target_network(batch["next_obs"], bfloat16=args.bfloat16)[rows, best]
         returns = batch["rewards"][:, None] + (1 - batch["dones"])[:, None] * target_network.support
         target_pmfs = projected(next_pmfs, returns, target_network.support)
-    old_pmfs = q_network(batch["obs"])[rows, batch["actions"]]
+    old_pmfs = q_network(batch["obs"], bfloat16=args.bfloat16)[rows, batch["actions"]]
     losses = -(target_pmfs * old_pmfs.clamp(1e-5, 1 - 1e-5).log()).sum(1)
     return losses, q_network.values(old_pmfs)
 
@@ -210,8 +208,9 @@ class PrioritisedReplay:
         self.max_priority = 1.0
         self.places = np.zeros(args.batch_size, np.int64)
 
-    def add(self, obs: Array, next_obs: Array, actions: Array, rewards: Array, terminations: Array) -> None:
-        added = self.frames.add(obs, next_obs, actions, rewards, terminations)
+    def add(self, *step: Array) -> None:
+        """One step of every environment, as `FrameReplay.add` takes it."""
+        added = self.frames.add(*step)
         if self.frames.lost:
             self.tree.put(np.array(self.frames.lost), 0.0)
         self.tree.put(added, self.max_priority**self.args.prioritized_replay_alpha)
@@ -250,7 +249,6 @@ class TorchLearner:
         target_network.load_state_dict(q_network.state_dict())
         self.q_network = laid_out(q_network, device)
         self.target_network = laid_out(target_network, device)
-        q_network.in_bfloat16 = target_network.in_bfloat16 = args.bfloat16
         self.args = args
         self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=1.5e-4)
@@ -268,7 +266,7 @@ class TorchLearner:
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         self.q_network.reset_noise()
         self.target_network.reset_noise()
-        losses, q_values = rainbow_loss(self.q_network, self.target_network, batch)
+        losses, q_values = rainbow_loss(self.q_network, self.target_network, batch, self.args)
         loss = (losses * batch["weights"]).mean()
         self.optimizer.zero_grad()
         loss.backward()
@@ -318,8 +316,9 @@ def train(run: Run, args: Args) -> None:
         for _ in range(steps):
             # The noise in the weights explores.
             actions = learner.act(obs)
-            next_obs, rewards, terminations, _, infos = envs.step(actions)
-            replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
+            next_obs, rewards, terminations, truncations, infos = envs.step(actions)
+            successors = infos.get("final_obs", next_obs)
+            replay.add(obs, successors, actions, rewards, terminations, truncations)
             obs = next_obs
 
             # Upstream's schedule, asked for each single environment's step.

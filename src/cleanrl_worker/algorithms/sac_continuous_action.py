@@ -462,11 +462,12 @@ def train(run: Run, args: Args) -> None:
                     scalars = {f"losses/{name}": float(value) for name, value in learner.losses.items()}
                     run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
 
-        ended = args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or run.stopping or ended:
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
+        if run.checkpoint_due or stopping or ended:
             state = {"learner": learner.state(), "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if run.stopping else "end" if ended else "interval")
-        if run.stopping:
+            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
+        if stopping:
             break
     run.save_policy(agent.actor)
 

@@ -27,6 +27,8 @@ from mosaic.spec.files import sync_file, sync_folder
 from mosaic.spec.run_dir import RunDir
 
 FORMAT = "mosaic-checkpoint-1"
+FIXED = ("env_id", "seed", "num_steps", "n_atoms", "v_min", "v_max")
+"""Settings that a run keeps: iterations are counted in rollouts of `num_steps`, and the last three shape networks."""
 _NAME = re.compile(r"step-(0|[1-9][0-9]*)")
 
 
@@ -42,15 +44,15 @@ class Header:
 
 def save(run_dir: RunDir, header: Header, state: tree.Tree) -> Path:
     """Write one checkpoint, whole or not at all."""
-    return _write(run_dir, header, *tree.split(state), _pages(state, {}), ready=lambda: None)
+    return _write(run_dir, header, *tree.split(state), _pages(state, {}, copy=False), ready=lambda: None)
 
 
 Pages = list[paged.PageCopy | paged.PageLink]
 
 
-def _pages(state: tree.Tree, before: Mapping[str, paged.SavedPages]) -> Pages:
+def _pages(state: tree.Tree, before: Mapping[str, paged.SavedPages], *, copy: bool) -> Pages:
     found = tree.paged(state).items()
-    return [part for name, pages in found for part in paged.plan(name, pages, before.get(name))]
+    return [part for name, pages in found for part in paged.plan(name, pages, before.get(name), copy=copy)]
 
 
 def _write(
@@ -134,15 +136,30 @@ def read_header(folder: Path) -> Header:
     return _header(_read_document(folder), folder)
 
 
-def check_fits(folder: Path, *, algo: str, env_id: str, seed: int) -> None:
-    """A run goes on as what it was: these three cannot change, other settings may."""
+def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> None:
+    """A run goes on as what it was: the algorithm and `FIXED` cannot change, other settings may."""
     header = read_header(folder)
-    before = {"algo": header.algo, "env_id": header.args.get("env_id"), "seed": header.args.get("seed")}
-    for name, given in (("algo", algo), ("env_id", env_id), ("seed", seed)):
-        if before[name] != given:
+    before, now = {"algo": header.algo, **header.args}, {"algo": algo, **args}
+    for name in ("algo", *FIXED):
+        if name in now and before.get(name) != now[name]:
             raise CheckpointError(
-                f"{folder} was saved with {name} {before[name]}, not {given}; start another run for that"
+                f"{folder} was saved with {name} {before.get(name)}, not {now[name]}; start another run for that"
             )
+
+
+class Saved(dict[str, Any]):
+    """What an algorithm saved, as it gets it back; what is not there is the checkpoint's fault, and said so."""
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> "Saved":
+        return cls({key: cls.of(value) if isinstance(value, dict) else value for key, value in state.items()})
+
+    def __missing__(self, key: str) -> Any:
+        raise CheckpointError(
+            f"the checkpoint holds no '{key}': it was saved by another version, or on another device, where a learner"
+            " keeps other things (a GPU trains in torch, a CPU by hand); resume it on such a device, a CPU's with"
+            " --no-cuda"
+        )
 
 
 def load(folder: Path, *, algo: str) -> tuple[Header, tree.Tree]:
@@ -194,11 +211,20 @@ class BackgroundWriter:
         return self._thread is not None and self._thread.is_alive()
 
     def start(
-        self, header: Header, state: tree.Tree, *, ready: Callable[[], None], done: Callable[[Path], None]
+        self,
+        header: Header,
+        state: tree.Tree,
+        *,
+        ready: Callable[[], None],
+        done: Callable[[Path], None],
+        waits: bool = False,
     ) -> None:
-        """Copy now, write later; the writer's thread calls `ready` before and `done` after the name is given."""
+        """Copy now, write later; the writer's thread calls `ready` before and `done` after the name is given.
+
+        With `waits` the caller waits until all is written, so pages need not be copied.
+        """
         document, arrays = tree.split(state)
-        pages, now = _pages(state, self._before), tree.paged(state)
+        pages, now = _pages(state, self._before, copy=not waits), tree.paged(state)
         folder = self._run_dir.checkpoint(header.global_step)
         following = {
             name: paged.SavedPages(folder, name, tuple(each.stamps), each.array.shape) for name, each in now.items()

@@ -120,7 +120,7 @@ def resolve(argv: Sequence[str]) -> Plan:
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, argv)
     if resumed is not None and resumed.checkpoint is not None:
-        checkpoint.check_fits(resumed.checkpoint, algo=algo, env_id=args.env_id, seed=args.seed)
+        checkpoint.check_fits(resumed.checkpoint, algo=algo, args=config.to_json(args))
     return Plan(
         algo=algo,
         algorithm=algorithm,

@@ -9,6 +9,7 @@ takes 0.6 of that again, where the processor has instructions for it.
 
 import ctypes
 import sys
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import torch
@@ -30,15 +31,21 @@ def laid_out(module: M, device: torch.device) -> M:
 def features(layers: nn.Module, stacks: torch.Tensor, *, bfloat16: bool) -> torch.Tensor:
     """What layers make of uint8 stacks (rows, 4, 84, 84), in float32.
 
-    In bfloat16 only the factors of the products are rounded, and what the layers hand on: sums, weights, gradients of
-    weights and the optimiser keep 32 bits. Layers that end in logits or values should stay outside, because the steps
-    between neighbouring numbers, 1 in 256, would show there.
+    In bfloat16 the factors of the products are rounded, what the layers hand on, and the gradients, each once it is
+    summed: the sums themselves, the weights and the optimiser keep 32 bits. Layers that end in logits or values should
+    stay outside, because the steps between neighbouring numbers, 1 in 256, would show there.
     """
     if not bfloat16:
         return layers(pictures(stacks, torch.float32))
-    # Without its cache of rounded weights, which a CUDA graph would go on reading.
-    with torch.autocast(stacks.device.type, torch.bfloat16, cache_enabled=False):
+    # A CUDA graph would go on reading what was rounded when it was recorded.
+    with torch.autocast(stacks.device.type, torch.bfloat16, cache_enabled=stacks.device.type == "cpu"):
         return layers(pictures(stacks, torch.bfloat16)).float()
+
+
+def rounded_once(device: torch.device) -> AbstractContextManager[object]:
+    """While it is open, `features` rounds each weight once, not at each call: for acting, while nothing is learnt."""
+    # torch keeps rounded weights until the outermost of its regions ends; this one rounds nothing itself.
+    return torch.autocast(device.type, enabled=False)
 
 
 def pictures(stacks: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

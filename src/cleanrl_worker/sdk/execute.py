@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 import torch
 
-from cleanrl_worker.sdk import catalog, command, frame_replay, memory, replay, tracking
+from cleanrl_worker.sdk import catalog, command, memory, needs, tracking
 from cleanrl_worker.sdk.command import CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
@@ -65,18 +65,30 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
     if plan.flags.resume is None:
         refuse_used(plan.run_dir)
+    if plan.args.total_timesteps < plan.args.num_envs:
+        message = (
+            f"is {plan.args.total_timesteps}, less than num_envs, {plan.args.num_envs}: not one step would be made"
+        )
+        raise ConfigError([Problem("total_timesteps", message)], what=command.PROG)
     envs.headless_defaults()
     env_id = plan.args.env_id
+    device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
     with closing(_one_environment(plan)) as env:
         check_spaces(plan, env)
-        replay_bytes = _replay_bytes(plan, env)
+        replay_bytes = needs.replay_bytes(plan, env)
         memory.refuse_what_never_fits(replay_bytes)
+        # Pictures lie where the update is computed.
+        on_gpu = device == "cuda" and catalog.observations(plan.algo) == "pixels"
+        memory.refuse_a_rollout_that_never_fits(needs.rollout_bytes(plan, env), on_gpu=on_gpu)
         try:
             env.reset(seed=plan.args.seed)
             env.step(env.action_space.sample())
         except Exception as error:  # A border: whatever somebody else's environment raises.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
+    if choice.backend in ("native", "envpool"):
+        # Another implementation than the one tried above, which may not have this environment or not be installed.
+        envs.make_vec(env_id, 1, backend=choice.backend, observations=catalog.observations(plan.algo)).close()
     summary: dict[str, Any] = {
         "algo": plan.algo,
         "module": f"{catalog.PACKAGE}.{plan.algo}",
@@ -88,7 +100,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "env_backend_reason": choice.reason,
         "observation_space": str(env.observation_space),
         "action_space": str(env.action_space),
-        "device": "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu",
+        "device": device,
         "disk_free_bytes": free_bytes(plan.run_dir.root),
         "tensorboard": plan.flags.tensorboard,
     }
@@ -118,24 +130,11 @@ def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     """The algorithm can act here, or the error names those that can."""
     actions = _action_kind(env)
     if actions != plan.algorithm.ACTIONS:
-        advice = _advice(actions, catalog.observations(plan.algo))
+        shows_pictures = envs.family_of(plan.args.env_id).observations == "pixels"
+        advice = _advice(actions, "pixels" if shows_pictures else catalog.observations(plan.algo))
         raise IncompatibleSpaces(
             f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, {plan.args.env_id} has {env.action_space}; {advice}"
         )
-
-
-def _replay_bytes(plan: Plan, env: gym.Env[Any, Any]) -> int:
-    """What a full replay buffer takes; nothing where the algorithm has none."""
-    size = getattr(plan.args, "buffer_size", 0)
-    if not size:
-        return 0
-    if catalog.observations(plan.algo) == "pixels":
-        return frame_replay.bytes_needed(size, plan.args.num_envs, env.observation_space)
-    try:
-        encoder = envs.family_of(plan.args.env_id).encoder(env.observation_space)
-    except (TypeError, NotImplementedError):
-        return 0  # No vector: the environments will be refused as such.
-    return replay.bytes_needed(size, plan.args.num_envs, encoder.space, env.action_space)
 
 
 def _action_kind(env: gym.Env[Any, Any]) -> str:

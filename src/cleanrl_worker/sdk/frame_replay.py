@@ -62,13 +62,16 @@ class FrameReplay:
         self.lost: list[int] = []
         """Places whose steps the last `add` has overwritten."""
         self._pending = np.zeros((num_envs, *self._shape), np.uint8)
+        self._ended = np.ones(num_envs, np.bool_)
         self._buffers: dict[tuple[int, int], Array] = {}
 
     def __len__(self) -> int:
         """Steps that can be sampled."""
         return self._count
 
-    def add(self, obs: Array, next_obs: Array, actions: Array, rewards: Array, terminations: Array) -> Array:
+    def add(
+        self, obs: Array, next_obs: Array, actions: Array, rewards: Array, terminations: Array, truncations: Array
+    ) -> Array:
         """One step of every environment; `next_obs` is the true successor, `infos.get("final_obs", observations)`.
 
         Returns where the steps were put.
@@ -76,7 +79,8 @@ class FrameReplay:
         self.lost = []
         added = np.zeros(self.num_envs, np.int64)
         for env in range(self.num_envs):
-            if self._position[env] < 0 or not np.array_equal(obs[env], self._pending[env]):
+            # An episode may begin with the very pictures that the last one was cut off at: its steps do not follow.
+            if self._ended[env] or not np.array_equal(obs[env], self._pending[env]):
                 self._begin(env, obs[env])
             row = self._position[env]
             self.actions[env, row] = actions[env]
@@ -87,6 +91,7 @@ class FrameReplay:
             added[env] = env * self.rows + row
             self._append(env, next_obs[env, -1], min(int(self.depth[env, row]) + 1, self._stack - 1))
         self._pending[...] = next_obs
+        np.logical_or(terminations, truncations, out=self._ended)
         return added
 
     def _begin(self, env: int, stack: Array) -> None:
@@ -199,7 +204,7 @@ class FrameReplay:
         """What `load` needs to go on bit for bit; of the frames, checkpoints write what has changed."""
         filled = {name: self._row[name][:, : self._filled] for name in _names()}
         positions = np.array(self._position, dtype=np.int64)
-        return {"rows": self.rows, "positions": positions, "frames": self.frames, **filled}
+        return {"rows": self.rows, "positions": positions, "ended": self._ended, "frames": self.frames, **filled}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Go on from the `state` of a buffer of the same size for the same environments."""
@@ -219,6 +224,7 @@ class FrameReplay:
         if self._filled:
             newest = np.arange(self.num_envs) * self.rows + np.array(self._position)
             self._pending[...] = self.stacks(newest)
+            self._ended[...] = state.get("ended", False)  # Earlier versions did not tell.
 
 
 def _names() -> tuple[str, ...]:

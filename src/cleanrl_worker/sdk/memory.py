@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import psutil
+import torch
 
 from mosaic.errors import ConfigError, Problem
 
@@ -27,3 +28,11 @@ def refuse_what_never_fits(replay_bytes: int) -> None:
     if replay_bytes > available:
         message = f"needs {replay_bytes / 2**30:.1f} GiB once full; this machine has {available / 2**30:.1f} GiB"
         raise ConfigError([Problem("buffer_size", message)], what="replay buffer")
+
+
+def refuse_a_rollout_that_never_fits(rollout_bytes: int, *, on_gpu: bool) -> None:
+    available = torch.cuda.get_device_properties(0).total_memory if on_gpu else total_bytes()
+    if rollout_bytes > available:
+        where = "the GPU" if on_gpu else "this machine"
+        message = f"needs {rollout_bytes / 2**30:.1f} GiB for its observations; {where} has {available / 2**30:.1f} GiB"
+        raise ConfigError([Problem("num_envs × num_steps", message)], what="rollout")

@@ -96,15 +96,19 @@ class PageLink:
             sync_file(file)
 
 
-def plan(name: str, pages: PagedArray, before: SavedPages | None) -> list[PageCopy | PageLink]:
-    """What a checkpoint has to write: a copy of each page that changed since `before`. Untouched pages are left out."""
+def plan(name: str, pages: PagedArray, before: SavedPages | None, *, copy: bool) -> list[PageCopy | PageLink]:
+    """What a checkpoint has to write: each page that changed since `before`. Untouched pages are left out.
+
+    Without `copy` the pages must not change until they are written, and gigabytes are not held twice.
+    """
     same = () if before is None else before.stamps
     parts: list[PageCopy | PageLink] = []
     for number, stamp in enumerate(pages.stamps):
         if stamp and before is not None and number < len(same) and same[number] == stamp:
             parts.append(PageLink(name, number, before.folder))
         elif stamp:
-            parts.append(PageCopy(name, number, pages.page(number).copy()))
+            page = pages.page(number)
+            parts.append(PageCopy(name, number, page.copy() if copy else page))
     return parts
 
 

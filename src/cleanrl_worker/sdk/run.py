@@ -116,6 +116,7 @@ class Run:
     def make_envs(self, env_id: str, num_envs: int, *, observations: families.Observations = "vector") -> Envs:
         options = self.spec.options
         self._warn_of_slow_arithmetic()
+        self._warn_of_no_learning()
         backend = self._make_backend(env_id, num_envs, observations)
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
@@ -149,7 +150,7 @@ class Run:
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         if not self._exact:
             self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
-        return None if state is None else state["algorithm"]
+        return None if state is None else checkpoint.Saved.of(state["algorithm"])
 
     @property
     def episodes_went_on(self) -> bool:
@@ -217,6 +218,7 @@ class Run:
             # Events first: a run resumed from here must not lack any that led here.
             ready=self._recorder.flush,
             done=lambda folder: self._checkpoint_saved(folder, header.global_step, reason),
+            waits=reason != "interval",
         )
         if reason != "interval":
             self._writer.wait()
@@ -330,6 +332,11 @@ class Run:
         if self.spec.args.get("bfloat16", False) and not bfloat16_is_fast(self.device):
             where = "GPU" if self.device.type == "cuda" else "processor"
             self._warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
+
+    def _warn_of_no_learning(self) -> None:
+        starts, steps = self.spec.args.get("learning_starts", 0), self.spec.args["total_timesteps"]
+        if starts >= steps:
+            self._warn(f"nothing will be learnt: learning starts after {starts} steps, and the run ends after {steps}")
 
     def _start_event(self) -> RunStarted:
         args = self.spec.args

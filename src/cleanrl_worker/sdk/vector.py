@@ -53,10 +53,7 @@ class Envs:
         return self.backend.current_obs
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        try:
-            observations, rewards, terminations, truncations, infos = self.backend.step(actions)
-        except Exception as error:  # A border: whatever somebody else's environment raises.
-            raise EnvironmentFailed(f"the environment raised at step {self.global_step}: {error!r}") from error
+        observations, rewards, terminations, truncations, infos = self._stepped(actions)
         self.global_step += self.num_envs
         if self.live is not None and monotonic() >= self.live.due_at:
             self.live.show()
@@ -65,6 +62,16 @@ class Envs:
         if infos:
             self._report_episodes(infos)
         return observations, rewards, terminations, truncations, infos
+
+    def step_aside(self, actions: Array) -> Array:
+        """A step that does not count and of which nobody is told: what it led to."""
+        return self._stepped(actions)[0]
+
+    def _stepped(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        try:
+            return self.backend.step(actions)
+        except Exception as error:  # A border: whatever somebody else's environment raises.
+            raise EnvironmentFailed(f"the environment raised at step {self.global_step}: {error!r}") from error
 
     def _report_episodes(self, infos: dict[str, Any]) -> None:
         for slot in np.flatnonzero(infos["_final_obs"]).tolist():

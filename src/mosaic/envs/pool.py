@@ -58,9 +58,9 @@ class _Pool:
 
     def begin(self, seed: int | None) -> Any:
         if seed is not None:
-            # A pool takes its seed only when it is made.
+            # A pool takes its seed only when it is made, as an int32.
             self.envs.close()
-            self.envs = self._make(seed)
+            self.envs = self._make(seed % 2**31)
         return self.envs.reset()[0]
 
     def step(self, actions: Any) -> Stepped:

@@ -1,6 +1,7 @@
 """The command line: flags and config files, what overrides what, and what is said about bad input."""
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from cleanrl_worker import cli
 from cleanrl_worker.sdk import catalog, execute
 from mosaic import config
 from mosaic.spec import manifest, run_config
-from mosaic.spec.events import RunCompleted, RunStarted
+from mosaic.spec.events import RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 PPO = CASES["ppo"]
@@ -180,6 +181,19 @@ def test_bad_flags_say_why(flags: list[str], complaint: str, capsys: pytest.Capt
     assert complaint in refused(capsys, *flags)
 
 
+def test_a_run_that_would_not_make_one_step_is_refused(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = refused(capsys, "--algo=dqn", "--total-timesteps=2", "--num-envs=3")
+    assert "total_timesteps: is 2, less than num_envs, 3: not one step would be made" in told
+    assert not own_home.exists()
+
+
+@pytest.mark.parametrize(("steps", "warnings"), [(50, 1), (51, 0)])
+def test_a_run_that_ends_before_it_learns_is_warned_of(steps: int, warnings: int, run_dir: RunDir) -> None:
+    train(run_dir, "--algo=dqn", "--learning-starts=50", f"--total-timesteps={steps}")
+    told = [event.body.message for event in events_of(run_dir) if isinstance(event.body, Warned)]
+    assert told == warnings * ["nothing will be learnt: learning starts after 50 steps, and the run ends after 50"]
+
+
 def test_all_bad_values_are_listed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, "--algo=ppo", "--gamma=7", "--num-envs=-2", "--grid-limit=0", "--learning-rate=nan")
     assert "4 problems" in said
@@ -195,6 +209,11 @@ def test_an_environment_that_does_not_fit_names_the_algorithms_that_do(
     fits = catalog.fitting("continuous" if discrete else "discrete")
     assert algo not in fits
     assert f"algorithms that fit: {', '.join(fits)}" in said
+
+
+def test_for_a_game_the_algorithms_on_pictures_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "--algo=td3_continuous_action", "--env-id=BreakoutNoFrameskip-v4")
+    assert f"algorithms that fit: {', '.join(catalog.fitting('discrete', 'pixels'))}" in said
 
 
 def test_help_names_the_algorithms_and_with_one_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
@@ -279,6 +298,28 @@ def test_a_dry_run_tries_everything_and_writes_nothing(own_home: Path) -> None:
 
 def test_a_dry_run_refuses_what_a_run_would_refuse(capsys: pytest.CaptureFixture[str]) -> None:
     assert "algorithms that fit" in refused(capsys, "--algo=ppo", "--env-id=Pendulum-v1", "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "complaint"),
+    [
+        (["--env-backend=envpool"], 3, "the envpool backend needs the extra 'envpool'"),
+        (["--env-backend=native", "--env-id=FrozenLake-v1"], 4, "has no native vector environment; use backend 'bare'"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_backend_that_is_not_there_is_refused_before_anything_is_made(
+    flags: list[str],
+    code: int,
+    complaint: str,
+    more: list[str],
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "envpool", None)
+    assert (cli.main(["--algo=ppo", *flags, *more]), complaint in capsys.readouterr().err) == (code, True)
+    assert not own_home.exists()
 
 
 def test_a_dry_run_of_a_damaged_checkpoint_says_so(run_dir: RunDir, capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,6 +128,14 @@ def test_an_environment_that_raises_fails_the_run(
     assert "ZeroDivisionError('the physics came to an end')" in capsys.readouterr().err
 
 
+def test_an_environment_that_raises_before_the_first_step_that_counts_fails_the_run_too(
+    run_dir: RunDir, faulty: Callable[[str, str], str]
+) -> None:
+    looks = "--num-iterations-obs-norm-init=100"
+    assert run(CASES["ppo_rnd"], run_dir, f"--env-id={faulty('ppo_rnd', 'raises')}", looks) == 4
+    assert the_failure(run_dir).message.startswith("the environment raised at step 0: ZeroDivisionError")
+
+
 def test_a_bug_in_an_algorithm_leaves_its_traceback_in_the_runs_log(
     run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,9 +29,9 @@ from worker_runs import (
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, checkpoint
+from cleanrl_worker.sdk import Run, catalog, checkpoint
 from mosaic.spec import identity, manifest
-from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted
+from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir
 
 INTERVAL = 100
@@ -94,6 +94,12 @@ def assert_stopped_in_good_order(run_dir: RunDir) -> None:
     assert policy_of(run_dir).exists()
 
 
+def stop_after_the_first_look(patch: pytest.MonkeyPatch) -> None:
+    """The signal comes just after an algorithm has asked whether it should stop, the first time."""
+    asked = count()
+    patch.setattr(Run, "stopping", property(lambda _: next(asked) > 0, lambda _, __: None), raising=False)
+
+
 def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     case: Case, straight: RunDir, tmp_path: Path, moment: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +146,55 @@ def test_the_path_of_a_gpu_is_resumed_exactly_too(
     assert_stopped_in_good_order(run_dir)
     resume(run_dir)
     assert_same_run(run_dir, straight)
+
+
+def test_a_stop_that_comes_between_two_questions_is_answered_with_a_checkpoint(
+    case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after_the_first_look(monkeypatch)
+    train(run_dir, *case.flags)
+    assert_stopped_in_good_order(run_dir)
+
+
+@pytest.mark.parametrize("case", [CASES["ppo_rnd"]], ids=lambda case: case.algo)
+def test_random_play_before_the_first_step_is_stopped_and_resumed_too(
+    case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = (*case.flags, "--num-iterations-obs-norm-init=3", "--total-timesteps=64")
+    straight = new_run(tmp_path)
+    train(straight, *flags)
+    with monkeypatch.context() as patch:
+        stop_after_the_first_look(patch)
+        train(run_dir, *flags)
+    assert_stopped_in_good_order(run_dir)
+    assert checkpoint.list_steps(run_dir) == [0]
+    resume(run_dir)
+    assert_same_run(run_dir, straight)
+
+
+@pytest.mark.parametrize("case", [CASES["dqn_atari"], CASES["ppo_atari"]], ids=lambda case: case.algo)
+def test_bfloat16_is_resumed_exactly_and_warned_of_where_it_is_slow(
+    case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cleanrl_worker.sdk.run.bfloat16_is_fast", lambda _: False)
+    flags = (*case.flags, "--total-timesteps=200")
+    straight, exact = new_run(tmp_path), new_run(tmp_path)
+    train(straight, *flags, "--bfloat16")
+    train(exact, *flags)
+    with monkeypatch.context() as patch:
+        signal_after_a_checkpoint(patch, signal.SIGTERM)
+        train(run_dir, *flags, *OFTEN, "--bfloat16")
+    resume(run_dir)
+    assert_same_run(run_dir, straight)
+    assert curve_of(exact) != curve_of(straight)
+    warned = [
+        [event.body.message for event in events_of(each) if isinstance(event.body, Warned)]
+        for each in (straight, exact)
+    ]
+    assert [["without --bfloat16 the run is faster" in each for each in messages] for messages in warned] == [
+        [True],
+        [],
+    ]
 
 
 def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(
@@ -194,6 +249,7 @@ def test_a_finished_run_can_be_given_more_steps(case: Case, straight: RunDir, tm
     [
         ("--env-id=Acrobot-v1", "was saved with env_id CartPole-v1, not Acrobot-v1"),
         ("--seed=7", "was saved with seed 1, not 7"),
+        ("--num-steps=7", "was saved with num_steps 32, not 7"),
         ("--num-envs=5", "resume with the settings that it was saved with"),
     ],
 )
@@ -204,6 +260,33 @@ def test_a_run_cannot_become_another_one(
     code = cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"])
     assert (code, complaint in capsys.readouterr().err) == (2, True)
     assert newest_step(run_dir) == case.total_timesteps
+
+
+@pytest.mark.parametrize("case", [CASES["c51"]], ids=lambda case: case.algo)
+@pytest.mark.parametrize(
+    ("flag", "told"), [("--n-atoms=7", "n_atoms 101, not 7"), ("--v-max=7", "v_max 100.0, not 7.0")]
+)
+def test_networks_keep_their_shape(
+    flag: str, told: str, straight: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = copy_of(straight, tmp_path)
+    assert cli.main(["--resume", str(run_dir.root), flag, "--total-timesteps=20000"]) == 2
+    assert f"was saved with {told}; start another run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("case", [CASES["pqn"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
+def test_a_learner_of_a_gpu_is_not_resumed_by_one_of_a_cpu(
+    case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Torch's maths on the CPU take the place of a GPU's."""
+    module: Any = catalog.load(case.algo)
+    fast = "FastLearner" if hasattr(module, "FastLearner") else "NumpyLearner"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, fast, lambda *parts: module.TorchLearner(*parts, torch.device("cpu")))
+        stop_after_the_first_look(patch)
+        train(run_dir, *case.flags)
+    assert cli.main(["--resume", str(run_dir.root), "--quiet"]) == 2
+    assert "on another device, where a learner keeps other things" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)

@@ -1,4 +1,4 @@
-"""Learners of the algorithms on made-up data, for `bench.gpu`: what they do on a GPU, without environments."""
+"""Learners of the algorithms on made-up data: what they do, without environments; on a GPU where there is one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ def tree_of_tensors(state: Any) -> list[torch.Tensor]:
 
 
 def device() -> torch.device:
-    return torch.device("cuda")
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def actor_critic(module: Any, critics: str, *, cuda_graph: bool) -> Subject:
@@ -134,13 +134,13 @@ def q_learner(module: Any, *, cuda_graph: bool) -> Subject:
     return Subject(learner, generator, step, lambda: learner.update(batch))
 
 
-def pixel_q_learner(module: Any, *, cuda_graph: bool) -> Subject:
+def pixel_q_learner(module: Any, *, cuda_graph: bool, **settings: Any) -> Subject:
     """DQN, C51 and Rainbow on pictures: a gradient step at every fourth step of the environment."""
     torch.manual_seed(1)
-    args = replace(module.Args(), cuda_graph=cuda_graph, buffer_size=10_000)
+    args = replace(module.Args(), cuda_graph=cuda_graph, buffer_size=10_000, **settings)
     generator = np.random.default_rng(1)
-    settings = () if module is dqn_atari else (args,)
-    learner = module.TorchLearner(*(module.QNetwork(BUTTONS, *settings) for _ in range(2)), args, device())
+    atoms = () if module is dqn_atari else (args,)
+    learner = module.TorchLearner(*(module.QNetwork(BUTTONS, *atoms) for _ in range(2)), args, device())
     rainbow = module is rainbow_atari
     replay = module.PrioritisedReplay(args, SCREEN) if rainbow else FrameReplay(args.buffer_size, 1, SCREEN)
     obs = generator.integers(256, size=(1, 4, 84, 84), dtype=np.uint8)
@@ -148,7 +148,8 @@ def pixel_q_learner(module: Any, *, cuda_graph: bool) -> Subject:
     def transition(actions: Any) -> None:
         nonlocal obs
         following = np.concatenate([obs[:, 1:], generator.integers(256, size=(1, 1, 84, 84), dtype=np.uint8)], axis=1)
-        replay.add(obs, following, actions, generator.standard_normal(1, np.float32), np.array([False]))
+        never = np.array([False])
+        replay.add(obs, following, actions, generator.standard_normal(1, np.float32), never, never)
         obs = following
 
     for _ in range(STORED):
