@@ -16,7 +16,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException:  # Whatever it was, a stop signal too: nothing is left over, and it goes on to the caller.
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.beside import Beside
+from mosaic.gui.models.child import Child
 from mosaic.track import board_child
 from mosaic.track.board_links import BoardRun, count_written, lay, links_of, make_folder
 
@@ -18,7 +19,8 @@ BoardState: TypeAlias = Literal["idle", "starting", "ready", "failed"]
 SETTLE_MS = 300
 """A selection is waited for this long to come to rest."""
 KEPT_OUTPUT = 6000
-END_MS = 2000
+LAID_S = 2.0
+"""How long the end waits for links that are being made."""
 
 
 class Board(Beside):
@@ -43,11 +45,10 @@ class Board(Beside):
         self._program = program or board_child.program()
         self._folder: Path | None = None
         self._laying: threading.Thread | None = None
-        self._process = QProcess(self)
-        self._process.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
+        self._process = Child(self, merged=True)
         self._process.readyRead.connect(self._read)
         self._process.finished.connect(self._finished)
-        self._process.errorOccurred.connect(self._failed_to_start)
+        self._process.not_started.connect(self._not_started)
         self._settle = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._settle.timeout.connect(self._lay)
         self._laid.connect(self._take_laid)
@@ -70,15 +71,10 @@ class Board(Beside):
         self._settle.start()
 
     def stop(self) -> None:
-        """End it now; it has nothing to lose."""
         self._settle.stop()
-        self._process.blockSignals(True)
-        if self._process.state() != QProcess.ProcessState.NotRunning:
-            self._process.kill()
-            self._process.waitForFinished(END_MS)
-        self._process.blockSignals(False)
+        self._process.end()
         if self._laying is not None:
-            self._laying.join(END_MS / 1000)
+            self._laying.join(LAID_S)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -105,7 +101,7 @@ class Board(Beside):
             self._become("failed", f"The folder of links could not be made: {laid}")
             return
         self._folder, has_changed, self.with_events = laid
-        if self._process.state() == QProcess.ProcessState.NotRunning:
+        if not self._process.runs:
             if self.runs and self.state == "idle":
                 self._start(self._folder)
         elif has_changed:
@@ -134,9 +130,8 @@ class Board(Beside):
         else:
             self._become("failed", f"TensorBoard {ended}. What it printed:")
 
-    def _failed_to_start(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart:
-            self._become("failed", f"{self._program[0]} could not be started: {self._process.errorString()}")
+    def _not_started(self, problem: str) -> None:
+        self._become("failed", problem)
 
     def _become(self, state: BoardState, problem: str = "") -> None:
         self.state, self.problem = state, problem

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 from mosaic.errors import MosaicError
-from mosaic.gui.models.batch import Notice
-from mosaic.gui.models.play_session import PlaySession
+from mosaic.gui.models.play_session import PlaySession, opened
 from mosaic.gui.models.recorded import Difference, Recorded, fetch, first_difference
 from mosaic.gui.models.studio import Studio
 from mosaic.rpc.client import Client
@@ -132,15 +131,13 @@ class Duo(QObject):
         if wanted is not self._wanted:
             # Somebody wanted something else meanwhile; these are for nobody and end by themselves.
             return
-        link = self._studio.link
         self.starting = False
         self.recorded = [recorded for recorded, _ in found]
         self.difference = first_difference(*self.recorded)
-        self.sessions = [PlaySession(run, lambda: link.client, is_remote=link.is_remote) for _, run in found]
+        self.sessions = [opened(self._studio, run) for _, run in found]
         for session in self.sessions:
             session.changed.connect(self._take)
             session.came.connect(self.came)
-            session.refused.connect(self._complain)
         self.changed.emit()
 
     def _take(self) -> None:
@@ -150,8 +147,5 @@ class Duo(QObject):
 
     def _fail(self, error: MosaicError) -> None:
         self.starting, self.problem = False, str(error)
-        self._complain(self.problem)
+        self._studio.warn(self.problem)
         self.changed.emit()
-
-    def _complain(self, message: str) -> None:
-        self._studio.noticed.emit(Notice(message))

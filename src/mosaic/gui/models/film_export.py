@@ -5,7 +5,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.verb import Verb
 
@@ -49,5 +48,5 @@ class FilmExport(QObject):
 
     def _say(self, message: str) -> None:
         self.said = message
-        self._studio.noticed.emit(Notice(message))
+        self._studio.warn(message)
         self.changed.emit()

@@ -4,10 +4,11 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QProcess, Signal
+from PySide6.QtCore import QObject, Signal
+
+from mosaic.gui.models.child import Child
 
 CHILD = "mosaic.gui.models.gamepad_child"
-END_MS = 1000
 
 
 class Gamepad(QObject):
@@ -27,15 +28,14 @@ class Gamepad(QObject):
         self.axes: Mapping[str, float] = {}
         self._program: Sequence[str] = (sys.executable, "-m", CHILD)
         self._rest = b""
-        self._process = QProcess(self)
-        self._process.setProcessChannelMode(QProcess.ProcessChannelMode.SeparateChannels)
+        self._process = Child(self)
         self._process.readyReadStandardOutput.connect(self._read)
         self._process.finished.connect(self._ended)
-        self._process.errorOccurred.connect(self._ended)
+        self._process.not_started.connect(self._ended)
 
     @property
     def runs(self) -> bool:
-        return self._process.state() != QProcess.ProcessState.NotRunning
+        return self._process.runs
 
     def read_by(self, *program: str) -> None:
         """From the next start on, another program."""
@@ -52,12 +52,7 @@ class Gamepad(QObject):
             self._process.start(program, arguments)
 
     def stop(self) -> None:
-        """It has nothing to lose."""
-        if self.runs:
-            self._process.blockSignals(True)
-            self._process.kill()
-            self._process.waitForFinished(END_MS)
-            self._process.blockSignals(False)
+        self._process.end()
         self._forget()
 
     def _read(self) -> None:

@@ -8,10 +8,9 @@ from PySide6.QtCore import QObject, QSettings, Signal
 
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
-from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.endpoint import Endpoint
 from mosaic.gui.models.play_offer import Choice, Known, Offer, Seat, ask, document_of, look
-from mosaic.gui.models.play_session import PlaySession
+from mosaic.gui.models.play_session import PlaySession, opened
 from mosaic.gui.models.recorded import fetch
 from mosaic.gui.models.seating import Seating
 from mosaic.gui.models.studio import Studio
@@ -225,11 +224,9 @@ class Play(QObject):
         self.starting = False
         if self.session is not None:
             self.session.close()
-        link = self._studio.link
-        self.session = session = PlaySession(record, lambda: link.client, is_remote=link.is_remote)
+        self.session = session = opened(self._studio, record)
         session.changed.connect(self._take)
         session.came.connect(self.came)
-        session.refused.connect(self._complain)
         self._keys_sent = False
         self.changed.emit()
 
@@ -243,11 +240,8 @@ class Play(QObject):
 
     def _fail(self, error: MosaicError) -> None:
         self.starting, self.problem = False, str(error)
-        self._complain(self.problem)
+        self._studio.warn(self.problem)
         self.changed.emit()
-
-    def _complain(self, message: str) -> None:
-        self._studio.noticed.emit(Notice(message))
 
     def _hear(self) -> None:
         if self._studio.link.state == "connected":

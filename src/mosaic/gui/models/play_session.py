@@ -15,6 +15,7 @@ from mosaic.fastlane.ring import writer_lives
 from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.look import LocalLook, Look, RemoteLook, rings_of
 from mosaic.gui.models.picture import Picture
+from mosaic.gui.models.studio import Studio
 from mosaic.rpc.client import Client, PlayLink
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -188,3 +189,11 @@ class PlaySession(Beside):
         """All copies of a session in lock-step, else the one picture that there is."""
         mode = "grid" if len(self.state.get("lengths") or ()) > 1 else "single"
         return Wishes(mode=mode, slot=0, fps=FPS, tile_width=min(max(width, 160), 1280), budget=1.0)
+
+
+def opened(studio: Studio, record: RunRecord) -> PlaySession:
+    """One of the studio's daemon; a command that is refused is told to people."""
+    link = studio.link
+    session = PlaySession(record, lambda: link.client, is_remote=link.is_remote)
+    session.refused.connect(studio.warn)
+    return session

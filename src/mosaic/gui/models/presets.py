@@ -72,7 +72,7 @@ def write_document(path: Path, document: JsonObject) -> None:
         try:
             temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
             temporary.replace(path)
-        except BaseException:
+        except BaseException:  # Whatever it was, Ctrl-C too: no half file stays, and it goes on to whoever asked.
             temporary.unlink(missing_ok=True)
             raise
 

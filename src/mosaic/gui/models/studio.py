@@ -105,8 +105,12 @@ class Studio(QObject):
         if batch.records or batch.removed:
             self.runs_changed.emit()
 
+    def warn(self, message: str) -> None:
+        """Tell people; it stops nothing."""
+        self.noticed.emit(Notice(message))
+
     def _show_error(self, error: MosaicError) -> None:
-        self.noticed.emit(Notice(str(error)))
+        self.warn(str(error))
 
     def _show(self, run_id: str) -> None:
         if run_id != self.current:

@@ -6,9 +6,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
+from mosaic.gui.models.child import Child
 from mosaic.gui.models.link import Link
-
-END_MS = 1000
 
 
 class Verb(QObject):
@@ -23,13 +22,13 @@ class Verb(QObject):
     def __init__(self, link: Link, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._link = link
-        self._process = QProcess(self)
+        self._process = Child(self)
         self._process.finished.connect(self._finished)
-        self._process.errorOccurred.connect(self._failed_to_start)
+        self._process.not_started.connect(self._failed_to_start)
 
     @property
     def runs(self) -> bool:
-        return self._process.state() != QProcess.ProcessState.NotRunning
+        return self._process.runs
 
     def start(self, *words: str) -> None:
         """`replay`, `@last`, …; one that runs already goes on."""
@@ -44,10 +43,7 @@ class Verb(QObject):
     def stop(self) -> None:
         """End it; what it asked the daemon for goes on."""
         if self.runs:
-            self._process.blockSignals(True)
-            self._process.kill()
-            self._process.waitForFinished(END_MS)
-            self._process.blockSignals(False)
+            self._process.end()
             self.changed.emit()
 
     def _finished(self, code: int, how: QProcess.ExitStatus) -> None:
@@ -63,10 +59,9 @@ class Verb(QObject):
         else:
             self.done.emit([])
 
-    def _failed_to_start(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart:
-            self.changed.emit()
-            self.failed.emit(f"{sys.executable} could not be started: {self._process.errorString()}")
+    def _failed_to_start(self, problem: str) -> None:
+        self.changed.emit()
+        self.failed.emit(problem)
 
 
 def _objects(output: bytes) -> list[Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QFileSystemWatcher, QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from mosaic.errors import MosaicError
+from mosaic.gui.models.child import Child
 from mosaic.gui.models.link import Link
 from mosaic.rpc.client import Client
 from mosaic.spec.run_config import TrainOptions
@@ -64,10 +65,9 @@ class WandbExport(QObject):
         self._soon.timeout.connect(self._look)
         self._watcher = QFileSystemWatcher(self)
         self._watcher.directoryChanged.connect(self._soon.start)
-        self._process = QProcess(self)
-        self._process.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
+        self._process = Child(self, merged=True)
         self._process.finished.connect(self._uploaded)
-        self._process.errorOccurred.connect(self._not_started)
+        self._process.not_started.connect(self._not_started)
         self._uploading = ""
 
     @property
@@ -121,7 +121,7 @@ class WandbExport(QObject):
         self._timer.stop()
         self._soon.stop()
         self._process.blockSignals(True)
-        if self._process.state() != QProcess.ProcessState.NotRunning:
+        if self._process.runs:
             self._process.terminate()
             if not self._process.waitForFinished(1000):
                 self._process.kill()
@@ -174,11 +174,9 @@ class WandbExport(QObject):
         self._soon.start()
         self.changed.emit()
 
-    def _not_started(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart:
-            self._uploading = ""
-            self.problem = f"{sys.executable} could not be started: {self._process.errorString()}"
-            self.changed.emit()
+    def _not_started(self, problem: str) -> None:
+        self._uploading, self.problem = "", problem
+        self.changed.emit()
 
     def _probed(self, found: tuple[Answer, bool]) -> None:
         self.probing = False

@@ -10,10 +10,10 @@ from mosaic.gui.assets import pixmap
 from mosaic.gui.models.artifacts import GROUPS, Kept
 from mosaic.gui.models.wording import size
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.columns import RIGHT
 
 KEPT = int(Qt.ItemDataRole.UserRole)
 GROUP = KEPT + 1
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class ArtifactTree(QTreeView):

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 from mosaic.gui.models.evaluations import Assessed
 from mosaic.gui.models.wording import number
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.columns import RIGHT
 from mosaic.spec.returns import Interval
 
 COLUMNS = ("Policy", "Episodes", "Mean ± std", "Median", "IQM [95 %]", "Difference [95 %]", "Better in")
@@ -41,7 +42,7 @@ class ComparisonTable(QTreeView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for place in range(1, len(COLUMNS)):
-            self._model.horizontalHeaderItem(place).setTextAlignment(_RIGHT)
+            self._model.horizontalHeaderItem(place).setTextAlignment(RIGHT)
         theme.changed.connect(self._fill)
 
     def show_assessed(self, assessed: Sequence[Assessed]) -> None:
@@ -67,9 +68,6 @@ class ComparisonTable(QTreeView):
             self._model.appendRow([name, *(_cell(text, tip) for text in _texts(one))])
 
 
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-
-
 def _texts(one: Assessed) -> list[str]:
     pair = one.pair
     return [
@@ -89,7 +87,7 @@ def _interval(found: Interval, *, signed: bool = False) -> str:
 
 def _cell(text: str, tip: str) -> QStandardItem:
     made = QStandardItem(text)
-    made.setTextAlignment(_RIGHT)
+    made.setTextAlignment(RIGHT)
     made.setToolTip(tip)
     return made
 

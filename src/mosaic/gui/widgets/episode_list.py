@@ -7,13 +7,14 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.columns import fit, list_of, to_the_right
 from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.parts import icon_button, row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
 
 COLUMNS = ("when", "episode", "actor", "steps", "return", "seed", "end")
-RIGHT = (1, 3, 4, 5)
+NUMBERS = (1, 3, 4, 5)
 
 
 class EpisodeList(QWidget):
@@ -35,12 +36,8 @@ class EpisodeList(QWidget):
         self._episodes: list[RecordedEpisode] = []
         self._what = ElidedLabel()
         self._what.setProperty("muted", True)
-        self.tree = QTreeWidget()
-        self.tree.setHeaderLabels(list(COLUMNS))
-        self.tree.setRootIsDecorated(False)
+        self.tree = list_of(COLUMNS, "Recorded episodes")
         self.tree.setAlternatingRowColors(True)
-        self.tree.setUniformRowHeights(True)
-        self.tree.setAccessibleName("Recorded episodes")
         self.tree.itemActivated.connect(self._choose)
         self.replay = icon_button(theme, "rotate-ccw", "Replay")
         self.replay.setToolTip("Make the chosen episode again, step by step")
@@ -80,12 +77,10 @@ class EpisodeList(QWidget):
             returns = " ".join(f"{total:g}" for total in episode.returns.values())
             texts = [when, str(episode.episode), actors, str(episode.length), returns, str(episode.seed)]
             item = QTreeWidgetItem([*texts, episode.outcome or "cut short"])
-            for column in RIGHT:
-                item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            to_the_right(item, NUMBERS)
             item.setToolTip(2, ", ".join(episode.seats.values()))
             self.tree.addTopLevelItem(item)
-        for column in range(len(COLUMNS)):
-            self.tree.resizeColumnToContents(column)
+        fit(self.tree)
         count = len(self._episodes)
         self._point()
         self._what.setText(f"{count or 'No'} recorded episode{'s' if count != 1 else ''} of {env_id}")

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QStackedWidget,
-    QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
@@ -16,10 +15,12 @@ from PySide6.QtWidgets import (
 from mosaic.gui.models.script_run import ScriptRun
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.columns import fit, list_of, to_the_right
 from mosaic.gui.widgets.parts import icon_button, label, row
 from mosaic.gui.widgets.tool_button import IconTool
 
 COLUMNS = ("actor", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
+NUMBERS = range(1, len(COLUMNS))
 EMPTY = (
     "A script says who plays what: environments, actors and seeds (TOML or JSON, docs/matches.md). "
     "Everybody plays the same seeds, unattended, and the table says who scored more."
@@ -46,12 +47,8 @@ class ScriptView(QWidget):
         self.problem.setProperty("said", "bad")
         self.problem.setWordWrap(True)
         self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.tree = QTreeWidget()
-        self.tree.setHeaderLabels(list(COLUMNS))
-        self.tree.setUniformRowHeights(True)
-        self.tree.setRootIsDecorated(False)
+        self.tree = list_of(COLUMNS, "Comparison")
         self.tree.setItemsExpandable(False)
-        self.tree.setAccessibleName("Comparison")
         self.blank = Blank(theme, "flask-conical", EMPTY)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.blank)
@@ -97,14 +94,11 @@ class ScriptView(QWidget):
                 group.setFont(0, font)
                 self.tree.addTopLevelItem(group)
             item = QTreeWidgetItem(["   " + line.name, *line.texts])
-            for column in range(1, len(COLUMNS)):
-                item.setTextAlignment(column, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            to_the_right(item, NUMBERS)
             groups[line.env_id].addChild(item)
         self.tree.expandAll()
-        for column in range(len(COLUMNS)):
-            self.tree.resizeColumnToContents(column)
-            if column:
-                self.tree.headerItem().setTextAlignment(column, Qt.AlignmentFlag.AlignRight)
+        to_the_right(self.tree.headerItem(), NUMBERS)
+        fit(self.tree)
 
     def _start(self) -> None:
         if self.start.isEnabled():

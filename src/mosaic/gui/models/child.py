@@ -1,0 +1,33 @@
+"""A program that the window runs beside itself: whether it runs, why it could not, and its end."""
+
+from PySide6.QtCore import QObject, QProcess, Signal
+
+END_MS = 1000
+
+
+class Child(QProcess):
+    not_started = Signal(str)
+    """Why, for people; it will never have finished."""
+
+    def __init__(self, parent: QObject | None = None, *, merged: bool = False) -> None:
+        """`merged` reads what it says as errors together with what it says."""
+        super().__init__(parent)
+        if merged:
+            self.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
+        self.errorOccurred.connect(self._failed)
+
+    @property
+    def runs(self) -> bool:
+        return self.state() != QProcess.ProcessState.NotRunning
+
+    def end(self) -> None:
+        """Now, and without a word: for one that has nothing to lose."""
+        if self.runs:
+            self.blockSignals(True)
+            self.kill()
+            self.waitForFinished(END_MS)
+            self.blockSignals(False)
+
+    def _failed(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            self.not_started.emit(f"{self.program()} could not be started: {self.errorString()}")
