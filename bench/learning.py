@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import torch
 
-from bench import page, process, scaled_pendulum
+from bench import page, process
 
 FOLDER = process.ROOT / "var" / "bench"
 NO_REFERENCE = "no reference"
@@ -190,9 +190,6 @@ TASKS = (
     _pixels("ppo_rnd", 600_000, CURIOUS, seeds=THREE, gpu=True),
     Task(algo=TD3, env_id="Pendulum-v1", steps=15_000, seeds=FIVE, settings=FIRST, last_episodes=10),
     Task(algo=DDPG, env_id="Pendulum-v1", steps=15_000, seeds=FIVE, settings=FIRST | UNDELAYED, last_episodes=10),
-    # The critics of SB3 see actions in [-1, 1] whatever the environment's range is.
-    _alone(TD3, scaled_pendulum.ENV_ID, 15_000, FIVE, FIRST, 10),
-    _alone(DDPG, scaled_pendulum.ENV_ID, 15_000, FIVE, FIRST | UNDELAYED, 10),
     _alone("rpo_continuous_action", "InvertedPendulum-v5", 102_400, FIVE, BOOTSTRAP, 20),
     _alone("rpo_continuous_action", "HalfCheetah-v5", 204_800, FIVE, BOOTSTRAP, 10),
     _alone("ppo_lstm", "mosaic/Recall-v0", 20_480, THREE, {"learning_rate": 2e-3}, 100),
