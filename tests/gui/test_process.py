@@ -34,6 +34,7 @@ print(json.dumps({"shown_s": shown_s, "loaded": sorted({name.split(".")[0] for n
 """
 
 
+@pytest.mark.quiet
 def test_the_window_is_soon_there_and_loads_neither_torch_nor_gymnasium(daemon_home: Home, trained: RunRecord) -> None:
     result = subprocess.run(
         [sys.executable, "-c", PROBE],
@@ -92,4 +93,6 @@ opened.close()
 """
     environment = os.environ | {"MOSAIC_HOME": str(daemon_home.root)}
     result = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment)
-    assert (result.stdout, result.stderr) == ("", "")
+    # Qt's own word about what its offscreen display cannot do is not ours.
+    said = [line for line in result.stderr.splitlines() if "propagateSizeHints" not in line]
+    assert (result.stdout, said) == ("", [])

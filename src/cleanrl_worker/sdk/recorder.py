@@ -9,7 +9,7 @@ from typing import Protocol
 
 from cleanrl_worker.sdk.spool import Spool
 from mosaic.errors import HomeUnusable
-from mosaic.spec.events import Event, EventBody, Warned
+from mosaic.spec.events import Event, EventBody, RunCompleted, RunFailed, Warned
 
 FLUSH_INTERVAL_S = 0.25
 """What kill -9 can lose: at most this much of the newest events."""
@@ -36,6 +36,7 @@ class Recorder:
         self._seq = spool.last_seq
         self._beat = beat
         self._queue: deque[tuple[float, EventBody]] = deque()
+        self._ended = False
         self._writing = threading.Lock()
         self._closing = threading.Event()
         self.error: Exception | None = None
@@ -68,24 +69,23 @@ class Recorder:
         try:
             while not self._closing.wait(FLUSH_INTERVAL_S):
                 beat = self._beat()
-                if beat is not None:
-                    self.emit(beat)
                 with self._writing:
-                    self._write()
+                    self._write(beat)
             with self._writing:
                 self._write()
                 self._write()  # What the first one had to say of a mirror.
         except Exception as error:  # A border: the thread's only way to say that the disk is full is this field.
             self.error = error
 
-    def _write(self) -> None:
+    def _write(self, beat: EventBody | None = None) -> None:
         if self.error is not None:
             raise self.error  # What follows a torn line or a gap is lost to every reader.
         events: list[Event] = []
         while self._queue:
-            moment, body = self._queue.popleft()
-            self._seq += 1
-            events.append(Event(self._seq, moment, body))
+            events.append(self._numbered(*self._queue.popleft()))
+        # The run may have ended since its heart was asked: nothing beats after that.
+        if beat is not None and not self._ended:
+            events.append(self._numbered(time.time(), beat))
         if not events:
             return
         try:
@@ -98,6 +98,11 @@ class Recorder:
             raise
         for mirror in tuple(self._mirrors):
             self._attempt(mirror, lambda mirror=mirror: mirror.write(events))
+
+    def _numbered(self, moment: float, body: EventBody) -> Event:
+        self._seq += 1
+        self._ended = self._ended or isinstance(body, RunCompleted | RunFailed)
+        return Event(self._seq, moment, body)
 
     def _attempt(self, mirror: Sink, action: Callable[[], None]) -> None:
         try:

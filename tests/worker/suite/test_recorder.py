@@ -9,7 +9,7 @@ import pytest
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
 from mosaic.errors import HomeUnusable, SpoolCorrupt
-from mosaic.spec.events import Event, Heartbeat, RunStarted, Warned, decode_spool, encode
+from mosaic.spec.events import Event, Heartbeat, RunFailed, RunStarted, Warned, decode_spool, encode
 
 
 def note(text: str) -> Warned:
@@ -122,6 +122,23 @@ def test_the_recorder_beats_by_itself(spool: Path) -> None:
     assert beaten.wait(10)
     recorder.close()
     assert [event.body for event in read(spool)] == [Heartbeat(global_step=7, steps_per_s=1.0)]
+
+
+def test_nothing_beats_after_the_end(spool: Path) -> None:
+    """The run ends in the very moment in which its heart is asked."""
+    asked = threading.Event()
+
+    def beat() -> Heartbeat | None:
+        if asked.is_set():
+            return None
+        recorder.emit(RunFailed(global_step=7, error="TrainingFailed", message="nan"))
+        asked.set()
+        return Heartbeat(global_step=7, steps_per_s=1.0)
+
+    recorder = Recorder(Spool(spool), [], beat=beat)
+    assert asked.wait(10)
+    recorder.close()
+    assert [type(event.body) for event in read(spool)] == [RunFailed]
 
 
 def test_a_full_disk_ends_the_record_and_is_kept_for_the_learner(spool: Path, mirror: Mirror) -> None:
