@@ -55,8 +55,9 @@ def main() -> int:
             with_window(application, home, take)
             with_window(application, home, take_play)
         finally:
-            mosaic("cancel", "@last")
-            mosaic("follow", "@last")
+            # By name: the last run is one of Play by now, and a worker outlives its daemon.
+            mosaic("cancel", "lander")
+            mosaic("follow", "lander")
             mosaic("daemon", "stop")
     return 0
 
