@@ -5,7 +5,7 @@ Also where the suite itself was started in the background and ignores it.
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
 sys.path.append(str(Path(__file__).parent / "support"))
 
+from planted import plant
 from processes import end_all_of
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -42,3 +43,16 @@ def _ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyrig
     """Whatever a test left behind ends with the tests, rather than take their time from those who follow."""
     yield
     end_all_of(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Plants files that must not run into folders; the file that then must not come to be."""
+    marker = tmp_path_factory.mktemp("marker") / "run"
+
+    def put(*folders: Path) -> Path:
+        for folder in folders:
+            plant(folder, marker)
+        return marker
+
+    return put

@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,6 +16,8 @@ from mosaic.errors import MosaicError
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.spec import keys
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
@@ -77,15 +78,13 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
 def _start(home: Home, flags: Sequence[str], stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
     """A daemon of its own session: it outlives this process and its terminal."""
     home.create()
-    return subprocess.Popen(
-        [sys.executable, "-m", "mosaic.trainer", "--log-file", str(home.trainer / "daemon.log"), *flags],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        start_new_session=True,
-        env={**os.environ, "MOSAIC_HOME": str(home.root)},
-        cwd=home.root,
+    daemon = PythonChild(
+        module="mosaic.trainer",
+        words=("--log-file", str(home.trainer / "daemon.log"), *flags),
+        keys=keys.ALL,
+        variables={"MOSAIC_HOME": str(home.root)},
     )
+    return daemon.popen(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
 
 
 def _read(said: IO[bytes] | None) -> str:

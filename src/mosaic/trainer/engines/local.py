@@ -10,7 +10,6 @@ import ctypes
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,6 +21,7 @@ from mosaic.errors import InvalidTransition, MosaicError
 from mosaic.spec import identity
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.life_lock import life_lock
+from mosaic.spec.python_child import NOWHERE, PythonChild
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import Zygote
@@ -78,7 +78,7 @@ class LocalEngine:
             return None
         with tempfile.TemporaryFile() as out, Path(os.devnull).open("ab") as nowhere:
             with self._lock:
-                pid = zygote.fork(module, (), {}, Path("/"), (out.fileno(), nowhere.fileno(), nowhere.fileno()))
+                pid = zygote.fork(module, (), {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
             if pid is None:
                 return None
             _, status = os.waitpid(pid, 0)
@@ -157,15 +157,12 @@ class LocalEngine:
 def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     """Cold: a new interpreter."""
     stdout, stderr, lock = files
-    process = subprocess.Popen(
-        [sys.executable, "-m", launch.module, *launch.argv],
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=[lock],
-        env={**os.environ, **launch.environment},
-        cwd=launch.run_dir.root,
-        start_new_session=True,
+    # Libraries write their own logs into the working directory (MuJoCo does): they belong to the run.
+    child = PythonChild(
+        module=launch.module, words=tuple(launch.argv), variables=launch.environment, cwd=launch.run_dir.root
+    )
+    process = child.popen(
+        stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, pass_fds=[lock], start_new_session=True
     )
     # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
     process.returncode = 0
