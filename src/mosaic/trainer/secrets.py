@@ -3,9 +3,27 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mosaic.scripts.script import is_script
+from mosaic.spec import keys, language_model
 from mosaic.spec.files import write_atomically
+from mosaic.spec.run_config import PlayExtras, TrainOptions, WorkerConfig
 
-HIDDEN = "[hidden]"
+
+def of_worker(config: WorkerConfig, known: Mapping[str, str]) -> dict[str, str]:
+    """Of the variables that are known those which a worker needs: exporters, not workers, have the keys of trackers."""
+    if is_script(config.algo):
+        return keys.chosen_for_scripts(known)
+    if isinstance(config.extras, PlayExtras):
+        # The user of an interactive session may put a language model on any seat.
+        asks = config.extras.interactive or language_model.plays(config.extras.actors.values())
+        return keys.only(known, ("llm",) if asks else ())
+    return {}
+
+
+def of_dry_run(config: WorkerConfig, known: Mapping[str, str]) -> dict[str, str]:
+    """As its worker, and the keys of a tracker whose server it asks whether it would answer."""
+    tracks = isinstance(config.extras, TrainOptions) and config.extras.track_wandb
+    return of_worker(config, known) | keys.only(known, ("wandb",) if tracks else ())
 
 
 class Secrets:
@@ -38,7 +56,7 @@ class Secrets:
 
 def hide(text: str, variables: Mapping[str, str]) -> str:
     for value in variables.values():
-        text = text.replace(value, HIDDEN)
+        text = text.replace(value, keys.HIDDEN)
     return text
 
 
