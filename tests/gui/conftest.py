@@ -27,6 +27,7 @@ from mosaic.gui import app
 from mosaic.gui.models.link import Link
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
+from mosaic.scripts.allowed import Allowed
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -86,6 +87,14 @@ def daemon_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         yield daemon.start().home
     finally:
         daemon.close()
+
+
+@pytest.fixture
+def own_actors(daemon_home: Home, tmp_path: Path) -> Iterator[None]:
+    """Files that a test writes may act in sessions of the session's daemon."""
+    Allowed(daemon_home).add(tmp_path)
+    yield
+    Allowed(daemon_home).remove(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from ..play import chat_server  # noqa: TID252
 from .conftest import Show, Shown
 
 Key = Qt.Key
-pytestmark = pytest.mark.usefixtures("no_session_left")
+pytestmark = pytest.mark.usefixtures("no_session_left", "own_actors")
 
 
 @pytest.fixture

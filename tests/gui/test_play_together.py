@@ -18,7 +18,7 @@ from .conftest import Show, Shown
 
 Key = Qt.Key
 VIRTUAL_PAD = Path(__file__).with_name("virtual_pad.py")
-pytestmark = pytest.mark.usefixtures("no_session_left")
+pytestmark = pytest.mark.usefixtures("no_session_left", "own_actors")
 
 
 @pytest.fixture

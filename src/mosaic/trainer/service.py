@@ -82,6 +82,7 @@ class TrainerService(TrainerServicer):
             priority=request.priority,
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
+            refuse_code=self._catalog.refuse_code,
         )
         with supervisor.submitting:
             known = self._store.by_key(request.client_key) if request.client_key else []
