@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import BinaryIO
 
-
 LONGEST_LINE = 4 * 2**20
 """Bytes; the longest events that workers write have some hundred thousand."""
 

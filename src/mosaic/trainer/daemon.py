@@ -30,7 +30,7 @@ from mosaic.trainer.supervisor import Supervisor
 from mosaic.trainer.tending import Patience
 
 LOCK_WAIT_S = 0.5
-INDEX_WAIT_S = 0.2
+INDEX_WAIT_S = 0.1
 
 log = get_logger()
 
