@@ -79,9 +79,10 @@ class Runs(RuleBasedStateMachine):
     def start_daemon(self) -> None:
         self.store, _ = open_store(self.home.index)
         reindex.clear(self.home, self.store)
-        reindex.Orphans(self.home, self.store, self.engine).take_in()
         patience = Patience(stop_s=3600, pause_s=0)
         self.daemon = Supervisor(self.home, self.store, self.engine, Slots(2), Bell(), patience)
+        self.daemon.indexing.scan()
+        self.daemon.indexing.catch_up()
 
     def teardown(self) -> None:
         self.store.close()

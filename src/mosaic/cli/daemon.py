@@ -117,6 +117,7 @@ def _facts(health: pb.Health) -> list[str]:
         "home": health.home,
         "address": health.address,
         "runs": runs or "none",
+        "index": wording.indexing(health),
         "CPU slots": f"{health.cpu_slots_used} of {health.cpu_slots} in use",
         "GPUs": ", ".join(health.gpus) or "none",
         "disk": f"{wording.size(health.disk_free_bytes)} free",

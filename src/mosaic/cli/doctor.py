@@ -125,7 +125,7 @@ def _daemon() -> Finding:
             health = client.health()
     except MosaicError as error:
         return Finding("daemon", "broken", str(error))
-    detail = f"pid {health.pid}, {health.address}"
+    detail = ", ".join(filter(None, [f"pid {health.pid}", health.address, wording.indexing(health)]))
     if health.version != __version__:
         return Finding("daemon", "warning", f"{detail}: version {health.version}; 'mosaic daemon stop' renews it")
     level = "warning" if health.warnings else "ok"

@@ -8,15 +8,15 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import IO
+from typing import IO, Any
 
 import grpc
 
-from mosaic.errors import MosaicError
+from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
-from mosaic.spec import keys
+from mosaic.spec import home_claim, keys
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
@@ -32,6 +32,13 @@ class DaemonUnavailable(MosaicError):
     exit_code = 6
 
 
+class DaemonStopped(DaemonUnavailable):
+    """A user has ended the daemon: only a user starts it again."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(f"the daemon of {home.root} was stopped; 'mosaic daemon start' starts it")
+
+
 def running_address(home: Home) -> str | None:
     """Where the daemon of this home listens, or None if there is none.
 
@@ -45,11 +52,41 @@ def running_address(home: Home) -> str | None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            text = os.pread(descriptor, 4096, 0)
-            return json.loads(text)["addresses"][0] if text else ""
+            return _announced(descriptor).get("addresses", [""])[0]
         return None
     finally:
         os.close(descriptor)
+
+
+def was_stopped(home: Home) -> bool:
+    """Whether the last daemon of this home was told to end, rather than killed."""
+    try:
+        descriptor = os.open(home.lock, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return "stopped" in _announced(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def bring_back(home: Home) -> str:
+    """The address of a daemon that answers, for a client that had one: a killed daemon is started again.
+
+    Not one that was told to stop (DaemonStopped), and not in a home that is gone (HomeVanished).
+    """
+    if running_address(home) is None:
+        if not home.lock.exists():
+            raise HomeVanished(home.root, pid=home_claim.claimant(home.root))
+        if was_stopped(home):
+            raise DaemonStopped(home)
+    return ensure_daemon(home)
+
+
+def _announced(lock: int) -> dict[str, Any]:
+    """What the daemon wrote into its lock: `pid` and `addresses`, `stopped` at its end; empty while it starts."""
+    text = os.pread(lock, 4096, 0)
+    return json.loads(text) if text else {}
 
 
 def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) -> str:

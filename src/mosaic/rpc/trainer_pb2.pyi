@@ -147,14 +147,18 @@ class ListRunsRequest(_message.Message):
     def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListRunsReply(_message.Message):
-    __slots__ = ("runs", "next_page_token", "total")
+    __slots__ = ("runs", "next_page_token", "total", "indexed", "index_total")
     RUNS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_FIELD_NUMBER: _ClassVar[int]
+    INDEX_TOTAL_FIELD_NUMBER: _ClassVar[int]
     runs: _containers.RepeatedCompositeFieldContainer[Run]
     next_page_token: str
     total: int
-    def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ...) -> None: ...
+    indexed: int
+    index_total: int
+    def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ..., indexed: _Optional[int] = ..., index_total: _Optional[int] = ...) -> None: ...
 
 class SetLabelRequest(_message.Message):
     __slots__ = ("run_id", "label", "notes", "priority")
@@ -518,7 +522,7 @@ class PublishEventsReply(_message.Message):
     def __init__(self, acknowledged_seq: _Optional[int] = ...) -> None: ...
 
 class Health(_message.Message):
-    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings", "cpu_percent", "memory_used_bytes", "memory_total_bytes", "disk_total_bytes", "gpu_loads")
+    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings", "cpu_percent", "memory_used_bytes", "memory_total_bytes", "disk_total_bytes", "gpu_loads", "indexed", "index_total")
     class RunsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -543,6 +547,8 @@ class Health(_message.Message):
     MEMORY_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     DISK_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     GPU_LOADS_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_FIELD_NUMBER: _ClassVar[int]
+    INDEX_TOTAL_FIELD_NUMBER: _ClassVar[int]
     version: str
     pid: int
     uptime_s: float
@@ -560,7 +566,9 @@ class Health(_message.Message):
     memory_total_bytes: int
     disk_total_bytes: int
     gpu_loads: _containers.RepeatedCompositeFieldContainer[GpuLoad]
-    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., cpu_percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ..., disk_total_bytes: _Optional[int] = ..., gpu_loads: _Optional[_Iterable[_Union[GpuLoad, _Mapping]]] = ...) -> None: ...
+    indexed: int
+    index_total: int
+    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., cpu_percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ..., disk_total_bytes: _Optional[int] = ..., gpu_loads: _Optional[_Iterable[_Union[GpuLoad, _Mapping]]] = ..., indexed: _Optional[int] = ..., index_total: _Optional[int] = ...) -> None: ...
 
 class GpuLoad(_message.Message):
     __slots__ = ("name", "percent", "memory_used_bytes", "memory_total_bytes")

@@ -10,7 +10,8 @@ from pathlib import Path
 import platformdirs
 from ulid import ULID
 
-from mosaic.errors import HomeUnusable, UnsafePath
+from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
+from mosaic.spec import home_claim
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _LABEL_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
@@ -109,7 +110,9 @@ class Home:
         return RunDir(self.runs / checked_run_id(run_id))
 
     def create(self) -> None:
-        """Make the folders, readable by their owner only."""
+        """Make the folders, readable by their owner only; refused where a daemon lives whose home this was."""
+        if not self.lock.exists() and (pid := home_claim.claimant(self.root)) is not None:
+            raise HomeVanished(self.root, pid=pid)
         for folder in (self.trainer, self.configs, self.runs):
             _make_folder(folder)
 

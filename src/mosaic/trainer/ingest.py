@@ -10,7 +10,7 @@ from typing import Any
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
-from mosaic.trainer.metrics import RunMetrics
+from mosaic.trainer.metrics import NoColumns, RunMetrics
 
 CHUNK_BYTES = 2**18
 """Read at one look: some 20 ms of work, so that nobody waits longer for the supervisor."""
@@ -33,11 +33,12 @@ class Ending:
 class RunIngest:
     """One run's events, read as far as they have been written."""
 
-    def __init__(self, home: Home, run_dir: RunDir) -> None:
+    def __init__(self, home: Home, run_dir: RunDir, *, keep_metrics: bool = True) -> None:
+        """Without `keep_metrics` nothing is written: only the progress is wanted."""
         self._home = home
         self._run_dir = run_dir
         self._reader = LineReader(run_dir.events)
-        self.metrics = RunMetrics(home.metrics / run_dir.run_id)
+        self.metrics = (RunMetrics if keep_metrics else NoColumns)(home.metrics / run_dir.run_id)
         self.ending: Ending | None = None
         """Of the newest attempt; None while it runs."""
         self.started_attempt = 0

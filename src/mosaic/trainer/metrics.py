@@ -71,7 +71,7 @@ class RunMetrics:
     def flush(self) -> None:
         for column in self._columns.values():
             if column.pending:
-                self._folder.mkdir(parents=True, exist_ok=True)
+                self._make_folder()
                 # At its place rather than at the end: a full disk may have cut off the last write anywhere.
                 with column.path.open("r+b" if column.count else "wb") as file:
                     file.seek(column.count * ROW_BYTES)
@@ -86,16 +86,17 @@ class RunMetrics:
             self.generation += 1
             for column in self._columns.values():
                 if column.count:
-                    column.count = int(np.searchsorted(_rows(column)[:, 0], step, side="right"))
+                    column.count = _rows_up_to(column, step)
                     _truncate(column)
 
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
         self.flush()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         columns = {tag: [column.path.name, column.count] for tag, column in self._columns.items()}
         whole = cursor | {"columns": columns, "generation": self.generation}
-        write_atomically(self._folder / "cursor.json", json.dumps(whole))
+        # Not synced: it is a cache, and a cursor that a power cut spoils does not fit its files.
+        write_atomically(self._folder / "cursor.json", json.dumps(whole), durable=False)
 
     def load(self) -> dict[str, Any] | None:
         """The cursor, with the columns cut to it; None if there is none or it does not fit its files."""
@@ -112,6 +113,11 @@ class RunMetrics:
             return None
         self._columns, self.generation = columns, generation
         return cursor
+
+    def _make_folder(self) -> None:
+        """In the home that is there: one that was removed or moved away is not made again."""
+        for folder in (self._folder.parent, self._folder):
+            folder.mkdir(exist_ok=True)
 
     def clear(self, *, generation: int = 0) -> None:
         with self._lock:
@@ -148,6 +154,32 @@ class RunMetrics:
             return NewRows(self.generation, found, more)
 
 
+class NoColumns(RunMetrics):
+    """Keeps nothing: for a reader that only wants to know how far a run came."""
+
+    def append(self, tag: str, step: int, value: float, time: float) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def rewind(self, step: int) -> None:
+        pass
+
+    def save(self, cursor: dict[str, Any]) -> None:
+        pass
+
+    def load(self) -> dict[str, Any] | None:
+        """The cursor of columns that were kept before: what they tell need not be read again."""
+        try:
+            return json.loads((self._folder / "cursor.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def clear(self, *, generation: int = 0) -> None:
+        pass
+
+
 def reduce_rows(rows: Floats, points: int) -> Floats:
     """At most `points` rows: the lowest and the highest value of each of `points` / 2 columns, in order of step."""
     if points <= 0 or len(rows) <= points:
@@ -177,6 +209,20 @@ def _extremes(low: Floats, high: Floats, start: int, stop: int, width: int) -> t
 def _rows(column: _Column) -> Floats:
     # Read rather than mapped: a resumed run cuts its columns, and touching a map beyond the end of its file is fatal.
     return np.fromfile(column.path, dtype="<f8", count=column.count * ROW).reshape(-1, ROW)
+
+
+def _rows_up_to(column: _Column, step: int) -> int:
+    """How many rows have at most this step, found by halving: a column may be larger than memory."""
+    low, high = 0, column.count
+    with column.path.open("rb") as file:
+        while low < high:
+            middle = (low + high) // 2
+            file.seek(middle * ROW_BYTES)
+            if np.frombuffer(file.read(8), dtype="<f8")[0] <= step:
+                low = middle + 1
+            else:
+                high = middle
+    return low
 
 
 def _truncate(column: _Column) -> None:

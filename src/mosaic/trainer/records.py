@@ -22,12 +22,14 @@ class Records:
         self.home = home
         self.store = store
         self._tell = tell
+        self.bring: Callable[[str], RunRecord | None] = store.get
+        """A run that the index may not have whole yet."""
 
     def dir_of(self, record: RunRecord) -> RunDir:
         return self.home.run(record.run_id)
 
     def get(self, run_id: str) -> RunRecord:
-        record = self.store.get(checked_run_id(run_id))
+        record = self.bring(checked_run_id(run_id))
         if record is None:
             raise RunNotFound(run_id)
         return record

@@ -56,6 +56,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
     streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
+    streams.CallerGone: grpc.StatusCode.CANCELLED,
 }
 
 
@@ -84,7 +85,12 @@ class TrainerService(TrainerServicer):
             settings_of=self._catalog.settings_of,
             refuse_code=self._catalog.refuse_code,
         )
+        # Before that an earlier run with this key, or with a higher id, may not be known.
+        supervisor.indexing.wait_until_listed(context.is_active)
         with supervisor.submitting:
+            if not context.is_active():
+                # The caller has given up, and asks again with the same key if the run is still wanted.
+                raise streams.CallerGone
             known = self._store.by_key(request.client_key) if request.client_key else []
             missing = submit.still_missing(accepted, known)
             if known and (not missing or len(known) >= len(accepted)):
@@ -124,7 +130,14 @@ class TrainerService(TrainerServicer):
         _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
         page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
-        return pb.ListRunsReply(runs=map(self._message, page.runs), next_page_token=page.next_token, total=page.total)
+        indexed, of = self._supervisor.indexed(self._store.counts())
+        return pb.ListRunsReply(
+            runs=map(self._message, page.runs),
+            next_page_token=page.next_token,
+            total=page.total,
+            indexed=indexed,
+            index_total=of,
+        )
 
     def DeleteRun(self, request: pb.RunId, context: Any) -> pb.Empty:
         self._supervisor.delete(request.run_id)

@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE INDEX IF NOT EXISTS runs_by_revision ON runs (revision);
 CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state) WHERE NOT deleted;
 CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != '';
+CREATE TABLE IF NOT EXISTS unread (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 # Whatever changes the tables or the record makes another version.
 SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(RunRecord))]).encode()) & 0x7FFFFFFF
@@ -81,8 +82,9 @@ class Store:
                 raise OtherVersion(f"index version {version} is not {SCHEMA_VERSION}")
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("the index fails its own integrity check")
-            connection.executescript(_SCHEMA)
-            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            if version == 0:
+                connection.executescript(_SCHEMA)
+                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
             for *row, checksum in connection.execute("SELECT * FROM runs"):
                 if _checksum(row) != checksum:
                     raise sqlite3.DatabaseError(f"the row of run {row[0]!r:.60} does not fit its checksum")
@@ -95,8 +97,11 @@ class Store:
         with self._lock:
             self._connection.close()
 
-    def put(self, records: Iterable[RunRecord], *, durable: bool = False) -> list[RunRecord]:
-        """Store new versions of records, all or none; they come back with their revisions."""
+    def put(self, records: Iterable[RunRecord], *, durable: bool = False, unread: bool = False) -> list[RunRecord]:
+        """Store new versions of records, all or none; they come back with their revisions.
+
+        `unread` notes that their events are still to be read (`mosaic.trainer.indexing`), until `mark_read`.
+        """
         with self._lock:
             stored: list[RunRecord] = []
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
@@ -109,6 +114,9 @@ class Store:
                     self._connection.execute(
                         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(stored[-1])
                     )
+                if unread:
+                    ids = [(record.run_id,) for record in stored]
+                    self._connection.executemany("INSERT OR IGNORE INTO unread VALUES (?)", ids)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # A full disk ends the transaction by itself.
@@ -148,6 +156,22 @@ class Store:
     def all_ids(self) -> set[str]:
         with self._lock:
             return {row[0] for row in self._connection.execute("SELECT run_id FROM runs WHERE NOT deleted")}
+
+    def unread_ids(self) -> set[str]:
+        """Runs whose record is of their `run.json` alone: their events are still to be read."""
+        with self._lock:
+            return {row[0] for row in self._connection.execute("SELECT run_id FROM unread")}
+
+    def mark_read(self, run_ids: Iterable[str]) -> None:
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany("DELETE FROM unread WHERE run_id = ?", [(run_id,) for run_id in run_ids])
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def counts(self) -> dict[str, int]:
         with self._lock:

@@ -1,10 +1,11 @@
 """The supervisor: one loop that brings the workers in line with the records, whatever happened before."""
 
+import contextlib
 import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mosaic.errors import InvalidTransition, MosaicError
@@ -18,6 +19,7 @@ from mosaic.trainer import checkpoints, reindex, schedule
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.exporting import Exporters
+from mosaic.trainer.indexing import Indexing, is_tended
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.launching import Launching
 from mosaic.trainer.records import Records
@@ -60,7 +62,9 @@ class Supervisor:
         self._tending = Tending(self._records, self._watches, engine, patience, self.secrets, news=bell.ring)
         self._launching = Launching(home, cpus=slots.cpus)
         self._exporters = Exporters(home)
-        self._orphans = reindex.Orphans(home, store, engine)
+        self._removed = reindex.Removed(home, store, engine)
+        self.indexing = Indexing(home, store, engine, lock=self._lock, read_on=self._read_on, tell=self._changed)
+        self._records.bring = self.indexing.bring
         self._next_scan = 0.0
         self._complained: dict[str, float] = {}
         self._wake = threading.Event()
@@ -70,18 +74,26 @@ class Supervisor:
     def start(self) -> None:
         self._thread.start()
 
-    def close(self) -> None:
-        """End the loop; workers go on."""
+    def close(self, *, save: bool = True) -> None:
+        """End the loop; workers go on. Without `save` nothing more is written: there is no home any more."""
+        self.indexing.close()
         self._closing.set()
         self._wake.set()
         self._thread.join()
-        with self._lock:
-            self._watches.save()
+        if save:
+            with self._lock:
+                self._watches.save()
 
     # What people ask for.
 
     def get(self, run_id: str) -> RunRecord:
         return self._records.get(run_id)
+
+    def indexed(self, counts: Mapping[str, int]) -> tuple[int, int]:
+        """Runs that the index has whole and runs of the home, given how many are listed in each state."""
+        unlisted, unread = self.indexing.missing
+        listed = sum(counts.values())
+        return max(listed - unread, 0), listed + unlisted
 
     def add(self, records: Sequence[RunRecord]) -> list[RunRecord]:
         """Accept runs whose directories are complete; durable when this returns."""
@@ -184,10 +196,18 @@ class Supervisor:
 
     def ingest_of(self, record: RunRecord) -> RunIngest:
         """A run's events and metrics, read as far as they go."""
+        while True:
+            ingest = self._read_on(record)
+            if record.state not in TERMINAL or not ingest.behind:
+                return ingest
+
+    def _read_on(self, record: RunRecord) -> RunIngest:
+        """The ingest of a run; of one without a worker, some more of its events are read: no other thread does that."""
         with self._lock:
             ingest = self._watches.of(record).ingest
-            if record.state in TERMINAL:
-                ingest.catch_up()
+            if not is_tended(record) and ingest.poll() and not ingest.behind:
+                with contextlib.suppress(OSError):  # A cache: it is read again where it cannot be kept.
+                    ingest.save()
             return ingest
 
     def register(self, run_id: str, who: ProcessIdentity) -> bool:
@@ -265,16 +285,19 @@ class Supervisor:
         if self.submitting.acquire(blocking=False):
             try:
                 with self._lock:
-                    gone = self._orphans.take_out()
+                    gone = self._removed.take_out()
                     for run_id in gone:
                         log.info("run.gone", run_id=run_id)
                         self._forget(run_id)
-                    if self._orphans.take_in() or gone:
+                    self.indexing.scan()
+                    if gone:
                         self._changed()
             finally:
                 self.submitting.release()
 
     def _start_queued(self) -> None:
+        if not self.indexing.is_listed:
+            return  # An earlier run, or one that takes slots, may not be known yet.
         # Each takes a slot at least, and the first that does not fit holds back all behind it.
         queued = self.store.queue(self.slots.cpus + 1)
         if not queued:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import select
 import socket
 import subprocess
 import time
@@ -14,6 +15,7 @@ from mosaic.trainer.sources import sources_digest
 
 MODULE = "cleanrl_worker.zygote"
 FORK_REPLY_S = 10.0
+LOOK_S = 0.5
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 log = get_logger()
@@ -52,10 +54,14 @@ class Zygote:
         return self._ready and self._process.poll() is None
 
     def wait_until_ready(self, timeout_s: float) -> bool:
+        """Whether it can be used. Asleep meanwhile: the digest of all sources, which `usable` takes, is not free."""
         deadline = time.monotonic() + timeout_s
-        while not self.ready and self.usable and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return self.ready
+        try:
+            while not self.ready and self._process.poll() is None and (left := deadline - time.monotonic()) > 0:
+                select.select([self._socket], [], [], min(left, LOOK_S))
+            return self.ready and self.usable
+        except (OSError, ValueError):  # It was closed meanwhile, by a thread that found it outdated.
+            return False
 
     def fork(
         self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, files: Sequence[int]
