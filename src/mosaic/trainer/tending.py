@@ -1,5 +1,6 @@
 """Tending one live run: its events taken in, its worker adopted, its deadlines kept, its end concluded."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -153,10 +154,10 @@ class Tending:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
             self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)
         else:
-            watched.ingest.save()
-            for path in (run_dir.stdout, run_dir.stderr):
-                self._secrets.scrub(record.run_id, path)
+            # A cache: a full disk must not keep the run from its end.
+            with contextlib.suppress(OSError):
+                watched.ingest.save()
+            self._secrets.retire(record.run_id, [run_dir.stdout, run_dir.stderr])
             told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
             self._records.end(record, verdict.state, verdict.reason, **told)
-            self._secrets.forget(record.run_id)
         self._watches.forget(record.run_id)

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from mosaic.errors import InvalidTransition, MosaicError
+from mosaic.errors import MosaicError
 from mosaic.spec import identity
+from mosaic.spec.files import is_locked
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.life_lock import life_lock
 from mosaic.spec.run_dir import RunDir
@@ -180,11 +181,9 @@ def _identity(run_dir: RunDir) -> ProcessIdentity | None:
 
 
 def _is_locked(run_dir: RunDir) -> bool:
+    # Asked without making the file: that needs a disk with room.
     try:
-        with life_lock(run_dir):
-            return False
-    except InvalidTransition:
-        return True
+        return is_locked(run_dir.life_lock)
     except FileNotFoundError:
         return False
 
