@@ -52,7 +52,7 @@ def test_lines_are_dropped_and_counted(tmp_path, monkeypatch, is_file, unbuffere
             assert process.wait(20) == 0
         first, torn, gap, last = path.read_text().splitlines()
         assert "run.first" in first
-        assert "run.second" in torn
+        assert torn.endswith("x")
         assert gap == ('{"event": "log.dropped", "level": "warning", "lines": 3}' if is_file else "log.dropped lines=3")
         assert "run.fifth" in last
 

@@ -226,3 +226,14 @@ def test_an_index_that_was_held_goes_on_behind_every_revision_that_was_told(smal
         small.store.close()  # as a kill would
     small.store = Store(small.home.index)
     assert small.store.revision >= told
+
+
+def test_a_disk_that_is_full_at_the_start_does_not_make_the_index_corrupt(small):
+    run_id = small.running()
+    small.store.close()
+    with full(small), pytest.raises(sqlite3.OperationalError):
+        open_store(small.home.index)
+    assert not list(small.home.trainer.glob("*.corrupt*"))
+    small.store, is_new = open_store(small.home.index)
+    assert not is_new
+    assert small.store.get(run_id) is not None

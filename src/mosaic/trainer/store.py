@@ -46,7 +46,15 @@ SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(
 CACHED = 10_000
 """Records kept decoded."""
 SUFFIXES = ("", "-wal", "-shm")
-NOT_ITS_FAULT = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM")
+NOT_ITS_FAULT = (
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_READONLY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_NOMEM",
+)
 """Errors that say nothing about what is in the file."""
 
 log = get_logger()
