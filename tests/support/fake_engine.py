@@ -1,5 +1,7 @@
 """An engine without processes, for tests of the supervisor alone."""
 
+from mosaic.trainer.out_of_memory import Usage
+
 
 class FakeEngine:
     """Workers that exist in this dictionary only; they survive the daemon, as real ones do."""
@@ -38,6 +40,9 @@ class FakeEngine:
 
     def clear_away(self, pid, run_dir):
         return self.codes.get(pid)
+
+    def usage_of(self, pid):
+        return Usage()
 
     def warm_up(self) -> None: ...
 

@@ -14,7 +14,7 @@ from mosaic.trainer import checkpoints, verdicts
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.records import Records
 from mosaic.trainer.secrets import Secrets
-from mosaic.trainer.verdicts import Verdict
+from mosaic.trainer.verdicts import Memory, Verdict
 from mosaic.trainer.watching import Watched, Watches
 
 PROGRESS_INTERVAL_S = 0.5
@@ -141,7 +141,8 @@ class Tending:
         code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
         tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
-        return verdicts.judge(record, ending, code, tail, killed=watched.killed)
+        memory = Memory(self._engine.usage_of(record.pid), watched.kernel)
+        return verdicts.judge(record, ending, code, tail, killed=watched.killed, memory=memory)
 
     def _conclude(self, record: RunRecord, watched: Watched, verdict: Verdict) -> None:
         """The worker is gone: what does that make the run?"""
