@@ -15,7 +15,7 @@ from typing import Any
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.run_dir import Home
-from mosaic.trainer import frames, gpus, reindex
+from mosaic.trainer import frames, gpus, reindex, reserve
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.engines.local import LocalEngine
@@ -57,6 +57,7 @@ def serve(settings: Settings) -> None:
     home = settings.home
     home.create()
     with _only_one(home) as lock:
+        reserve.give_up(home)
         engine, bell = LocalEngine(), Bell()
         found = gpus.names()
         slots = Slots(settings.cpus or len(os.sched_getaffinity(0)), len(found))
@@ -83,6 +84,7 @@ def serve(settings: Settings) -> None:
         supervisor.start()
         frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
+        reserve.keep(home)
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
         while not health.ending.wait(1.0):
             pass
