@@ -4,6 +4,7 @@ The supervisor alone, with workers that exist in a dictionary; `test_disk_full.p
 """
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -20,6 +21,7 @@ from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 from mosaic.trainer.bell import Bell
+from mosaic.trainer.ingest import Ending, RunIngest
 from mosaic.trainer.schedule import Slots
 from mosaic.trainer.store import Store, open_store
 from mosaic.trainer.supervisor import Supervisor
@@ -237,3 +239,25 @@ def test_a_disk_that_is_full_at_the_start_does_not_make_the_index_corrupt(small)
     small.store, is_new = open_store(small.home.index)
     assert not is_new
     assert small.store.get(run_id) is not None
+
+
+def test_the_events_behind_a_resume_are_read_though_no_metric_can_be_written(small):
+    run_dir = small.home.run(small.running())
+    events = [
+        {"kind": "run.started", "attempt": 1, "total_timesteps": 9, "resumed_from_step": None},
+        *({"kind": "scalars", "global_step": step, "values": {"loss": float(step)}} for step in range(1, 9)),
+        {"kind": "run.started", "attempt": 2, "total_timesteps": 9, "resumed_from_step": 5},
+        {"kind": "scalars", "global_step": 6, "values": {"loss": 60.0}},
+        {"kind": "run.failed", "global_step": 6, "error": "HomeUnusable", "message": "the disk is full"},
+    ]
+    lines = [json.dumps({"v": 1, "seq": seq, "time": 1.0, **event}) for seq, event in enumerate(events, 1)]
+    run_dir.events.write_text("\n".join(lines) + "\n")
+    with full(small):
+        ingest = RunIngest(small.home, run_dir)
+        ingest.catch_up()
+        assert ingest.last_seq == len(events)
+        assert ingest.ending == Ending(completed=False, message="HomeUnusable: the disk is full")
+    ingest.poll()
+    rows, total = ingest.metrics.read("loss")
+    assert total == 6
+    assert rows[:, 1].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 60.0]

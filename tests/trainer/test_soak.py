@@ -58,8 +58,6 @@ class Soak:
         self.exact: dict[str, int] = {}
         """Runs of `STEPS` steps that have not ended, and their seeds."""
         self.ended: dict[str, int] = {}
-        self.given_up: set[str] = set()
-        """Runs whose worker was killed before it had a checkpoint."""
         self.endless = ""
 
     @property
@@ -111,18 +109,21 @@ class Soak:
                     found[process.pid] = run_dir.rpartition("/")[2]
         return found
 
-    def kill_a_worker(self) -> None:
-        if workers := sorted(self.workers()):
+    def signal_a_worker(self, number: signal.Signals, what: str) -> None:
+        """Mostly one that has a checkpoint to go on from: one without is begun anew."""
+        workers = self.workers()
+        saved = [pid for pid, run_id in workers.items() if any(self.daemon.home.run(run_id).checkpoints.glob("step-*"))]
+        if chosen := sorted(saved if saved and self.choice.random() < 0.8 else workers):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.choice.choice(workers), signal.SIGKILL)
-                self.tally.done["kills of a worker"] += 1
+                os.kill(self.choice.choice(chosen), number)
+                self.tally.done[what] += 1
+
+    def kill_a_worker(self) -> None:
+        self.signal_a_worker(signal.SIGKILL, "kills of a worker")
 
     def stop_a_worker(self) -> None:
         """As a user does who knows the process: it saves and ends."""
-        if workers := sorted(self.workers()):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.choice.choice(workers), signal.SIGTERM)
-                self.tally.done["stops of a worker"] += 1
+        self.signal_a_worker(signal.SIGTERM, "stops of a worker")
 
     def cancel(self) -> None:
         # Also one that must go on later, exactly where it was.
@@ -161,7 +162,7 @@ class Soak:
                     if "still lives" not in str(error):
                         self.tally.wrong.append(f"resume of {record.run_id}: {error}")
                     return
-                self.given_up.add(record.run_id)
+                self.tally.done["runs given up, killed before their first checkpoint"] += 1
                 self.exact.pop(record.run_id, None)
                 self.endless = "" if record.run_id == self.endless else self.endless
 

@@ -325,7 +325,11 @@ class Supervisor:
             chosen = schedule.choose(queued, live, self.slots) if queued else []
             if chosen and self._has_room():
                 for record in chosen:
-                    self._start(record)
+                    try:
+                        self._start(record)
+                    except REFUSED as error:
+                        self.waiting_for_room = f"the disk of the home refuses to be written: {error}"
+                        raise
 
     def _has_room(self) -> bool:
         """A worker would fail at once where there is too little: the queue waits instead, and goes on by itself."""
