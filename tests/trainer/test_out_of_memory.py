@@ -158,7 +158,7 @@ def test_a_line_of_the_kernels_log_is_read():
 
 def test_a_real_worker_under_a_limit_of_its_process_is_told_with_numbers(daemons, kit):
     daemon = daemons("--no-warm").start()
-    wanted = kit.document(kit.ENDLESS)
+    wanted = kit.document(100_000_000)
     worker = wanted["metadata"]["worker"]["config"]
     worker["algo"], worker["extras"]["algo_params"] = "dqn", {"buffer_size": 70_000_000}
     # Workers inherit it. Enough for torch and all else, too little for the replay buffer.
