@@ -91,6 +91,11 @@ class Home:
         return self.trainer / "runs"
 
     @property
+    def reserve(self) -> Path:
+        """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
+        return self.trainer / "reserve"
+
+    @property
     def imports(self) -> Path:
         """Runs of other tools while they are being written."""
         return self.trainer / "imports"

@@ -92,7 +92,10 @@ class Catalog:
         except ValueError:
             content = json.loads(_cold_output())
         log.info("catalog.described", algorithms=len(content["algorithms"]))
-        write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
+        try:
+            write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
+        except OSError as error:  # a cache, which the next daemon makes again
+            log.warning("catalog.not_stored", error=str(error))
         return content
 
 

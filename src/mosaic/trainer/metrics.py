@@ -12,6 +12,7 @@ A cache: whatever does not fit together is thrown away and rebuilt from the even
 cursor were written by a daemon that was killed before its cursor, and are cut off.
 """
 
+import contextlib
 import json
 import shutil
 import threading
@@ -82,12 +83,15 @@ class RunMetrics:
     def rewind(self, step: int) -> None:
         """Drop what lies after a step: a resumed run writes it again."""
         with self._lock:
-            self.flush()
             self.generation += 1
             for column in self._columns.values():
+                # Not flushed before: a full disk must not keep the events behind this one from being read.
+                column.pending = _up_to(column.pending, step)
                 if column.count:
                     column.count = _rows_up_to(column, step)
-                    _truncate(column)
+                    # What a read-only disk keeps beyond the count is not read, and overwritten later.
+                    with contextlib.suppress(OSError):
+                        _truncate(column)
 
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
@@ -107,7 +111,8 @@ class RunMetrics:
             for column in columns.values():
                 if column.path.stat().st_size < column.count * ROW_BYTES:
                     raise ValueError("a column is shorter than its cursor says")
-                _truncate(column)
+                if column.path.stat().st_size > column.count * ROW_BYTES:
+                    _truncate(column)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             self.clear()
             return None
@@ -223,6 +228,11 @@ def _rows_up_to(column: _Column, step: int) -> int:
             else:
                 high = middle
     return low
+
+
+def _up_to(pending: list[float], step: int) -> list[float]:
+    rows = np.array(pending).reshape(-1, ROW)
+    return rows[rows[:, 0] <= step].ravel().tolist()
 
 
 def _truncate(column: _Column) -> None:

@@ -1,5 +1,6 @@
 """Keys that came with a submit: in memory while the run lives, and taken out of whatever its worker prints."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class Secrets:
 
     def __init__(self) -> None:
         self._by_run: dict[str, Mapping[str, str]] = {}
+        self._retired: dict[str, Sequence[Path]] = {}
+        """Logs of ended runs that still hold a key, because the disk refused to be written."""
 
     def keep(self, run_id: str, variables: Mapping[str, str]) -> None:
         if variables:
@@ -42,9 +45,22 @@ class Secrets:
     def redacted(self, run_id: str, lines: Sequence[str]) -> tuple[str, ...]:
         return tuple(hide(line, self.of(run_id)) for line in lines)
 
-    def scrub(self, run_id: str, path: Path) -> None:
-        """Mask the keys in a log of a worker that has ended."""
-        if self.of(run_id) and path.exists():
+    def retire(self, run_id: str, logs: Sequence[Path]) -> None:
+        """The worker has ended: mask the keys in its logs, then forget them. Where that fails, `retry` does it."""
+        if self.of(run_id):
+            self._retired[run_id] = logs
+            self.retry()
+
+    def retry(self) -> None:
+        """Until then what is read of these logs is masked on its way, as it is while the run lives."""
+        for run_id, logs in list(self._retired.items()):
+            with contextlib.suppress(OSError):
+                for path in logs:
+                    self._scrub(run_id, path)
+                self.forget(run_id)
+
+    def _scrub(self, run_id: str, path: Path) -> None:
+        if path.exists():
             data = path.read_bytes()
             clean = masked(data, self.of(run_id))
             if clean != data:
@@ -52,6 +68,7 @@ class Secrets:
 
     def forget(self, run_id: str) -> None:
         self._by_run.pop(run_id, None)
+        self._retired.pop(run_id, None)
 
 
 def hide(text: str, variables: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from mosaic import __version__, config
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
+    HomeUnusable,
     InvalidTransition,
     MosaicError,
     PolicyError,
@@ -24,7 +25,7 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
-from mosaic.spec import manifest
+from mosaic.spec import manifest, room
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
@@ -55,6 +56,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
+    HomeUnusable: grpc.StatusCode.RESOURCE_EXHAUSTED,
     streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
     streams.CallerGone: grpc.StatusCode.CANCELLED,
 }
@@ -95,6 +97,8 @@ class TrainerService(TrainerServicer):
             missing = submit.still_missing(accepted, known)
             if known and (not missing or len(known) >= len(accepted)):
                 return pb.SubmitRunReply(runs=map(to_message, known), known=True)
+            # Before anything is made: a worker would fail at once where there is less.
+            room.check(self._home.runs)
             records = submit.write(self._home, missing, after=self._store.newest_id)
             for record, item in zip(records, missing, strict=True):
                 supervisor.secrets.keep(record.run_id, item.secrets)

@@ -1,5 +1,6 @@
 """Tending one live run: its events taken in, its worker adopted, its deadlines kept, its end concluded."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from mosaic.trainer import checkpoints, verdicts
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.records import Records
 from mosaic.trainer.secrets import Secrets
-from mosaic.trainer.verdicts import Verdict
+from mosaic.trainer.verdicts import Memory, Verdict
 from mosaic.trainer.watching import Watched, Watches
 
 PROGRESS_INTERVAL_S = 0.5
@@ -140,7 +141,8 @@ class Tending:
         code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
         tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
-        return verdicts.judge(record, ending, code, tail, killed=watched.killed)
+        memory = Memory(self._engine.usage_of(record.pid), watched.kernel)
+        return verdicts.judge(record, ending, code, tail, killed=watched.killed, memory=memory)
 
     def _conclude(self, record: RunRecord, watched: Watched, verdict: Verdict) -> None:
         """The worker is gone: what does that make the run?"""
@@ -153,10 +155,10 @@ class Tending:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
             self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)
         else:
-            watched.ingest.save()
-            for path in (run_dir.stdout, run_dir.stderr):
-                self._secrets.scrub(record.run_id, path)
+            # A cache: a full disk must not keep the run from its end.
+            with contextlib.suppress(OSError):
+                watched.ingest.save()
+            self._secrets.retire(record.run_id, [run_dir.stdout, run_dir.stderr])
             told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
             self._records.end(record, verdict.state, verdict.reason, **told)
-            self._secrets.forget(record.run_id)
         self._watches.forget(record.run_id)

@@ -11,9 +11,9 @@ from worker_cases import CASES, flags_of
 from worker_runs import board_of, events_of, new_run, run_command, train
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, execute
+from cleanrl_worker.sdk import catalog
 from mosaic import config
-from mosaic.spec import manifest, run_config
+from mosaic.spec import manifest, room, run_config
 from mosaic.spec.events import RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -256,9 +256,11 @@ def test_a_home_that_cannot_be_written_is_said_so(
 def test_a_disk_without_room_is_refused_before_anything_is_made(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(execute, "MINIMUM_FREE_BYTES", 2**60)
+    monkeypatch.setattr(room, "NEEDED_BYTES", 2**60)
     assert cli.main(["--algo=ppo", *BRIEF]) == 4
-    assert "too little for a run; free some disk or set MOSAIC_HOME" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "too little for a run" in said
+    assert "free some disk or set MOSAIC_HOME" in said
     assert not own_home.exists()
 
 

@@ -14,8 +14,8 @@ from worker_cases import CASES, Case
 from worker_runs import events_of, newest_step, policy_of, started, train, wait_until
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, checkpoint, execute
-from mosaic.spec import manifest
+from cleanrl_worker.sdk import catalog, checkpoint
+from mosaic.spec import manifest, room
 from mosaic.spec.events import RunCompleted, RunFailed
 from mosaic.spec.run_dir import RunDir
 
@@ -153,7 +153,7 @@ def tiny_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
         pytest.skip("a tiny disk can be mounted by root only")
-    monkeypatch.setattr(execute, "MINIMUM_FREE_BYTES", 0)
+    monkeypatch.setattr(room, "NEEDED_BYTES", 0)
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
