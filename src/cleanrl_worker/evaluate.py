@@ -24,8 +24,8 @@ from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_t
 from mosaic import envs
 from mosaic.errors import EnvironmentFailed, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import identity
-from mosaic.spec.events import RunCompleted, RunFailed, RunStarted
+from mosaic.spec import identity, policy_digest
+from mosaic.spec.events import RunCompleted, RunFailed, RunStarted, Warned
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.manifest import Manifest
 from mosaic.spec.run_dir import run_label
@@ -97,6 +97,8 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     batches = Batches(plan, vector, ledger)
     recorder = Recorder(spool, mirrors, beat=batches.beat)
     recorder.emit(_start_event(plan))
+    if not plan.file.has_digest:
+        recorder.emit(Warned(message=f"{flags.policy_path} {policy_digest.NO_DIGEST}"))
     with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
         try:
             with seen(batches, flags, run_dir, recorder, ledger):
