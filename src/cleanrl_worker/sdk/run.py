@@ -67,7 +67,9 @@ class RunSpec:
     quiet: bool = False
     cpus: int = 1
     resume_from: Path | None = None
-    """A checkpoint folder of this run."""
+    """A checkpoint folder of this run, compared with its digests already."""
+    remarks: tuple[str, ...] = ()
+    """What the user should know of the way in which this attempt begins."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -87,7 +89,7 @@ class Run:
         self.generator = np.random.default_rng(spec.args["seed"])
         """The algorithm's own source of randomness; saved with each checkpoint."""
         self.envs: Envs | None = None
-        self._resumed = None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo)
+        self._resumed = _load(spec)
         self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
         self._recent_returns: deque[float] = deque(maxlen=100)
         self._exact = True
@@ -148,6 +150,8 @@ class Run:
         if self.envs.live is not None:
             self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
+        for remark in self.spec.remarks:
+            self._warn(remark)
         if not self._exact:
             self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else checkpoint.Saved.of(state["algorithm"])
@@ -393,6 +397,10 @@ class Run:
     def _raise_background_errors(self) -> None:
         if self._background_error is not None:
             raise self._background_error
+
+
+def _load(spec: RunSpec) -> tuple[checkpoint.Header, Any] | None:
+    return None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo, checked=True)
 
 
 def _refuse_nan(name: str, value: Any, step: int) -> None:

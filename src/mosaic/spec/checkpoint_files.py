@@ -7,6 +7,7 @@ earlier versions carry neither; what is damaged in them cannot be noticed here.
 import json
 import re
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +27,14 @@ ADVICE = "resume from an older checkpoint; 'mosaic verify' says which are whole"
 NO_DIGEST = "was written by an earlier version, without digests: damage in it would not be noticed"
 
 _NAME = re.compile(r"step-(0|[1-9][0-9]*)")
+
+
+def step_of(folder: Path) -> int:
+    """From its name."""
+    name = _NAME.fullmatch(folder.name)
+    if name is None:
+        raise CheckpointError(f"{folder} is no checkpoint: these are folders named step-<number>")
+    return int(name[1])
 
 
 def steps(run_dir: RunDir) -> list[int]:
@@ -82,6 +91,40 @@ def check(folder: Path, *, quick: bool = False, seen: MutableMapping[tuple[int, 
         if problem := _difference(path, digest, quick=quick, seen=seen):
             raise CheckpointError(f"{path} is damaged: {problem}; {ADVICE}")
     return files is not None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The newest whole checkpoint of a run."""
+
+    folder: Path | None
+    """None if the run has no checkpoint at all."""
+    damaged: tuple[str, ...] = ()
+    """What is wrong with each newer one."""
+    has_digests: bool = True
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know of it."""
+        if self.folder is None:
+            return ()
+        instead = [f"{problem.partition(';')[0]}; the run goes on from {self.folder.name} instead" for problem in self.damaged]
+        return (*instead, *(() if self.has_digests else (f"{self.folder} {NO_DIGEST}",)))
+
+
+def choose(run_dir: RunDir, *, quick: bool = False) -> Choice:
+    """The newest whole checkpoint; CheckpointError if there are some and all are damaged."""
+    damaged: list[str] = []
+    for step in reversed(steps(run_dir)):
+        folder = run_dir.checkpoint(step)
+        try:
+            return Choice(folder, tuple(damaged), check(folder, quick=quick))
+        except CheckpointError as error:
+            damaged.append(str(error))
+    if damaged:
+        listed = "\n  ".join(problem.partition(";")[0] for problem in damaged)
+        raise CheckpointError(f"run {run_dir.run_id} has no whole checkpoint; submit it anew:\n  {listed}")
+    return Choice(None)
 
 
 def _difference(

@@ -1,0 +1,159 @@
+"""`python -m bench.checkpoint`: what digests add to the time of a checkpoint, and how fast each hash is here.
+
+Checkpoints are written by the worker's own writer, from the copy in memory to the synced name, with digests and without
+in turn, so that whatever else the machine does meets both: the state of a real PPO run, a replay buffer of vectors in one
+file, and one of pictures in pages of which a few have changed.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import xxhash
+
+from cleanrl_worker.sdk import checkpoint
+from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
+from cleanrl_worker.sdk.paged import PagedArray
+from cleanrl_worker.sdk.replay import ReplayBuffer
+from mosaic.spec import digests
+from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.spec.run_list import all_runs
+
+TARGET = 1.02
+SPACE = gym.spaces.Box(-1, 1, (376,), np.float32)
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(prog="python -m bench.checkpoint", description=__doc__.partition("\n")[0])
+    words.add_argument("--pairs", type=int, default=15, help="checkpoints with and without digests (default 15)")
+    words.add_argument("--folder", type=Path, help="where to write (default: a temporary folder)")
+    flags = words.parse_args()
+    print(f"hashes of 64 MiB in memory, MiB/s: {_hash_rates()}")
+    worst = 0.0
+    with tempfile.TemporaryDirectory(dir=flags.folder) as folder:
+        for name, state, change in (_ppo(Path(folder)), _vectors(), _pictures()):
+            run_dir = RunDir(Path(folder) / new_run_id())
+            run_dir.create()
+            with_ms, without_ms, ratios = _compare(run_dir, state, change, flags.pairs)
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            worst = max(worst, middle)
+            print(
+                f"{name}: {with_ms:.1f} ms with digests, {without_ms:.1f} ms without;"
+                f" ratio {middle:.3f} (quartiles {low:.3f} to {high:.3f}, n={len(ratios)})"
+            )
+    return 0 if worst <= TARGET else 1
+
+
+def _hash_rates() -> str:
+    data = os.urandom(64 * 2**20)
+    hashes: dict[str, Callable[[bytes], Any]] = {
+        "xxh3_128": xxhash.xxh3_128,
+        "sha256": hashlib.sha256,
+        "blake2b": hashlib.blake2b,
+        "sha1": hashlib.sha1,
+        "md5": hashlib.md5,
+        "crc32": zlib.crc32,
+    }
+    return ", ".join(f"{name} {64 / min(_seconds(lambda: one(data)) for _ in range(3)):.0f}" for name, one in hashes.items())
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _ppo(folder: Path) -> tuple[str, Any, Callable[[], None]]:
+    """What a run of 8 environments saved."""
+    command = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", "ppo", "--num-envs", "8", "--quiet"]
+    variables = {**os.environ, "MOSAIC_HOME": str(folder / "home")}
+    subprocess.run([*command, "--total-timesteps", "16384"], env=variables, check=True, stdout=subprocess.DEVNULL)
+    [run_dir] = all_runs(Home(folder / "home"))
+    latest = checkpoint.latest(run_dir)
+    assert latest is not None
+    size = sum(file.stat().st_size for file in latest.iterdir())
+    return f"ppo, {size / 1000:.0f} kB", checkpoint.load(latest, algo="ppo")[1], lambda: None
+
+
+def _vectors() -> tuple[str, Any, Callable[[], None]]:
+    buffer = ReplayBuffer(100_000, 1, SPACE, gym.spaces.Discrete(4))
+    generator = np.random.default_rng(1)
+    for _ in range(100_000):
+        row = generator.random(376, np.float32)
+        buffer.add(row[None], row[None], np.zeros(1), np.zeros(1), np.zeros(1))
+    size = sum(value.nbytes for value in buffer.state().values() if isinstance(value, np.ndarray))
+    return f"a replay buffer of vectors, {size / 1e6:.0f} MB", {"replay": buffer.state()}, lambda: None
+
+
+def _pictures() -> tuple[str, Any, Callable[[], None]]:
+    """50,000 frames of Atari; 2,500 are new at each checkpoint."""
+    frames = PagedArray((50_000, 84 * 84), np.uint8)
+    generator = np.random.default_rng(1)
+    for row in range(50_000):
+        frames.write(row, generator.integers(0, 255, 84 * 84, np.uint8))
+
+    def change() -> None:
+        for row in range(2_500):
+            frames.write(row, np.roll(frames.array[row], 1))
+
+    return f"a replay buffer of pictures, {frames.array.nbytes / 1e6:.0f} MB, a twentieth new", {"frames": frames}, change
+
+
+def _compare(
+    run_dir: RunDir, state: Any, change: Callable[[], None], pairs: int
+) -> tuple[float, float, list[float]]:
+    writer = BackgroundWriter(run_dir)
+    step = 0
+
+    def once() -> float:
+        nonlocal step
+        step += 1
+        change()
+        header = Header(algo="bench", args={}, global_step=step, mean_return=None)
+
+        def save() -> None:
+            writer.start(header, state, ready=lambda: None, done=lambda _: None)
+            writer.wait()
+
+        took_s = _seconds(save)
+        assert writer.error is None, writer.error
+        checkpoint.remove(run_dir, [one for one in checkpoint.list_steps(run_dir) if one < step])
+        return took_s
+
+    once()
+    withs: list[float] = []
+    withouts: list[float] = []
+    for pair in range(pairs):
+        # Each goes first every other time.
+        for digested in (True, False) if pair % 2 else (False, True):
+            with contextlib.nullcontext() if digested else _no_digests():
+                (withs if digested else withouts).append(once())
+    ratios = [one / other for one, other in zip(withs, withouts, strict=True)]
+    return statistics.median(withs) * 1000, statistics.median(withouts) * 1000, ratios
+
+
+@contextlib.contextmanager
+def _no_digests() -> Generator[None]:
+    add, seal = digests.Tally.add, digests.seal
+    digests.Tally.add = lambda self, piece: None
+    digests.seal = lambda text, rest=b"": text
+    try:
+        yield
+    finally:
+        digests.Tally.add, digests.seal = add, seal
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
