@@ -15,7 +15,7 @@ from cleanrl_worker.sdk.eval_batches import Batches
 from cleanrl_worker.sdk.eval_plan import Plan, check_fit, resolve
 from cleanrl_worker.sdk.eval_view import seen
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.stop import on_stop_signal
@@ -27,7 +27,7 @@ from mosaic.log import get_logger
 from mosaic.spec import identity, policy_digest
 from mosaic.spec.events import RunCompleted, RunFailed, RunStarted, Warned
 from mosaic.spec.life_lock import own_life
-from mosaic.spec.manifest import Manifest
+from mosaic.spec.manifest import Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 log = get_logger()

@@ -18,7 +18,7 @@ import torch
 from cleanrl_worker.sdk import checkpoint, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.convolution import bfloat16_is_fast
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts, tracking_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
@@ -42,7 +42,7 @@ from mosaic.spec.events import (
     Warned,
     number,
 )
-from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.manifest import Artifact, Manifest, common_artifacts, tracking_artifacts
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
 
@@ -321,7 +321,7 @@ class Run:
             env_id=args["env_id"],
             seed=args["seed"],
             label=self.spec.label,
-            artifacts=(*common_artifacts(self.run_dir), *tracking_artifacts(self.run_dir, self.spec.options)),
+            artifacts=(*common_artifacts(self.run_dir), *tracking_artifacts(self.run_dir, wandb=self.spec.options.track_wandb)),
         )
 
     def _choose_device(self) -> torch.device:

@@ -37,6 +37,11 @@ def step_of(folder: Path) -> int:
     return int(name[1])
 
 
+def is_checkpoint(folder: Path) -> bool:
+    """By its name; what is under way has another one."""
+    return _NAME.fullmatch(folder.name) is not None
+
+
 def steps(run_dir: RunDir) -> list[int]:
     """Steps of the complete checkpoints, oldest first."""
     names = (_NAME.fullmatch(folder.name) for folder in run_dir.checkpoints.glob("step-*"))
@@ -53,8 +58,16 @@ def read(folder: Path) -> dict[str, Any]:
     """`state.json`, as it was written, or CheckpointError."""
     try:
         text = (folder / DOCUMENT).read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{folder} is not a checkpoint or is damaged: {error}; {ADVICE}") from error
+    return decode(text, folder)
+
+
+def decode(text: bytes, folder: Path) -> dict[str, Any]:
+    """The content of the `state.json` of a folder."""
+    try:
         document: Any = json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder} is not a checkpoint or is damaged: {error}; {ADVICE}") from error
     if not isinstance(document, dict) or cast("dict[str, Any]", document).get("format") != FORMAT:
         raise CheckpointError(f"{folder} is not a checkpoint of this version ({FORMAT}); {ADVICE}")

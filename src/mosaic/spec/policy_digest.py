@@ -59,5 +59,15 @@ def check(data: bytes, *, what: str) -> bool:
     return whole is not None
 
 
+def refuse_damaged(data: bytes, *, what: str) -> None:
+    """PolicyError for a damaged policy of ours; a file of another tool passes, for it has no digest of ours."""
+    if is_ours(data):
+        check(data, what=what)
+
+
+def is_ours(data: bytes) -> bool:
+    return FORMAT.encode() in data[: _header_end(data)]
+
+
 def _header_end(data: bytes) -> int:
     return 8 + min(int.from_bytes(data[:8], "little"), MAX_HEADER_BYTES)

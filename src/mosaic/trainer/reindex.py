@@ -14,6 +14,7 @@ from mosaic.spec import manifest, run_list, run_record
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed, RunRecord
 from mosaic.spec.states import TERMINAL, RunState
+from mosaic.trainer import branch
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.store import Store
@@ -85,6 +86,7 @@ def clear(home: Home, store: Store) -> None:
     """At the start: remove what a kill left of deleted runs, and from the list what people removed by hand."""
     for doomed in home.runs.glob(f"{DELETED}*"):
         shutil.rmtree(doomed, ignore_errors=True)
+    branch.clear(home)
     there = set(run_list.run_ids(home))
     gone = [store.get(run_id) for run_id in sorted(store.all_ids() - there)]
     store.put([replace(record, deleted=True) for record in gone if record is not None])
