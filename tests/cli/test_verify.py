@@ -1,4 +1,4 @@
-"""`mosaic verify` finds what is damaged, says what to do, and exits with 7; export and import do not pass it on silently."""
+"""`mosaic verify` finds what is damaged, says what to do and exits with 7; export and import name it too."""
 
 import json
 import shutil

@@ -85,7 +85,7 @@ def test_an_older_checkpoint_begins_a_new_run_and_keeps_the_newer_ones(
     [branch] = [run for run in client.list() if run.run_id not in before]
     assert (branch.parent, branch.parent_step) == (saved_often.run_id, oldest.step)
     assert client.wait(branch.run_id)[0].state == "finished"
-    assert [one.step for one in checkpoints(tab)][0] == newest.step
+    assert checkpoints(tab)[0].step == newest.step
     overview = shown.window.tabs["Overview"]
     assert isinstance(overview, OverviewTab)
     shown.until(lambda: shown.studio.runs.get(branch.run_id) is not None, "the branch in the list")

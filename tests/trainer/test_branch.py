@@ -1,5 +1,6 @@
 """A resume from an older checkpoint begins a new run that names its parent; nothing of the parent is lost."""
 
+import json
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -43,7 +44,9 @@ def copy_of(daemon: Any, kit: Any, parent: RunRecord) -> RunRecord:
     run_record.write(run_dir, RunRecord(**{**vars(placed), "run_id": run_dir.run_id}).placed)
     shutil.copyfile(home.config(parent.run_id), home.config(run_dir.run_id))
     client = daemon.client
-    return kit.eventually(lambda: next((one for one in client.list() if one.run_id == run_dir.run_id), None), what="copy")
+    return kit.eventually(
+        lambda: next((one for one in client.list() if one.run_id == run_dir.run_id), None), what="copy"
+    )
 
 
 def curve(daemon: Any, run_id: str, after: int) -> list[tuple[Any, ...]]:
@@ -156,11 +159,13 @@ def small_run(home: Home, *saved: int) -> RunRecord:
     run_dir.create()
     for step in saved:
         make_checkpoint(run_dir, step)
-    text = (
-        '{"environment": {"env_id": "CartPole-v1"}, "artifacts": {"wandb": {"enabled": true}}, "metadata": {"worker": {"config":'
-        ' {"algo": "ppo", "env_id": "CartPole-v1", "extras": {"track_wandb": true}}}}}'
-    )
-    run_dir.config.write_text(text)
+    worker = {"algo": "ppo", "env_id": "CartPole-v1", "extras": {"track_wandb": True}}
+    document = {
+        "environment": {"env_id": "CartPole-v1"},
+        "artifacts": {"wandb": {"enabled": True}},
+        "metadata": {"worker": {"config": worker}},
+    }
+    run_dir.config.write_text(json.dumps(document))
     known = RunRecord(run_id=run_dir.run_id, state=RunState.FINISHED, label="small", algo="ppo", env_id="CartPole-v1")
     run_record.write(run_dir, known.placed)
     return known

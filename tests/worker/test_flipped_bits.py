@@ -1,4 +1,4 @@
-"""A single flipped bit, wherever it is in a policy or in a checkpoint, is noticed, and files without digests still load."""
+"""A single flipped bit anywhere in a policy or a checkpoint is noticed; files without digests still load."""
 
 import contextlib
 import json

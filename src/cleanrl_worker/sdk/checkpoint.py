@@ -1,7 +1,7 @@
 """Train states on disk: `checkpoints/step-<n>/`, complete or absent, never in between (docs/protocols/checkpoint.md).
 
-    state.json           format version, algorithm, its arguments, global step, the JSON part of the state, and the digests
-                         of all files (`mosaic.spec.checkpoint_files`)
+    state.json           format version, algorithm, its arguments, global step, the JSON part of the state, and the
+                         digests of all files (`mosaic.spec.checkpoint_files`)
     arrays.safetensors   every array and tensor of the state
     *-<n>.safetensors    pages of the arrays that are saved page by page (`cleanrl_worker.sdk.paged`)
 

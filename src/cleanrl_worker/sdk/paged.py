@@ -4,8 +4,8 @@ A page is `page_rows` rows of the array and has a stamp, which counts the writes
 each page, `<path in the state>-<page>.safetensors`, and all stamps. A page whose stamp is that of the checkpoint before
 is linked to the file there (copied where the file system has no links). So a replay buffer of gigabytes is on disk
 once, however many checkpoints are kept, and each of them costs what was written since the last one. Stamps depend on
-nothing but what was done to the array: two runs alike have the same ones. A page that is linked keeps the digest that it
-was written with: it is not read again.
+nothing but what was done to the array: two runs alike have the same ones. A page that is linked keeps the digest that
+it was written with: it is not read again.
 """
 
 import os

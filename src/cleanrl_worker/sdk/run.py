@@ -329,7 +329,10 @@ class Run:
             env_id=args["env_id"],
             seed=args["seed"],
             label=self.spec.label,
-            artifacts=(*common_artifacts(self.run_dir), *tracking_artifacts(self.run_dir, wandb=self.spec.options.track_wandb)),
+            artifacts=(
+                *common_artifacts(self.run_dir),
+                *tracking_artifacts(self.run_dir, wandb=self.spec.options.track_wandb),
+            ),
         )
 
     def _choose_device(self) -> torch.device:

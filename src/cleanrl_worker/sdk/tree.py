@@ -22,6 +22,7 @@ Tree: TypeAlias = Any
 Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
 PagesOf: TypeAlias = Callable[[str, tuple[int, ...], tuple[int, ...]], SavedPages]
 """Makes a saved paged array of its name, stamps and shape."""
+_HERE: PagesOf = partial(SavedPages, Path())
 
 
 def split(tree: Tree) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
@@ -38,7 +39,7 @@ def paged(tree: Tree, path: str = "") -> dict[str, PagedArray]:
     return {name: found for key, value in items for name, found in paged(value, f"{path}/{_escaped(str(key))}").items()}
 
 
-def join(node: Any, arrays: Arrays, pages: PagesOf = partial(SavedPages, Path())) -> Tree:
+def join(node: Any, arrays: Arrays, pages: PagesOf = _HERE) -> Tree:
     """The tree that `split` took apart; KeyError, TypeError or ValueError for what it never made.
 
     `pages` knows where the paged arrays lie.

@@ -45,9 +45,7 @@ def main(argv: Sequence[str]) -> int:
     )
     damaged = watch.damaged()
     if flags.json:
-        print_json(
-            {"run_id": run.run_id, "out": str(out), "files": len(names), "bytes": total, "damaged": damaged}
-        )
+        print_json({"run_id": run.run_id, "out": str(out), "files": len(names), "bytes": total, "damaged": damaged})
     else:
         print(f"{out}: {plural(len(names), 'file')}, {size(total)}")
     for problem in damaged:

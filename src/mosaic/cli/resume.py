@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
         "--from-step",
         type=int,
         metavar="N",
-        help="step of the checkpoint; without it, the newest whole one. If there are newer ones, a new run begins there",
+        help="step of the checkpoint (without it the newest whole one); if there are newer ones, a new run begins",
     )
     words.add_argument(
         "--discard-newer", action="store_true", help="with --from-step: delete the newer checkpoints, begin no new run"

@@ -15,7 +15,6 @@ from mosaic.spec.run_list import all_runs
 from mosaic.spec.verify import Finding, Seen
 
 
-
 def main(argv: Sequence[str]) -> int:
     about = "Compare checkpoints and policies with their digests: those of the whole home, or of the runs named."
     words = parser("verify", about, json=True)

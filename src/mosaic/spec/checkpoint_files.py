@@ -1,4 +1,4 @@
-"""The files of a checkpoint, `checkpoints/step-<n>/`, checked without reading what they mean (docs/protocols/checkpoint.md).
+"""The files of a checkpoint, `checkpoints/step-<n>/`, compared with their digests (docs/protocols/checkpoint.md).
 
 `state.json` carries its own digest and the size and digest of every other file (`mosaic.spec.digests`). Checkpoints of
 earlier versions carry neither; what is damaged in them cannot be noticed here.
@@ -93,7 +93,9 @@ def listed(document: Mapping[str, Any], folder: Path) -> dict[str, FileDigest] |
     return found
 
 
-def check(folder: Path, *, quick: bool = False, seen: MutableMapping[tuple[int, int], FileDigest] | None = None) -> bool:
+def check(
+    folder: Path, *, quick: bool = False, seen: MutableMapping[tuple[int, int], FileDigest] | None = None
+) -> bool:
     """CheckpointError if any file is damaged; False if there are no digests to tell. `quick` looks at sizes only.
 
     Checkpoints share files as hard links; with `seen` such a file is read once.
@@ -121,7 +123,9 @@ class Choice:
         """What a user should know of it."""
         if self.folder is None:
             return ()
-        instead = [f"{problem.partition(';')[0]}; the run goes on from {self.folder.name} instead" for problem in self.damaged]
+        instead = [
+            f"{problem.partition(';')[0]}; the run goes on from {self.folder.name} instead" for problem in self.damaged
+        ]
         return (*instead, *(() if self.has_digests else (f"{self.folder} {NO_DIGEST}",)))
 
 

@@ -1,11 +1,11 @@
 """Digests that tell a damaged file from a whole one: of a JSON text about itself, and of other files in a list.
 
-A JSON text carries its own digest as `"sha256": "<64 hex digits>"`. It is the SHA-256 of the whole file in which these 64
-characters are zeros, so it covers every other byte: length, header, metadata and what follows the text. The last such
-member of the text counts; within strings of JSON its quotes are escaped, so none of them looks like it.
+A JSON text carries its own digest as `"sha256": "<64 hex digits>"`. It is the SHA-256 of the whole file in which these
+64 characters are zeros, so it covers every other byte: length, header, metadata and what follows the text. The last
+such member of the text counts; within strings of JSON its quotes are escaped, so none of them looks like it.
 
-Files in a list may be gigabytes that a learner's machine writes every minute. They have an XXH3 of 128 bits, which costs
-a hundredth of the writing; SHA-256 would cost twice as much as the writing itself (`python -m bench.checkpoint`).
+Files in a list may be gigabytes that a learner's machine writes every minute. They have an XXH3 of 128 bits, which
+costs a hundredth of the writing; SHA-256 would cost twice as much as the writing itself (`python -m bench.checkpoint`).
 """
 
 import hashlib
