@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cleanrl_worker.foreign.clerk import Clerk
 from cleanrl_worker.foreign.plan import ScriptPlan
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
 from mosaic.errors import UnsafePath
@@ -34,7 +34,7 @@ from mosaic.spec.events import (
     number,
 )
 from mosaic.spec.keys import hidden
-from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 HEARTBEAT_S = 1.0

@@ -111,6 +111,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     }
     if replay_bytes:
         summary["replay_bytes"] = replay_bytes
+    if plan.remarks:
+        summary["remarks"] = list(plan.remarks)
     if render:
         summary["wandb"] = tracking.outlook(plan.options)
         report = envs.preflight(env_id)
@@ -167,6 +169,7 @@ def carry_out(plan: Plan) -> int:
         quiet=plan.flags.quiet,
         cpus=plan.flags.cpus,
         resume_from=plan.resume_from,
+        remarks=plan.remarks,
     )
     with logged_to(run_dir):
         sys.stdout.write(f"run directory: {run_dir.root}\n")

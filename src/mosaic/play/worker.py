@@ -12,7 +12,7 @@ from typing import Any
 from cleanrl_worker.sdk import command
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, refuse_used, write_start
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.stop import on_stop_signal
@@ -29,7 +29,7 @@ from mosaic.spec import identity
 from mosaic.spec.events import RunCompleted, RunFailed, RunStarted
 from mosaic.spec.keys import hidden
 from mosaic.spec.life_lock import own_life
-from mosaic.spec.manifest import Manifest
+from mosaic.spec.manifest import Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 

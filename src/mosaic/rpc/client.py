@@ -323,8 +323,24 @@ class Client:
         return to_record(self._stub.ContinueRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
     @_translated
-    def resume(self, run_id: str, *, from_step: int = 0) -> RunRecord:
-        request = pb.ResumeRunRequest(run_id=run_id, from_step=from_step)
+    def resume(
+        self,
+        run_id: str,
+        *,
+        from_step: int | None = None,
+        discard_newer: bool = False,
+        client_key: str | None = None,
+    ) -> RunRecord:
+        """Go on from the newest whole checkpoint, or from that of a step: in a new run, which names this one as its
+        parent, if there are newer ones; with `discard_newer`, in the same run, which loses them.
+
+        A retry with the same `client_key` never begins a second new run.
+        """
+        request = pb.ResumeRunRequest(
+            run_id=run_id, discard_newer=discard_newer, client_key=client_key or uuid.uuid4().hex
+        )
+        if from_step is not None:
+            request.from_step = from_step
         return to_record(self._stub.ResumeRun(request, timeout=CALL_TIMEOUT_S))
 
     @_translated

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.scripts.script import is_script
-from mosaic.spec import run_config
+from mosaic.spec import checkpoint_files, run_config
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_dir import Home, RunDir
@@ -60,9 +60,11 @@ def _keys(record: RunRecord, document: JsonObject, secrets: Mapping[str, str]) -
 
 def _resuming(run_dir: RunDir, record: RunRecord) -> list[str]:
     if record.resume_from:
-        return ["--resume", str(run_dir.inside(record.resume_from))]
+        # A user chose it; newer ones are there only if the user let them go.
+        return ["--resume", str(run_dir.inside(record.resume_from)), "--discard-newer"]
     # An attempt that ended before its first checkpoint left a spool behind: the next one goes on with that.
-    return ["--resume", str(run_dir.root)] if run_dir.events.exists() else []
+    begun = run_dir.events.exists() or bool(checkpoint_files.steps(run_dir))
+    return ["--resume", str(run_dir.root)] if begun else []
 
 
 def _last_slot(home: Home) -> int:

@@ -12,6 +12,7 @@ from mosaic.spec import manifest, run_list, run_record
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import TERMINAL, RunState
+from mosaic.trainer import branch
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.store import Store
@@ -55,7 +56,8 @@ def set_aside(run_dir: RunDir) -> Path:
 
 
 def clear(home: Home, store: Store) -> None:
-    """At the start: take out of the list what a user removed by hand."""
+    """At the start: remove half-written branches, and take out of the list what a user removed by hand."""
+    branch.clear(home)
     there = set(run_list.run_ids(home))
     gone = [store.get(run_id) for run_id in sorted(store.all_ids() - there)]
     store.put([replace(record, deleted=True) for record in gone if record is not None])

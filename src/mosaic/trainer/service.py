@@ -122,7 +122,17 @@ class TrainerService(TrainerServicer):
         return to_message(self._supervisor.go_on(request.run_id))
 
     def ResumeRun(self, request: pb.ResumeRunRequest, context: Any) -> pb.Run:
-        return to_message(self._supervisor.resume(request.run_id, request.from_step))
+        _check_length("client_key", request.client_key, submit.MAX_KEY)
+        # The key of an earlier try may belong to a run that is not listed yet.
+        self._supervisor.indexing.wait_until_listed(context.is_active)
+        return to_message(
+            self._supervisor.resume(
+                request.run_id,
+                request.from_step if request.HasField("from_step") else None,
+                discard_newer=request.discard_newer,
+                client_key=request.client_key,
+            )
+        )
 
     def GetRun(self, request: pb.RunId, context: Any) -> pb.Run:
         return to_message(self._supervisor.get(request.run_id))

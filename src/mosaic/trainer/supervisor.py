@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mosaic.errors import HomeUnusable, InvalidTransition, MosaicError
@@ -15,7 +16,7 @@ from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, TERMINAL, RunState
-from mosaic.trainer import checkpoints, reindex, schedule
+from mosaic.trainer import branch, checkpoints, reindex, schedule, submit
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.complaints import Complaints
 from mosaic.trainer.engines.engine import Engine
@@ -156,9 +157,8 @@ class Supervisor:
                 if record.state is not RunState.PAUSED:
                     raise InvalidTransition(f"run {run_id} is {record.state}; only a paused run can be continued")
                 if not record.pid:
-                    newest = checkpoints.newest(self._records.dir_of(record))
                     reason = "continued after a pause"
-                    return self._records.move(record, RunState.QUEUED, reason=reason, resume_from=newest)
+                    return self._records.move(record, RunState.QUEUED, reason=reason, resume_from="")
                 watched = self._watches.of(record)
                 if not watched.stop_asked:
                     watched.release_deadline = None
@@ -169,18 +169,47 @@ class Supervisor:
                 raise InvalidTransition(f"run {run_id} is still giving its resources back; continue it in a moment")
             self.bell.wait(self.bell.rings, 0.1)
 
-    def resume(self, run_id: str, from_step: int) -> RunRecord:
-        """Open a further attempt of an ended run."""
+    def resume(
+        self, run_id: str, from_step: int | None = None, *, discard_newer: bool = False, client_key: str = ""
+    ) -> RunRecord:
+        """Open a further attempt of an ended run; from an older checkpoint, a new run, unless newer ones may go."""
+        if client_key and (known := self.store.by_key(client_key)):
+            return known[0]
+        run_dir = self._records.dir_of(self._resumable(run_id))
+        # Outside the lock: checkpoints are read to see that they are whole.
+        start = checkpoints.newest(run_dir) if from_step is None else checkpoints.of_step(run_dir, from_step)
+        if start.newer and not discard_newer:
+            return self._branch(run_id, start, client_key)
         with self._lock:
-            record = self.get(run_id)
-            state = states.reopen(record.state, run_id=run_id)
-            run_dir = self._records.dir_of(record)
-            checkpoint = checkpoints.find(run_dir, from_step)
-            if self.engine.is_alive(run_dir, record.pid):
-                raise InvalidTransition(f"a worker of run {run_id} still lives; stop it before you resume")
+            record = self._resumable(run_id)
             room.check(run_dir.root)
-            fresh = {**_FRESH, "reason": "resumed", "resume_from": checkpoint}
-            return self._records.change(record, durable=True, must_write=True, state=state, **fresh)
+            chosen = "" if from_step is None else run_dir.relative(run_dir.checkpoint(start.step))
+            reason = "; ".join(["resumed", *start.remarks])
+            fresh: dict[str, Any] = {**_FRESH, "reason": reason, "resume_from": chosen}
+            return self._records.change(record, durable=True, must_write=True, state=RunState.QUEUED, **fresh)
+
+    def _resumable(self, run_id: str) -> RunRecord:
+        record = self.get(run_id)
+        states.reopen(record.state, run_id=run_id)
+        if self.engine.is_alive(self._records.dir_of(record), record.pid):
+            raise InvalidTransition(f"a worker of run {run_id} still lives; stop it before you resume")
+        return record
+
+    def _branch(self, run_id: str, start: checkpoints.Start, client_key: str) -> RunRecord:
+        with self.submitting:
+            known = self.store.by_key(client_key) if client_key else []
+            if known:
+                return known[0]
+            with self._lock:
+                parent = self._resumable(run_id)
+            room.check(self.home.runs)
+            new_id = submit.next_id(self.store.newest_id)
+            record = branch.write(self.home, parent, start.step, run_id=new_id, client_key=client_key)
+            try:
+                return self.add([replace(record, reason="; ".join([record.reason, *start.remarks]))])[0]
+            except BaseException:
+                submit.take_back(self.home, [record])
+                raise
 
     def delete(self, run_id: str) -> None:
         with self._lock:

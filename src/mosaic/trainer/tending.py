@@ -10,7 +10,7 @@ from mosaic.scripts.script import is_script
 from mosaic.spec import identity
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
-from mosaic.trainer import checkpoints, verdicts
+from mosaic.trainer import verdicts
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.records import Records
 from mosaic.trainer.secrets import Secrets
@@ -149,8 +149,7 @@ class Tending:
         run_dir = self._records.dir_of(record)
         if record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
             reason = "paused; its resources are given back"
-            newest = checkpoints.newest(run_dir)
-            self._records.change(record, durable=True, pid=0, resume_from=newest, reason=reason)
+            self._records.change(record, durable=True, pid=0, resume_from="", reason=reason)
         elif record.state is RunState.STARTING and verdict.ending is None and verdict.exit_code is None:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
             self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)

@@ -327,7 +327,9 @@ def test_a_backend_that_is_not_there_is_refused_before_anything_is_made(
 def test_a_dry_run_of_a_damaged_checkpoint_says_so(run_dir: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     train(run_dir, "--algo=ppo", *BRIEF)
     (run_dir.checkpoint(128) / "state.json").write_text("garbage")
-    assert "step-128 is not a checkpoint or is damaged" in refused(capsys, "--resume", str(run_dir.root), "--dry-run")
+    named = refused(capsys, "--resume", str(run_dir.checkpoint(128)), "--dry-run")
+    assert "step-128 is not a checkpoint or is damaged" in named
+    assert "has no whole checkpoint" in refused(capsys, "--resume", str(run_dir.root), "--dry-run")
 
 
 def test_each_algorithm_file_runs_on_its_own(run_dir: RunDir) -> None:

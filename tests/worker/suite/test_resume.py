@@ -214,7 +214,8 @@ def test_resuming_from_an_older_checkpoint_takes_the_run_back_there(
     train(run_dir, *case.flags, *OFTEN, "--checkpoints-kept=1000")
     steps = checkpoint.list_steps(run_dir)
     older = steps[len(steps) // 2]
-    resume(run_dir, "--checkpoint-interval-steps=0", checkpoint_folder=run_dir.checkpoint(older))
+    flags = "--checkpoint-interval-steps=0", "--discard-newer"
+    resume(run_dir, *flags, checkpoint_folder=run_dir.checkpoint(older))
     assert checkpoint.list_steps(run_dir) == [step for step in steps if step <= older] + [case.total_timesteps]
     assert_same_run(run_dir, straight)
     assert_no_point_is_doubled(run_dir, straight)
