@@ -44,8 +44,9 @@ def imported(mosaic: Callable[..., Any], marker: Path, planted: Callable[..., Pa
     planted(out)
     fresh = f"{finished[:-1]}{'0' if finished[-1] != '0' else '1'}"
     record = json.loads((out / "run.json").read_text())
-    (out / "run.json").write_text(json.dumps(record | {"run_id": fresh, "cpus": 2}))
+    (out / "run.json").write_text(json.dumps(record | {"run_id": fresh, "cpus": 2, "label": "planted"}))
     config = json.loads((out / "config.json").read_text())
+    config["run_name"] = "planted"
     worker = config["metadata"]["worker"]["config"]
     worker["total_timesteps"] += 1000
     worker["extras"]["env_backend"] = "async"

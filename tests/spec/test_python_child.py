@@ -39,7 +39,9 @@ def _starts(path: Path) -> tuple[list[str], list[str]]:
     """Uses of the interpreter's path, and calls that start a program."""
     nodes = list(ast.walk(ast.parse(path.read_text())))
     interpreter = [_dotted(node) for node in nodes if _dotted(node) in ("sys.executable", "sys._base_executable")]
-    calls = [_dotted(node.func) for node in nodes if isinstance(node, ast.Call) and _dotted(node.func) in STARTS]
+    # `subprocess.Popen[bytes]` is a type.
+    types = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)}
+    calls = [_dotted(node) for node in nodes if _dotted(node) in STARTS and id(node) not in types]
     hidden = [
         f"from {node.module} import {alias.name}"
         for node in nodes
@@ -58,7 +60,9 @@ def test_nothing_else_starts_python():
 
 def test_the_search_for_starts_finds_them(tmp_path):
     file = tmp_path / "bad.py"
-    file.write_text("import os, subprocess, sys\nsubprocess.Popen([sys.executable])\nfrom subprocess import run\n")
+    file.write_text(
+        "import os, subprocess, sys\nx = subprocess.Popen\nx([sys.executable])\nfrom subprocess import run\n"
+    )
     assert _starts(file) == (["sys.executable", "from subprocess import run"], ["subprocess.Popen"])
 
 

@@ -54,9 +54,9 @@ def chosen_for_scripts(variables: Mapping[str, str]) -> dict[str, str]:
 
 def hidden(text: str) -> str:
     """Without the keys of this process, for what is written down: an error may quote one."""
-    values = only(os.environ, KEYS).values()
-    for value in (one for one in values if len(one) >= SHORTEST):
-        text = text.replace(value, HIDDEN)
+    for name, value in only(os.environ, KEYS).items():
+        if len(value) >= SHORTEST and not _is_plain(name, value):
+            text = text.replace(value, HIDDEN)
     return text
 
 

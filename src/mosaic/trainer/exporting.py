@@ -76,13 +76,13 @@ class Exporters:
 
     def look_after(self, record: RunRecord, secrets: Mapping[str, str]) -> None:
         """A run that was live a moment ago: its exporter is started once its worker has begun."""
-        if record.state in WAITING or self._has_child(record.run_id):
+        if record.state in WAITING:
             return
         run_dir, last = self._home.run(record.run_id), self._done.get(record.run_id, _Look())
         again = last.attempt >= record.attempt
         # A script may ask for a tracker while it runs: its worker then completes the config.
         changed_at = _changed_at(run_dir) if is_script(record.algo) else 0
-        if again and changed_at == last.changed_at:
+        if changed_at == last.changed_at if again else self._has_child(record.run_id):
             return
         wanted = _wanted(run_dir)
         self._done[record.run_id] = _Look(record.attempt, changed_at, frozenset(wanted))
