@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.numpy import save
 
@@ -52,12 +53,12 @@ def run_dir(home: Home) -> RunDir:
 
 def policy_bytes() -> bytes:
     metadata = dict.fromkeys(policy_digest.EARLIER, "{}") | {"format": policy_digest.FORMAT, "sha256": digests.EMPTY}
-    return policy_digest.seal(save({}, metadata=metadata))
+    return policy_digest.seal(save({"agent.weight": np.ones(9)}, metadata=metadata))
 
 
 def flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[-3] ^= 1
     path.write_bytes(data)
 
 

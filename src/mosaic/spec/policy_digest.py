@@ -16,6 +16,9 @@ FORMAT = "mosaic-policy-1"
 MAX_HEADER_BYTES = 16 * 2**20
 EARLIER = frozenset({"format", "algo", "env_id", "args", "observation_space", "action_space", "global_step"})
 """All that the metadata held before it had a digest."""
+MARKS = (FORMAT.encode(), f'"{digests.MEMBER}":"'.encode())
+MARKED_BYTES = 2**16
+"""The metadata comes first in the sorted header."""
 NO_DIGEST = "was written by an earlier version, without a digest: damage in it would not be noticed"
 ADVICE = (
     "evaluate another policy, or 'mosaic resume RUN' writes it anew from the run's newest checkpoint;"
@@ -50,12 +53,14 @@ def check(data: bytes, *, what: str) -> bool:
         raise PolicyError(
             f"{what} cannot be read as a policy: its header is damaged ({error!r}){cut}; {ADVICE}"
         ) from error
-    if not ours:
-        raise PolicyError(f"{what} is a safetensors file, but not a MOSAIC policy ({FORMAT})")
     whole = digests.is_whole(data[:end], memoryview(data)[end:]) if digests.MEMBER in metadata else None
+    if whole is None and not ours:
+        raise PolicyError(f"{what} is a safetensors file, but not a MOSAIC policy ({FORMAT})")
     # A digest that was damaged into something else must not make a policy of an earlier version of this one.
     if whole is False or (whole is None and not known):
         raise PolicyError(f"{what} is damaged: it is not what was written (SHA-256 differs); {ADVICE}")
+    if not ours:
+        raise PolicyError(f"{what} is a policy of another version of MOSAIC, not {FORMAT}")
     return whole is not None
 
 
@@ -66,7 +71,8 @@ def refuse_damaged(data: bytes, *, what: str) -> None:
 
 
 def is_ours(data: bytes) -> bool:
-    return FORMAT.encode() in data[: _header_end(data)]
+    """Whether a file was a policy of ours when it was written: its format or its digest is left if a bit is not."""
+    return any(mark in data[:MARKED_BYTES] for mark in MARKS)
 
 
 def _header_end(data: bytes) -> int:
