@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from mosaic.errors import MosaicError
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.spec.files import scratch_file
 from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
@@ -57,7 +57,7 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
     started: subprocess.Popen[bytes] | None = None
     with ExitStack() as stack:
         # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
-        said = stack.enter_context(tempfile.TemporaryFile()) if start else None
+        said = stack.enter_context(scratch_file()) if start else None
         while True:
             address = running_address(home)
             if address and _answers(address):

@@ -97,7 +97,8 @@ def serve(settings: Settings) -> None:
         store.close()
         for address in addresses:
             if address.startswith("unix:"):
-                Path(address.removeprefix("unix:")).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # a read-only disk keeps it; the next daemon removes it
+                    Path(address.removeprefix("unix:")).unlink(missing_ok=True)
 
 
 def _prepare(catalog: Catalog) -> None:
