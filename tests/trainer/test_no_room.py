@@ -261,3 +261,13 @@ def test_the_events_behind_a_resume_are_read_though_no_metric_can_be_written(sma
     rows, total = ingest.metrics.read("loss")
     assert total == 6
     assert rows[:, 1].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 60.0]
+
+
+def test_an_end_that_only_run_json_tells_is_not_judged_again(small):
+    run_id = small.running()
+    record = small.supervisor.get(run_id)
+    ended = replace(record, state=RunState.FAILED, reason="the disk is full", ended_at=5.0, exit_code=4, pid=0)
+    run_record.write(small.home.run(run_id), ended.placed)  # and then the daemon was killed
+    small.engine.alive.clear()
+    assert small.looks(run_id) == (RunState.FAILED, "the disk is full")
+    assert small.supervisor.get(run_id).placed == ended.placed

@@ -4,7 +4,6 @@ import fcntl
 import json
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec import home_claim, keys
+from mosaic.spec.files import scratch_file
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
@@ -95,7 +95,7 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
     started: subprocess.Popen[bytes] | None = None
     with ExitStack() as stack:
         # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
-        said = stack.enter_context(tempfile.TemporaryFile()) if start else None
+        said = stack.enter_context(scratch_file()) if start else None
         while True:
             address = running_address(home)
             if address and _answers(address):

@@ -2,8 +2,10 @@
 
 import fcntl
 import os
+import tempfile
 import threading
 from pathlib import Path
+from typing import IO
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -39,6 +41,13 @@ def sync_file(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def scratch_file() -> IO[bytes]:
+    """A file without a name, gone with its last holder; in memory where the system can: every disk may be full."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("mosaic"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def is_locked(path: Path) -> bool:

@@ -109,7 +109,8 @@ def serve(settings: Settings) -> None:
         store.close()
         for address in addresses:
             if is_home_there and address.startswith("unix:"):
-                Path(address.removeprefix("unix:")).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # a read-only disk keeps it; the next daemon removes it
+                    Path(address.removeprefix("unix:")).unlink(missing_ok=True)
         if not is_home_there:
             raise HomeVanished(home.root)
 

@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.scripts.script import is_script
-from mosaic.spec import identity
-from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec import identity, run_record
+from mosaic.spec.run_record import Placed, RunRecord
+from mosaic.spec.states import TERMINAL, RunState
 from mosaic.trainer import verdicts
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.records import Records
@@ -144,10 +145,20 @@ class Tending:
         memory = Memory(self._engine.usage_of(record.pid), watched.kernel)
         return verdicts.judge(record, ending, code, tail, killed=watched.killed, memory=memory)
 
+    def _ended_before(self, record: RunRecord) -> Placed | None:
+        """The end that `run.json` tells and the index does not: a daemon was killed between the two."""
+        try:
+            placed = run_record.read(self._records.dir_of(record))
+        except (OSError, MosaicError):
+            return None
+        return placed if placed.state in TERMINAL and placed.attempt == record.attempt else None
+
     def _conclude(self, record: RunRecord, watched: Watched, verdict: Verdict) -> None:
         """The worker is gone: what does that make the run?"""
         run_dir = self._records.dir_of(record)
-        if record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
+        if verdict.exit_code is None and (ended := self._ended_before(record)) is not None:
+            self._records.change(record, durable=True, **vars(ended))
+        elif record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
             reason = "paused; its resources are given back"
             self._records.change(record, durable=True, pid=0, resume_from="", reason=reason)
         elif record.state is RunState.STARTING and verdict.ending is None and verdict.exit_code is None:

@@ -10,7 +10,6 @@ import ctypes
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ import psutil
 
 from mosaic.errors import MosaicError
 from mosaic.spec import identity
-from mosaic.spec.files import is_locked
+from mosaic.spec.files import is_locked, scratch_file
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.life_lock import life_lock
 from mosaic.spec.python_child import NOWHERE, PythonChild
@@ -81,7 +80,7 @@ class LocalEngine:
         zygote = self._zygote
         if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S):
             return None
-        with tempfile.TemporaryFile() as out, Path(os.devnull).open("ab") as nowhere:
+        with scratch_file() as out, Path(os.devnull).open("ab") as nowhere:
             with self._lock:
                 pid = zygote.fork(module, (), {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
             if pid is None:
