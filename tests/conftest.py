@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
 sys.path.append(str(Path(__file__).parent / "support"))
 
+from cpu_table import CpuTable
 from processes import end_all_of
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -22,6 +23,16 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-table", action="store_true", help="processor seconds of each test file (without -n)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--cpu-table"):
+        config.pluginmanager.register(CpuTable())
+
 
 LONGEST_FIRST = ("worker", "trainer", "track", "foreign", "gui", "play", "cli", "fastlane")
 """Folders whose files take longest: begun last, one of them would keep a process busy when the others are done."""
