@@ -59,8 +59,8 @@ def test_make_test_is_the_whole_suite() -> None:
     """Not run here, for it would run this test."""
     assert "\n\t@tools/test.sh\n" in (ROOT / "Makefile").read_text()
     lines = (ROOT / "tools" / "test.sh").read_text().splitlines()
-    calls = [shlex.split(line) for line in lines if line.startswith("tests ")]
-    assert [words[1] for words in calls] == ["not quiet and not slow", "quiet"]
+    [words] = [shlex.split(line) for line in lines if "pytest" in line and not line.startswith("#")]
+    assert words == ["exec", ".venv/bin/pytest", "-m", "not slow", "-n", "2", "--dist", "loadgroup", "$@"]
 
 
 @pytest.mark.timeout(240)
