@@ -46,7 +46,7 @@ def home(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-d
     folder = tmp_path_factory.mktemp("home")
     yield folder
     subprocess.run(
-        [BIN / "mosaic", "daemon", "stop"], env={**os.environ, "MOSAIC_HOME": str(folder)}, check=False, timeout=60
+        [BIN / "mosaic", "daemon", "stop"], env={**os.environ, "MOSAIC_HOME": str(folder)}, check=False, timeout=300
     )
 
 

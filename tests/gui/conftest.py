@@ -60,7 +60,7 @@ def no_garbage_for_threads() -> Iterator[None]:
 def no_leaked_threads() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while (left := set(threading.enumerate()) - before) and time.monotonic() < end:
         for thread in left:
             thread.join(0.1)
@@ -78,9 +78,11 @@ def errors_in_slots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def daemon_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+def daemon_home(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Iterator[Home]:
     """Home of the session's daemon; nobody may end it."""
     daemon = Daemon(Home(tmp_path_factory.mktemp("session")), "--cpus", "4")
+    daemon.home.create()
+    shutil.copy2(catalog_file, daemon.home.trainer / "catalog.json")
     try:
         yield daemon.start().home
     finally:
@@ -104,12 +106,11 @@ def trained(client: Client) -> RunRecord:
 
 
 @pytest.fixture
-def home(tmp_path: Path, client: Client) -> Iterator[Home]:
+def home(tmp_path: Path, catalog_file: Path) -> Iterator[Home]:
     """A home of one's own, without a daemon; what is started in it ends with the test."""
     made = Home(tmp_path / "home")
     made.create()
-    client.algorithms()  # made by now, so that no daemon of a test has to
-    shutil.copy2(client.home.trainer / "catalog.json", made.trainer / "catalog.json")
+    shutil.copy2(catalog_file, made.trainer / "catalog.json")
     yield made
     end_daemon(made)
 

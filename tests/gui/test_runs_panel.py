@@ -124,7 +124,7 @@ def panel(application: QApplication, tmp_path: Path) -> Iterator[RunsPanel]:
 
 
 def settle(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < end, f"waited for {holds}"
         QTest.qWait(5)

@@ -22,7 +22,7 @@ KEY = "5ec3e7" * 6 + "beef"
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], timeout_s: float = 90.0) -> T:
+def eventually(look: Callable[[], T], timeout_s: float = 300.0) -> T:
     """The first true answer."""
     deadline = time.monotonic() + timeout_s
     while not (found := look()):

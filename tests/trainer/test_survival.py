@@ -75,7 +75,7 @@ def test_a_kill_between_the_decision_and_the_start_starts_one_worker(daemons, ki
         time.sleep(delay_s)
         daemon.restart()
     for run_id in runs:
-        ended = daemon.until(run_id, "finished", timeout_s=60)
+        ended = daemon.until(run_id, "finished", timeout_s=300)
         assert ended.attempt == 1
         assert [event["kind"] for event in daemon.events(run_id)].count("run.started") == 1
         daemon.check_sequence(run_id)

@@ -59,7 +59,7 @@ def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *fl
         with started(*case.flags, *OFTEN, *flags, "--run-dir", str(run_dir.root)) as process:
             in_time = wait_until(lambda run_dir=run_dir: newest_step(run_dir) >= step, process)
             process.send_signal(number)
-            process.wait(timeout=60)
+            process.wait(timeout=300)
         if in_time and newest_step(run_dir) <= latest:
             assert process.returncode == (-number if number is signal.SIGKILL else 0)
             return run_dir
@@ -227,7 +227,7 @@ def test_killed_before_the_first_checkpoint_it_starts_over(case: Case, straight:
     with started(*flags, "--run-dir", str(run_dir.root)) as process:
         assert wait_until(lambda: run_dir.events.exists() and len(curve_of(run_dir)) > 3, process)
         process.kill()
-        process.wait(timeout=60)
+        process.wait(timeout=300)
     assert checkpoint.list_steps(run_dir) == []
     resume(run_dir, f"--total-timesteps={case.total_timesteps}")
     assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, 0]
