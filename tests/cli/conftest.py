@@ -82,7 +82,8 @@ def finished(mosaic: Callable[..., Said]) -> str:
 @pytest.fixture
 def endless(mosaic: Callable[..., Said]) -> Generator[str]:
     """The id of a run that trains until it is told to end."""
-    run_id = mosaic("train", "ppo", "--total-timesteps", "100000000", "--label", "endless").out.strip()
+    where = ("--env-id", "resting:Resting-v0")  # it takes little of the processor
+    run_id = mosaic("train", "ppo", *where, "--total-timesteps", "100000000", "--label", "endless").out.strip()
     until(lambda: state(run_id) == "running" and steps(run_id) > 0)
     yield run_id
     mosaic("cancel", run_id)

@@ -32,7 +32,7 @@ def test_a_hung_daemon_blocks_nothing(show: Show, home: Home, start_daemon: Call
     daemon = start_daemon(home)
     assert daemon.process is not None
     with Client(home=home, start=False) as client:
-        run_id = client.train("ppo", env_id="CartPole-v1", total_timesteps=10**9)[0].run_id
+        run_id = client.train("ppo", env_id="resting:Resting-v0", total_timesteps=10**9)[0].run_id
     shown = show(home)
     shown.until(lambda: (run := shown.studio.runs.get(run_id)) and run.state == "running", "running")
     shown.until(lambda: shown.window.form.form.fields, "the form")

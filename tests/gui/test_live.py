@@ -46,17 +46,17 @@ PATIENCE_S = 300.0
 """Pictures are drawn by a process of low priority: on a busy machine it gets its turn late."""
 
 
-def document(extras: TrainExtras | PolicyEvalExtras) -> TrainRunConfig:
-    worker = WorkerConfig(algo="ppo", env_id="CartPole-v1", total_timesteps=ENDLESS, seed=1, extras=extras)
+def document(extras: TrainExtras | PolicyEvalExtras, env_id: str) -> TrainRunConfig:
+    worker = WorkerConfig(algo="ppo", env_id=env_id, total_timesteps=ENDLESS, seed=1, extras=extras)
     return TrainRunConfig(
-        environment=Environment(env_id="CartPole-v1"),
+        environment=Environment(env_id=env_id),
         artifacts=Artifacts(),
         metadata=Metadata(worker=Worker(config=worker)),
     )
 
 
-def started(client: Client, extras: TrainExtras | PolicyEvalExtras) -> RunRecord:
-    return client.submit(document(extras))[0]
+def started(client: Client, extras: TrainExtras | PolicyEvalExtras, env_id: str = "CartPole-v1") -> RunRecord:
+    return client.submit(document(extras, env_id))[0]
 
 
 def end(client: Client, run: RunRecord) -> None:
@@ -69,8 +69,8 @@ def end(client: Client, run: RunRecord) -> None:
 
 @pytest.fixture(scope="module")
 def endless(client: Client) -> Iterator[RunRecord]:
-    """A run with eight environments that goes on until the last of these tests."""
-    run = started(client, TrainExtras(algo_params={"num_envs": 8}))
+    """A run with eight environments that goes on until the last of these tests, and takes little of the processor."""
+    run = started(client, TrainExtras(algo_params={"num_envs": 8}), "resting:Resting-v0")
     yield run
     end(client, run)
 

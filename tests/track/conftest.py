@@ -122,6 +122,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     return made
 
 
+@pytest.fixture(scope="session")
+def empty_mlflow(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """MLflow takes many seconds to make its tables: made once for all processes of the suite, copied for each test."""
+    code = "import sys; from mlflow.tracking import MlflowClient; MlflowClient(sys.argv[1]).search_experiments()"
+
+    def make(path: Path) -> None:
+        subprocess.run([sys.executable, "-c", code, f"sqlite:///{path}"], check=True, stderr=subprocess.DEVNULL)
+
+    return made_once("mlflow.db", make)
+
+
 @pytest.fixture
 def written(home: Home) -> Callable[..., Written]:
     return lambda **extras: Written(home, **extras)

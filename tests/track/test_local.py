@@ -52,18 +52,10 @@ def asked(code: str, *words: str) -> Any:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
 
 
-@pytest.fixture(scope="module")
-def empty_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MLflow takes many seconds to make its tables: made once, copied for each test."""
-    path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    assert asked(MLFLOW, str(path)) == []
-    return path
-
-
 @pytest.fixture
 def stores(home: Home, empty_mlflow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home.root / "mlflow").mkdir()
-    shutil.copy(empty_mlflow, home.root / "mlflow")
+    shutil.copy(empty_mlflow, home.root / "mlflow" / "mlflow.db")
     for name in [name for name in os.environ if name.startswith(("MLFLOW_", "TRACKIO_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))

@@ -23,9 +23,6 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
 T = TypeVar("T")
-# Daemons, and so their workers, find the environments of the tests there.
-SUPPORT = str(Path(__file__).parent / "support")
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), SUPPORT)))
 ENDLESS = 1_000_000_000
 ALGO_PARAMS = {"num_envs": 2, "num_steps": 32, "num_minibatches": 1, "update_epochs": 1}
 
