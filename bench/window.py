@@ -1,8 +1,8 @@
 """How much work the window is: until it is there, and between two turns of its event loop (`make bench-live`).
 
-All figures are ratios. The start is held against a bare Qt window in the same interpreter; work between two turns of the
-event loop, in which nothing is painted and no key is heard, against a fixed piece of work (bench/calibration.py, about
-25 ms on a core of 2024). Exit code 1 if a figure misses its target.
+All figures are ratios. The start is held against a bare Qt window in the same interpreter; work between two turns of
+the event loop, in which nothing is painted and no key is heard, against a fixed piece of work (bench/calibration.py,
+about 25 ms on a core of 2024). Exit code 1 if a figure misses its target.
 """
 
 import os

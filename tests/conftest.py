@@ -18,14 +18,15 @@ from hypothesis import HealthCheck, settings
 from mosaic.trainer.sources import sources_digest
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
-SUPPORT = str(Path(__file__).parent / "support")
-sys.path.append(SUPPORT)
-# Daemons that tests start, and so their workers, find the environment `resting:Resting-v0` there.
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), SUPPORT)))
+sys.path.append(str(Path(__file__).parent / "support"))
 
 from cpu_table import CpuTable
 from processes import end_all_of
 
+# Daemons that tests start, and so their workers, find the environment `resting:Resting-v0` there.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parent / "support")))
+)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -28,7 +28,7 @@ def workers_of(run_dir: object) -> list[int]:
     return found
 
 
-@pytest.mark.timeout(60 + 10 * KILLS)
+@pytest.mark.timeout(600 + 30 * KILLS)
 def test_workers_survive_kills_of_the_daemon_at_random_moments(daemons, kit):
     daemon = daemons("--no-warm", "--cpus", "8").start()
     runs = [run.run_id for run in daemon.client.submit(kit.document(kit.ENDLESS), seeds=[1, 2])]
