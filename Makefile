@@ -42,11 +42,12 @@ check: setup ## format, lint, types, import contracts, generated code
 bench: setup ## steps per second against Stable-Baselines3, as ratios
 	@$(BIN)/python -m bench
 
-bench-live: setup ## what the live view costs the learner, and how fast frames travel
+bench-live: setup ## what the live view costs the learner, how fast frames travel, how much work the window is
 	@$(BIN)/python -m bench.fastlane
 	@$(BIN)/python -m bench.frames
 	@$(BIN)/python -m bench.live_paint
 	@$(BIN)/python -m bench.charts
+	@$(BIN)/python -m bench.window
 
 bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
 	@$(BIN)/python -m bench.learning --write

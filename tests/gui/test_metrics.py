@@ -297,7 +297,7 @@ def test_runs_of_a_real_daemon_grow_in_their_charts_and_meet_as_a_group(show: Sh
     chart = drawn(tab, RETURN)
     assert chart is not None
     chart.getPlotItem().getViewBox().setXRange(1000, 2000, padding=0)
-    shown.until(lambda: all(has_ended(shown.studio, run.run_id) for run in runs), "their end", timeout_s=60)
+    shown.until(lambda: all(has_ended(shown.studio, run.run_id) for run in runs), "their end", timeout_s=300)
     shown.until(lambda: "losses/value_loss" in tab.grid.tags)
     assert chart.viewRange()[0] == [1000, 2000]
     chart.show_all()

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -284,10 +283,8 @@ def test_a_tensorboard_folder_that_cannot_be_written_is_said_so(
 
 
 def test_a_dry_run_tries_everything_and_writes_nothing(own_home: Path) -> None:
-    began = time.monotonic()
     done = run_command("--algo=ppo", *BRIEF, "--dry-run", "--emit-summary")
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - began < 30  # Under ten seconds on a machine that does nothing else.
     summary = json.loads(done.stdout.splitlines()[-1])
     assert summary["ok"] is True
     assert (summary["algo"], summary["module"]) == ("ppo", "cleanrl_worker.algorithms.ppo")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Forked
 from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
 
 from cleanrl_worker import cli, evaluate
@@ -20,7 +21,7 @@ from mosaic.spec import manifest
 from mosaic.spec.events import Episode, Event, RunStarted, Scalars, decode_spool
 from mosaic.spec.run_dir import RunDir, new_run_id
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 UNREPEATABLE = "charts/SPS"
 
 
@@ -52,8 +53,22 @@ def run_command(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any)
 
 
 @contextmanager
-def started(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any) -> "Iterator[subprocess.Popen[bytes]]":
+def started(*flags: str, module: str = "cleanrl_worker.cli") -> Iterator[Forked]:
     """The whole command, in a process of its own that does not outlive the block."""
+    process = Forked(module, flags)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(DEADLINE_S)
+        process.close()
+
+
+@contextmanager
+def started_cold(
+    *flags: str, module: str = "cleanrl_worker.cli", **changes: Any
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """By a new interpreter: for what an interpreter is given from the beginning, as its limits and its streams."""
     options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | changes
     process = subprocess.Popen([sys.executable, "-m", module, *flags], **options)
     try:
@@ -63,7 +78,7 @@ def started(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any) -> 
         process.communicate(timeout=DEADLINE_S)
 
 
-def wait_until(condition: Callable[[], bool], process: "subprocess.Popen[bytes]") -> bool:
+def wait_until(condition: Callable[[], bool], process: "Forked | subprocess.Popen[bytes]") -> bool:
     """Whether `condition` came true while the process lived."""
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
