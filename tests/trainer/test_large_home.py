@@ -15,7 +15,7 @@ from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import Placed
 from mosaic.spec.spool_reader import LONGEST_LINE, LineReader
 from mosaic.spec.states import RunState
-from mosaic.trainer import indexing, reindex
+from mosaic.trainer import indexing, reindex, submit
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.guard import Guard
@@ -106,8 +106,17 @@ def large(tmp_path, catalog_file, monkeypatch):
     supervisor.store.close()
 
 
-def test_while_the_index_is_built_the_daemon_answers_and_forgets_no_run(large, kit):
+def test_while_the_index_is_built_the_daemon_answers_and_forgets_no_run(large, kit, monkeypatch):
     client, supervisor, runs, queued, go_on = large
+    checked, check = threading.Event(), submit.check
+
+    def check_and_tell(*args, **more):
+        try:
+            return check(*args, **more)
+        finally:
+            checked.set()
+
+    monkeypatch.setattr(submit, "check", check_and_tell)
     total = len(runs) + 1
     listed = kit.eventually(lambda: client.list(), what="the first batch")
     assert [run.run_id for run in listed] == [queued, *reversed(runs)][: indexing.BATCH]
@@ -127,12 +136,13 @@ def test_while_the_index_is_built_the_daemon_answers_and_forgets_no_run(large, k
 
     # A submit whose key an unlisted run has waits, finds that run, and does not make another.
     answers = []
-    submit = threading.Thread(target=lambda: answers.append(client.submit(kit.document(), client_key="key 3")))
-    submit.start()
-    submit.join(0.3)
+    asking = threading.Thread(target=lambda: answers.append(client.submit(kit.document(), client_key="key 3")))
+    asking.start()
+    assert checked.wait(60)
+    asking.join(1.0)
     assert not answers
     go_on.set()
-    submit.join(60)
+    asking.join(60)
     assert [run.run_id for [run] in answers] == [runs[3]]
 
     kit.eventually(lambda: (now := client.health()).indexed == now.index_total == total, what="a whole index")
