@@ -58,7 +58,8 @@ def clear(home: Home, store: Store) -> None:
     """At the start: take out of the list what a user removed by hand."""
     there = set(run_list.run_ids(home))
     gone = [store.get(run_id) for run_id in sorted(store.all_ids() - there)]
-    store.put([replace(record, deleted=True) for record in gone if record is not None])
+    if gone:
+        store.put([replace(record, deleted=True) for record in gone if record is not None])
 
 
 def leftovers(home: Home) -> list[Path]:
