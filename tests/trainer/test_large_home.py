@@ -1,28 +1,37 @@
 """The daemon answers at once whatever its home holds: the index is built beside the answers, newest run first."""
 
 import json
-import os
+import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
+import grpc
 import pytest
 from ulid import ULID
 
+from mosaic.rpc import trainer_pb2_grpc
+from mosaic.rpc.client import Client
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import Placed
-from mosaic.spec.spool_reader import LONGEST_LINE, LineReader
+from mosaic.spec.spool_reader import LONGEST, LineReader
 from mosaic.spec.states import RunState
-from mosaic.trainer import indexing
+from mosaic.trainer import indexing, reindex, submit
 from mosaic.trainer.bell import Bell
+from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.guard import Guard
+from mosaic.trainer.health import Health
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.metrics import RunMetrics
 from mosaic.trainer.schedule import Slots
+from mosaic.trainer.service import TrainerService
 from mosaic.trainer.store import open_store
 from mosaic.trainer.supervisor import Supervisor
 from mosaic.trainer.tending import Patience
 
 FIRST_S = 1_760_000_000
 OLD = 20
-"""Runs that are listed in the second batch, behind one that holds up the reader."""
+"""Runs that are listed in the second batch, one of which holds up the reader."""
 
 
 def event(seq, kind, **values):
@@ -54,45 +63,66 @@ def make_run(home, number, **changes):
     return run_dir
 
 
-class Held:
-    """A `run.json` that is a pipe: its reader waits until it is written."""
+class NoWorkers:
+    """An engine under which no process ever lived."""
 
-    def __init__(self, run_dir):
-        self.path, self.text = run_dir.record, run_dir.record.read_text()
-        self.path.unlink()
-        os.mkfifo(self.path)
-
-    def release(self):
-        # Replaced before it is written: the next reader finds a file.
-        with self.path.open("w") as pipe:
-            fresh = self.path.with_name("fresh")
-            fresh.write_text(self.text)
-            fresh.replace(self.path)
-            pipe.write(self.text)
+    def is_alive(self, run_dir, pid) -> bool:
+        return False
 
 
-@pytest.fixture(scope="module")
-def large(module_daemons):
-    """A daemon whose reader is held up behind the first batch, and its runs, oldest first."""
-    daemon = module_daemons("--no-warm", "--cpus", "1")
-    runs = [make_run(daemon.home, number) for number in range(OLD + indexing.BATCH)]
-    queued = make_run(daemon.home, OLD + indexing.BATCH, state=RunState.QUEUED, attempt=0)
-    held = Held(runs[1])
-    daemon.start()
-    yield daemon, [run.run_id for run in runs], queued.run_id, held
-    if not daemon.client.health().indexed:
-        held.release()
+def supervisor_of(home):
+    store, _ = open_store(home.index)
+    return Supervisor(home, store, NoWorkers(), Slots(1), Bell(), Patience())
 
 
-def test_while_the_index_is_built_the_daemon_answers_and_forgets_no_run(large, kit):
-    daemon, runs, queued, held = large
-    client = daemon.client
+@pytest.fixture
+def large(tmp_path, catalog_file, monkeypatch):
+    """A service that answers while its index is held up behind the first batch; its runs are numbered by age."""
+    home = Home(tmp_path)
+    home.create()
+    shutil.copy2(catalog_file, home.trainer / "catalog.json")
+    runs = [make_run(home, number).run_id for number in range(OLD + indexing.BATCH)]
+    queued = make_run(home, OLD + indexing.BATCH, state=RunState.QUEUED, attempt=0).run_id
+    go_on, read = threading.Event(), reindex.read
+
+    def read_late(home, run_dir, engine):
+        if run_dir.run_id == runs[1]:
+            assert go_on.wait(60)
+        return read(home, run_dir, engine)
+
+    monkeypatch.setattr(reindex, "read", read_late)
+    supervisor = supervisor_of(home)
+    health = Health(supervisor, [], lambda: False)
+    service = TrainerService(supervisor, Catalog(home, warm_output_of=lambda _: None), health)
+    server = grpc.server(ThreadPoolExecutor(8), interceptors=[Guard(None)])
+    trainer_pb2_grpc.add_TrainerServicer_to_server(service, server)
+    server.add_insecure_port(f"unix:{home.socket}")
+    server.start()
+    supervisor.indexing.start(wait_s=0)
+    with Client(f"unix:{home.socket}", home=home) as client:
+        yield client, supervisor, runs, queued, go_on
+    go_on.set()
+    server.stop(grace=None).wait()
+    supervisor.indexing.close()
+    supervisor.store.close()
+
+
+def test_while_the_index_is_built_the_daemon_answers_and_forgets_no_run(large, kit, monkeypatch):
+    client, supervisor, runs, queued, go_on = large
+    checked, check = threading.Event(), submit.check
+
+    def check_and_tell(*args, **more):
+        try:
+            return check(*args, **more)
+        finally:
+            checked.set()
+
+    monkeypatch.setattr(submit, "check", check_and_tell)
     total = len(runs) + 1
-    health = client.health()
-    assert health.index_total == total
-    assert health.indexed < total
     listed = kit.eventually(lambda: client.list(), what="the first batch")
     assert [run.run_id for run in listed] == [queued, *reversed(runs)][: indexing.BATCH]
+    health = client.health()
+    assert health.indexed < health.index_total == total
 
     # A run that is not on the list yet is known, with its progress, to the client that names it.
     oldest = client.get(runs[0])
@@ -101,17 +131,19 @@ def test_while_the_index_is_built_the_daemon_answers_and_forgets_no_run(large, k
     assert client.metrics(runs[2])["charts/episodic_return"].values == [2.0, 3.0]
 
     # Nothing starts before all queued and living runs are known; what is queued can be cancelled.
+    supervisor.tick()
     assert client.get(queued).state == "queued"
     assert client.cancel(queued).state == "cancelled"
 
-    # A submit whose key an unlisted run has finds that run, and does not make another.
+    # A submit whose key an unlisted run has waits, finds that run, and does not make another.
     answers = []
-    submit = threading.Thread(
-        target=lambda: answers.append(daemon.client.submit(kit.document(), client_key="key 3")), daemon=True
-    )
-    submit.start()
-    held.release()
-    submit.join(60)
+    asking = threading.Thread(target=lambda: answers.append(client.submit(kit.document(), client_key="key 3")))
+    asking.start()
+    assert checked.wait(60)
+    asking.join(1.0)
+    assert not answers
+    go_on.set()
+    asking.join(60)
     assert [run.run_id for [run] in answers] == [runs[3]]
 
     kit.eventually(lambda: (now := client.health()).indexed == now.index_total == total, what="a whole index")
@@ -130,11 +162,6 @@ def test_the_command_line_says_how_far_the_index_is():
     assert wording.indexing(health) == indexing_of(health) == "indexing: 3,200 of 10,000 runs"
     whole = Health(indexed=10_000, index_total=10_000)
     assert wording.indexing(whole) == indexing_of(whole) == indexing_of(None) == ""
-
-
-def supervisor_of(home):
-    store, _ = open_store(home.index)
-    return Supervisor(home, store, None, Slots(1), Bell(), Patience())
 
 
 def test_what_a_killed_daemon_had_only_listed_is_read_by_the_next_one(tmp_path):
@@ -177,13 +204,10 @@ def test_a_line_that_is_too_long_for_memory_is_stepped_over(tmp_path):
     path = tmp_path / "events.jsonl"
     reader = LineReader(path)
     with path.open("wb") as file:
-        file.write(b"first\n" + b"x" * (3 * LONGEST_LINE))
-    assert reader.new_lines(1000) == [b"first"]
-    assert reader.new_lines(1000) == []  # it may still grow
-    with path.open("ab") as file:
-        file.write(b"\nlast\n")
-    assert reader.new_lines(1000) == [b"x" * 1000]
-    assert reader.new_lines(1000) == [b"last"]
+        file.write(b"first\n" + b"x" * (3 * LONGEST) + b"\nlast\n")
+    lines = list(chain.from_iterable(iter(lambda: reader.new_lines(1000), [])))
+    assert (lines[0], lines[-1]) == (b"first", b"last")
+    assert LONGEST <= len(lines[1]) <= LONGEST + 1000
 
 
 def test_rows_are_taken_back_without_reading_their_column(tmp_path):

@@ -177,7 +177,9 @@ class Client:
         certificate: Path | None = None,
     ) -> None:
         self.home = home or Home.resolve()
-        self._may_start = start and target is None
+        self.is_of_home = target is None
+        """Whether its daemon is found by its home, rather than by an address."""
+        self._may_start = start and self.is_of_home
         self.target = target or ensure_daemon(self.home, start=start)
         self._channel = open_channel(self.target, home=self.home, certificate=certificate)
         self._stub: Any = TrainerStub(self._channel)

@@ -75,12 +75,18 @@ def bring_back(home: Home) -> str:
 
     Not one that was told to stop (DaemonStopped), and not in a home that is gone (HomeVanished).
     """
-    if running_address(home) is None:
-        if not home.lock.exists():
-            raise HomeVanished(home.root, pid=home_claim.claimant(home.root))
-        if was_stopped(home):
-            raise DaemonStopped(home)
+    if (why := why_gone(home)) is not None:
+        raise why
     return ensure_daemon(home)
+
+
+def why_gone(home: Home) -> MosaicError | None:
+    """Why the daemon of a home, which was there, is gone; None if it runs or was killed."""
+    if running_address(home) is not None:
+        return None
+    if not home.lock.exists():
+        return HomeVanished(home.root, pid=home_claim.claimant(home.root))
+    return DaemonStopped(home) if was_stopped(home) else None
 
 
 def _announced(lock: int) -> dict[str, Any]:

@@ -166,7 +166,8 @@ class Indexing:
         with self._lock:
             # Another thread may have brought or removed one of them.
             new = [run for run in found if self._store.get(run.run_id) is None and Path(run.run_dir).exists()]
-            self._store.put(new, unread=True)
+            if new:
+                self._store.put(new, unread=True)
         with self._guard:
             self._unlisted.difference_update(names)
             self._unread.update(run.run_id for run in new)
@@ -233,7 +234,8 @@ class Indexing:
                     continue
                 if progress.last_seq >= current.last_seq:
                     changed.append(replace(current, **vars(progress)))
-            self._store.put(changed)
+            if changed:
+                self._store.put(changed)
             self._store.mark_read(found)
         with self._guard:
             self._unread.difference_update(found)

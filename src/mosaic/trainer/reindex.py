@@ -60,7 +60,8 @@ def clear(home: Home, store: Store) -> None:
     branch.clear(home)
     there = set(run_list.run_ids(home))
     gone = [store.get(run_id) for run_id in sorted(store.all_ids() - there)]
-    store.put([replace(record, deleted=True) for record in gone if record is not None])
+    if gone:
+        store.put([replace(record, deleted=True) for record in gone if record is not None])
 
 
 def leftovers(home: Home) -> list[Path]:

@@ -14,14 +14,7 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.gui.models.beside import Beside
 from mosaic.log import get_logger
 from mosaic.rpc.client import Client
-from mosaic.rpc.locate import (
-    DaemonStopped,
-    DaemonUnavailable,
-    bring_back,
-    ensure_daemon,
-    running_address,
-    was_stopped,
-)
+from mosaic.rpc.locate import DaemonStopped, DaemonUnavailable, bring_back, ensure_daemon, why_gone
 from mosaic.rpc.trainer_pb2 import Health
 from mosaic.spec.run_dir import Home
 
@@ -174,18 +167,12 @@ class Link(Beside):
             try:
                 found: Health | MosaicError = self._connected(start=first).health(timeout_s=ANSWER_S)
             except MosaicError as error:
-                found = self._explained(error)
+                # Of a daemon of this machine that was there it can be seen why it is gone.
+                was_there = self._client is not None and not self.is_remote
+                found = (why_gone(self.home) if was_there else None) or error
             first = False
             self._post(self._looked, found)
             self._stopping.wait(LOOK_S)
-
-    def _explained(self, error: MosaicError) -> MosaicError:
-        """Why a daemon of this machine that was there is gone, if that can be seen."""
-        if self.is_remote or self._client is None or running_address(self.home) is not None:
-            return error
-        if not self.home.lock.exists():
-            return HomeVanished(self.home.root)
-        return DaemonStopped(self.home) if was_stopped(self.home) else error
 
     def _post(self, signal: Any, value: object) -> None:
         if not self._stopping.is_set():
