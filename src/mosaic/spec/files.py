@@ -5,6 +5,8 @@ import os
 import threading
 from pathlib import Path
 
+from mosaic.errors import ConfigError, Problem
+
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Temporary name, fsync, rename, fsync of the folder; on any error the old file stays and nothing is left over."""
@@ -20,6 +22,15 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def read_small(path: Path, *, limit: int = 16 * 2**20) -> bytes:
+    """A whole file that is small by its nature; a larger one is damaged, and is not taken into memory."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ConfigError([Problem("", f"has more than {limit:,} bytes")], what=str(path))
+    return data
 
 
 def sync_folder(folder: Path) -> None:
