@@ -220,11 +220,19 @@ class _Resumed:
             raise CheckpointError(f"{run_dir.root} holds no run to go on with")
         # Before the checkpoints are looked at, because a living worker goes on replacing them.
         if run_dir.worker.exists():
-            worker = identity.read(run_dir.worker)
-            if worker.is_alive and worker.pid != os.getpid():
+            worker = _worker_of(run_dir)
+            if worker is not None and worker.is_alive and worker.pid != os.getpid():
                 message = f"run {run_dir.run_id} is still trained by process {worker.pid}; stop it first"
                 raise ConfigError([Problem("--resume", message)], what=PROG)
         return cls(run_dir, given or checkpoint.latest(run_dir))
+
+
+def _worker_of(run_dir: RunDir) -> identity.ProcessIdentity | None:
+    """None if the file is damaged: the life lock of the run then keeps out a second worker."""
+    try:
+        return identity.read(run_dir.worker)
+    except ConfigError:
+        return None
 
 
 def _choose_run_dir(flags: WorkerFlags, resumed: _Resumed | None) -> RunDir:

@@ -6,7 +6,7 @@ from mosaic.spec.run_dir import RunDir
 
 def steps(run_dir: RunDir) -> list[int]:
     found = [path.name.removeprefix("step-") for path in run_dir.checkpoints.glob("step-*")]
-    return sorted(int(step) for step in found if step.isdigit())
+    return sorted(int(step) for step in found if step.isascii() and step.isdigit())
 
 
 def newest(run_dir: RunDir) -> str:

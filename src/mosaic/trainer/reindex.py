@@ -1,19 +1,16 @@
 """Rebuilding the index from the run directories, which are the truth, and finding runs that nobody told us of."""
 
-import hashlib
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ulid import ULID
-
-from mosaic import config
-from mosaic.errors import MosaicError
+from mosaic.errors import ConfigError, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import manifest, run_list, run_record
+from mosaic.spec import run_list, run_record
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed, RunRecord
-from mosaic.spec.states import TERMINAL, RunState
+from mosaic.spec.states import TERMINAL
+from mosaic.trainer import salvage
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.store import Store
@@ -94,46 +91,15 @@ def _read(home: Home, run_dir: RunDir, engine: Engine) -> RunRecord:
     ingest = RunIngest(home, run_dir)
     ingest.catch_up()
     ingest.save()
-    placed = run_record.read(run_dir) if run_dir.record.exists() else _guess(run_dir, ingest, engine)
-    return RunRecord(**vars(placed), **vars(ingest.progress), run_dir=str(run_dir.root))
+    return RunRecord(**vars(_placed(run_dir, ingest, engine)), **vars(ingest.progress), run_dir=str(run_dir.root))
 
 
-def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
-    """A run that no daemon started: what its own files tell, written down so that it is not guessed again."""
-    found = manifest.read(run_dir)
-    state, reason = RunState.LOST, "its worker ended without a word"
-    if engine.is_alive(run_dir, 0):
-        state, reason = RunState.RUNNING, "started outside the daemon"
-    elif ingest.ending is not None and ingest.ending.completed:
-        state, reason = (RunState.CANCELLED, "stopped") if ingest.ending.stopped else (RunState.FINISHED, "")
-    elif ingest.ending is not None:
-        state, reason = RunState.FAILED, ingest.ending.message
-    text = run_dir.config.read_bytes() if run_dir.config.exists() else b"{}"
-    began = ULID.from_str(run_dir.run_id).timestamp
-    placed = Placed(
-        run_id=run_dir.run_id,
-        state=state,
-        reason=reason,
-        kind=found.mode,
-        label=found.label,
-        notes=_notes(text),
-        algo=found.algo,
-        env_id=found.env_id,
-        seed=found.seed,
-        total_timesteps=ingest.total_timesteps,
-        config_digest=hashlib.sha256(text).hexdigest(),
-        submitted_at=began,
-        started_at=began,
-        ended_at=0.0 if state is RunState.RUNNING else run_dir.events.stat().st_mtime,
-        attempt=max(ingest.started_attempt, 1),
-    )
-    run_record.write(run_dir, placed)
-    return placed
-
-
-def _notes(text: bytes) -> str:
-    data = config.loads(text)
-    for key in ("metadata", "worker", "config", "extras"):
-        inner = data.get(key)
-        data = inner if isinstance(inner, dict) else {}
-    return str(data.get("notes", ""))
+def _placed(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
+    """What `run.json` says; where it is missing or damaged, what the other files tell."""
+    try:
+        return run_record.read(run_dir)
+    except FileNotFoundError:
+        return salvage.placed(run_dir, ingest, engine)
+    except ConfigError as error:
+        log.warning("run.record_damaged", run_id=run_dir.run_id, error=str(error))
+        return salvage.placed(run_dir, ingest, engine, problem=str(error.problems[0]))
