@@ -15,7 +15,7 @@ import grpc
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import MosaicError, Problem, RunNotFound, SpoolCorrupt
+from mosaic.errors import ConfigError, MosaicError, Problem, RunNotFound, SpoolCorrupt
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
@@ -383,6 +383,14 @@ class Client:
     def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
+
+    def read_json(self, run_id: str, path: str) -> Any:
+        """A JSON file of a run; ConfigError that names it if it is damaged."""
+        try:
+            return config.any_json(b"".join(self.read_artifact(run_id, path)))
+        except ValueError as error:
+            problem = Problem("", f"is damaged, no JSON: {error}")
+            raise ConfigError([problem], what=f"{path} of run {run_id}") from error
 
     @_translated
     def algorithms(self) -> dict[str, Algorithm]:
