@@ -10,6 +10,7 @@ import grpc
 import pytest
 from run_directories import BODIES, STEPS, healthy_lines, line_of, make_run, write_policy
 
+from mosaic.cli import runs, show
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import to_message, to_record
@@ -330,3 +331,21 @@ def test_damaged_columns_are_made_anew(tmp_path: Path, text: bytes) -> None:
         assert again.progress == ingest.progress
         assert again.metrics.tags == ingest.metrics.tags
     shutil.rmtree(home.metrics)
+
+
+def test_the_command_line_shows_what_is_damaged(
+    damaged: Damaged, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MOSAIC_HOME", str(damaged.daemon.home.root))
+    assert show.main([damaged.garbage]) == 0
+    assert "3 damaged lines in events.jsonl, the first is line 1" in capsys.readouterr().out
+    assert show.main([damaged.records["deep"]]) == 0
+    assert "run.json was damaged and is kept as run.json.damaged" in capsys.readouterr().out
+    assert show.main([damaged.files.run_id]) == 0
+    assert "analytics.json is damaged" in capsys.readouterr().out
+    assert show.main([damaged.empty]) == 0
+    assert runs.main(["--limit", "0"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    marked = {line.split()[0] for line in listed if "  ! run " in line}
+    assert damaged.garbage in marked
+    assert not marked & set(damaged.healthy)
