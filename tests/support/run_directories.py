@@ -50,7 +50,7 @@ BODIES: dict[str, dict[str, Any]] = {
     },
     "run.warning": {"message": "look out"},
     "run.failed": {"global_step": 300, "error": "Oops", "message": "it failed"},
-    "run.completed": {"global_step": STEPS, "stopped": False},
+    "run.completed": {"global_step": STEPS, "stopped": False, "reason": ""},
 }
 """A body of every kind."""
 

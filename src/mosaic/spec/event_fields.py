@@ -28,6 +28,10 @@ class QuickCheck:
         self._cls = cls
         self._readers = tuple((field.name, reader_of(hints[field.name])) for field in dataclasses.fields(cls))
 
+    def without_unknown(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Only the fields that are known: a newer version writes all of them, and further ones."""
+        return {name: data[name] for name, _ in self._readers if name in data}
+
     def make(self, data: dict[str, Any]) -> Any:
         """An object of the class that takes `data` over, or None if a field is missing, unknown or does not pass."""
         if len(data) != len(self._readers):

@@ -190,13 +190,15 @@ class Warned:
 
 @dataclass(frozen=True, kw_only=True)
 class RunCompleted:
-    """The attempt ended as asked: all steps done, or stopped by a signal after a checkpoint."""
+    """The attempt ended as asked: all steps done, its goal reached, or stopped by a signal after a checkpoint."""
 
     kind: ClassVar[str] = "run.completed"
     global_step: Step
     """Steps done."""
     stopped: bool = False
-    """True if a stop was asked for before the last step."""
+    """True if it ended before the last step."""
+    reason: str = ""
+    """Why it ended by itself before the last step; empty if a stop was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,7 +295,7 @@ def decode(line: str | bytes) -> Event:
     quick = _QUICK.get(kind)
     if quick is None:
         raise NewerEvent(f"event {seq}: unknown kind {kind!r:.200}", seq)
-    body = quick.make(data)
+    body = quick.make(data) or quick.make(quick.without_unknown(data))
     if body is None:
         try:
             body = config.from_json(KINDS[kind], data, what=f"event {seq} ({kind})")

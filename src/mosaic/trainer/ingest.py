@@ -261,7 +261,7 @@ class RunIngest:
 
     def _take_completed(self, _: Event, body: RunCompleted) -> None:
         self._global_step = body.global_step
-        self.ending = Ending(completed=True, stopped=body.stopped)
+        self.ending = Ending(completed=True, stopped=body.stopped, message=body.reason)
 
     def _take_failed(self, _: Event, body: RunFailed) -> None:
         self._global_step = body.global_step
