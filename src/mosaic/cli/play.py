@@ -1,7 +1,6 @@
 """`mosaic play ENV --actor WHO [flags]`: a play session, as a run of the daemon; recorded, watched if asked."""
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -226,7 +225,7 @@ def report(client: Client, run: RunRecord, *, as_json: bool) -> int:
     """What came of it."""
     if run.state is not RunState.FINISHED:
         raise RunFailed(run)
-    summary = json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))
+    summary = client.read_json(run.run_id, SUMMARY)
     if as_json:
         print_json(summary | {"run_id": run.run_id})
     else:

@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
+from mosaic.errors import ConfigError, Problem
+
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
     """Temporary name, fsync, rename, fsync of the folder; on any error the old file stays and nothing is left over.
@@ -27,6 +29,15 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def read_small(path: Path, *, limit: int = 16 * 2**20) -> bytes:
+    """A whole file that is small by its nature; a larger one is damaged, and is not taken into memory."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ConfigError([Problem("", f"has more than {limit:,} bytes")], what=str(path))
+    return data
 
 
 def sync_folder(folder: Path) -> None:

@@ -80,7 +80,7 @@ class Catalog:
 
     def _stored(self, digest: str) -> dict[str, Any] | None:
         try:
-            stored = json.loads(self._path.read_bytes())
+            stored = config.any_json(self._path.read_bytes())
             return stored["content"] if stored["digest"] == digest else None
         except (OSError, ValueError, KeyError, TypeError):
             return None

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from mosaic.errors import RecordingError
+from mosaic.errors import RecordingError, UnsafePath
 from mosaic.log import get_logger
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec import episodes
@@ -70,7 +70,11 @@ class EpisodeIndex:
         there = {run_dir.run_id for run_dir in runs}
         for run_dir in runs:
             for path, size in _files(run_dir):
-                name = run_dir.relative(path)
+                try:
+                    name = run_dir.relative(path)
+                except UnsafePath as error:  # a link that leads out of the run
+                    log.warning("episodes.unreadable", run_id=run_dir.run_id, error=str(error))
+                    continue
                 if known.pop((run_dir.run_id, name), None) != size:
                     self._take_in(connection, run_dir, path, size)
         gone = [key for key in known if key[0] in there or not self._home.run(key[0]).root.exists()]
@@ -101,7 +105,7 @@ class EpisodeIndex:
 
 def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
     # A run that is being deleted has none from one moment to the next.
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
         for path in sorted(run_dir.episodes.glob("episode-*.jsonl")):
             yield path, path.stat().st_size
 

@@ -18,6 +18,8 @@ from mosaic.trainer.engines.zygote import THREAD_VARIABLES
 from mosaic.trainer.secrets import of_worker
 from mosaic.trainer.workers import WORKERS
 
+MAX_DIGITS = 19
+
 
 class Launching:
     """Makes the starts of a home's runs; the slots of their worker configs only grow."""
@@ -69,4 +71,4 @@ def _resuming(run_dir: RunDir, record: RunRecord) -> list[str]:
 
 def _last_slot(home: Home) -> int:
     taken = [path.stem.rsplit("-", 1)[-1] for path in home.configs.glob("worker-*.json")]
-    return max((int(slot) for slot in taken if slot.isdigit()), default=0)
+    return max((int(slot) for slot in taken if slot.isascii() and slot.isdigit() and len(slot) < MAX_DIGITS), default=0)

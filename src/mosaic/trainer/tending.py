@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mosaic.errors import MosaicError
+from mosaic.errors import ConfigError, MosaicError
 from mosaic.log import get_logger
 from mosaic.scripts.script import is_script
 from mosaic.spec import identity, run_record
@@ -87,10 +87,12 @@ class Tending:
 
     def _adopt(self, record: RunRecord) -> RunRecord:
         """Learn the process id of a worker that another daemon, or a person, started."""
-        path = self._records.dir_of(record).worker
-        if record.pid or not path.exists():
+        if record.pid:
             return record
-        who = identity.read(path)
+        try:
+            who = identity.read(self._records.dir_of(record).worker)
+        except (OSError, ConfigError):  # Not written yet, or damaged: the life lock tells that it lives.
+            return record
         if not who.is_alive:
             return record
         log.info("run.adopted", run_id=record.run_id, pid=who.pid)
