@@ -58,7 +58,7 @@ def test_a_real_run_is_listed_drawn_logged_and_explained(show: Show, trained: Ru
 def test_a_run_that_is_submitted_elsewhere_appears_learns_and_ends(show: Show, client: Client) -> None:
     shown = show()
     shown.until(lambda: shown.studio.link.state == "connected")
-    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=100_000, label="from elsewhere")[0]
+    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=40_000, label="from elsewhere")[0]
     shown.until(lambda: shown.studio.runs.get(run.run_id), "the run")
     shown.window.runs.select([run.run_id])
     shown.until(lambda: (series := returns(shown)) is not None and len(series) > 10, "points while it learns")

@@ -69,8 +69,9 @@ class Indexing:
 
     @property
     def missing(self) -> tuple[int, int]:
-        """Runs that are not listed yet, and listed runs whose events are not read yet."""
-        return len(self._unlisted), len(self._unread)
+        """Runs that are not listed yet, and listed runs whose events are not read yet; without unreadable ones."""
+        unreadable = sum(name in self._unlisted for name in list(self._skipped))
+        return len(self._unlisted) - unreadable, len(self._unread)
 
     @property
     def is_listed(self) -> bool:
@@ -125,15 +126,17 @@ class Indexing:
         """Both turns, until nothing is missing."""
         while (self._unlisted or self._unread) and not self._closing.is_set():
             self._list_all()
-            self._listed.set()
+            self._set_listed()
             self._read_all()
-        self._listed.set()
+        self._set_listed()
+
+    def _set_listed(self) -> None:
+        if not self._closing.is_set():
+            self._listed.set()
 
     # The thread.
 
     def _run(self) -> None:
-        for doomed in self._leftovers:
-            reindex.remove(doomed)
         while not self._closing.is_set():
             self._wake.clear()
             try:
@@ -148,6 +151,8 @@ class Indexing:
                 self._problem = error
                 self._closing.wait(RETRY_S)
                 continue
+            while self._leftovers and not self._closing.is_set():
+                reindex.remove(self._leftovers.pop())
             self._wake.wait()
 
     def _list_all(self) -> None:
@@ -178,7 +183,9 @@ class Indexing:
         run_dir = self._home.run(name)
         try:
             placed = reindex.read(self._home, run_dir, self._engine)
-        except (MosaicError, OSError) as error:
+        except Exception as error:  # A border: one directory that cannot be read must not hold back all others.
+            if not isinstance(error, (MosaicError, OSError)):
+                log.error("reindex.bug", run_id=name, exc_info=error)
             if run_dir.root.exists():
                 # A worker that has just been started has not written its manifest yet: look again.
                 if name not in self._skipped:
@@ -199,7 +206,11 @@ class Indexing:
         for name in names:
             if self._closing.is_set():
                 break
-            found[name] = self._progress(name)
+            try:
+                found[name] = self._progress(name)
+            except Exception as error:  # A border: as for its record; it stays on the list without progress.
+                log.error("reindex.events_unreadable", run_id=name, error=str(error), exc_info=error)
+                found[name] = None
             if time.monotonic() - committed >= COMMIT_S:
                 self._commit(found)
                 found, committed = {}, time.monotonic()

@@ -4,6 +4,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 import torch
 from worker_cases import CASES, Case
 from worker_runs import (
+    DEADLINE_S,
     board_of,
     copy_of,
     curve_of,
+    die_after_a_checkpoint,
     evaluated_returns,
     events_of,
     final_files,
@@ -34,8 +37,6 @@ from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir
 
-TRIES = 5
-
 
 def interval(case: Case) -> int:
     """Steps between two checkpoints: often enough for a kill at any moment to fall between two of them."""
@@ -54,23 +55,17 @@ def moment() -> random.Random:
     return random.Random(seed)
 
 
-def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *flags: str) -> RunDir:
-    """A run that got this signal after the checkpoint of `step`; again if it was quicker than the signal.
-
-    At least two checkpoints are left to be made.
-    """
+def killed(case: Case, folder: Path, step: int, delay_s: float, *flags: str) -> RunDir:
+    """A run that was killed so long after the checkpoint of `step`; at least two checkpoints are left to be made."""
     settings = case.settings
-    latest = case.total_timesteps - 2 * max(interval(case), settings.get("num_envs", 1) * settings.get("num_steps", 1))
-    for _ in range(TRIES):
-        run_dir = new_run(folder)
-        with started(*case.flags, *often(case), *flags, "--run-dir", str(run_dir.root)) as process:
-            in_time = wait_until(lambda run_dir=run_dir: newest_step(run_dir) >= step, process)
-            process.send_signal(number)
-            process.wait(timeout=300)
-        if in_time and newest_step(run_dir) <= latest:
-            assert process.returncode == (-number if number is signal.SIGKILL else 0)
-            return run_dir
-    pytest.fail(f"the run was almost over before signal {number} came, {TRIES} times")
+    between = max(interval(case), settings.get("num_envs", 1) * settings.get("num_steps", 1))
+    run_dir = new_run(folder)
+    # It holds at the last checkpoint but two, which is the third from the end.
+    dies = partial(die_after_a_checkpoint, step, delay_s, case.total_timesteps - 3 * between)
+    with started(*case.flags, *often(case), *flags, "--run-dir", str(run_dir.root), before=dies) as process:
+        process.wait(DEADLINE_S)
+        assert process.returncode == -signal.SIGKILL
+    return run_dir
 
 
 def attempts_of(run_dir: RunDir) -> list[RunStarted]:
@@ -111,7 +106,7 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     case: Case, straight: RunDir, tmp_path: Path, moment: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill_at = moment.randint(1, int(case.total_timesteps * 0.4))
-    run_dir = interrupted(case, tmp_path, kill_at, signal.SIGKILL)
+    run_dir = killed(case, tmp_path, kill_at, moment.uniform(0.0, 0.2))
 
     killed_after = newest_step(run_dir)
     with monkeypatch.context() as patch:
@@ -208,7 +203,7 @@ def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(
     straight_runs: Callable[[Case], RunDir], tmp_path: Path
 ) -> None:
     case = CASES["ppo"]
-    run_dir = interrupted(case, tmp_path, 1000, signal.SIGKILL, "--env-backend=async")
+    run_dir = killed(case, tmp_path, 1000, 0.1, "--env-backend=async")
     resume(run_dir)
     straight = straight_runs(case)
     assert curve_of(run_dir) == curve_of(straight)
@@ -235,7 +230,7 @@ def test_killed_before_the_first_checkpoint_it_starts_over(case: Case, straight:
     with started(*flags, "--run-dir", str(run_dir.root)) as process:
         assert wait_until(lambda: run_dir.events.exists() and len(curve_of(run_dir)) > 3, process)
         process.kill()
-        process.wait(timeout=300)
+        process.wait(DEADLINE_S)
     assert checkpoint.list_steps(run_dir) == []
     resume(run_dir, f"--total-timesteps={case.total_timesteps}")
     assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, 0]

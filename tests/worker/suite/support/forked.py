@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cleanrl_worker.sdk import catalog
@@ -30,11 +30,12 @@ _CONTEXT.set_forkserver_preload(
 class Forked:
     """As much of `subprocess.Popen` as the tests use."""
 
-    def __init__(self, module: str, argv: Sequence[str]) -> None:
+    def __init__(self, module: str, argv: Sequence[str], *, before: Callable[[], object] = bool) -> None:
+        """`before` is called in the new process first."""
         descriptor, name = tempfile.mkstemp(prefix="mosaic-test-stderr-")
         os.close(descriptor)
         self._stderr = Path(name)
-        self._process = _CONTEXT.Process(target=_become, args=(module, list(argv), dict(os.environ), name))
+        self._process = _CONTEXT.Process(target=_become, args=(module, list(argv), dict(os.environ), name, before))
         self._process.start()
         pid = self._process.pid
         assert pid is not None
@@ -67,7 +68,9 @@ class Forked:
         self._stderr.unlink(missing_ok=True)
 
 
-def _become(module: str, argv: list[str], environment: dict[str, str], stderr: str) -> None:
+def _become(
+    module: str, argv: list[str], environment: dict[str, str], stderr: str, before: Callable[[], object]
+) -> None:
     os.environ.clear()
     os.environ.update(environment)
     for name, descriptor in ((os.devnull, 1), (stderr, 2)):
@@ -75,4 +78,5 @@ def _become(module: str, argv: list[str], environment: dict[str, str], stderr: s
         os.dup2(opened, descriptor)
         os.close(opened)
     sys.argv = [module, *argv]
+    before()
     raise SystemExit(importlib.import_module(module).main(argv))

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,9 +54,9 @@ def run_command(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any)
 
 
 @contextmanager
-def started(*flags: str, module: str = "cleanrl_worker.cli") -> Iterator[Forked]:
+def started(*flags: str, module: str = "cleanrl_worker.cli", before: Callable[[], object] = bool) -> Iterator[Forked]:
     """The whole command, in a process of its own that does not outlive the block."""
-    process = Forked(module, flags)
+    process = Forked(module, flags, before=before)
     try:
         yield process
     finally:
@@ -101,6 +102,27 @@ def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals)
             os.kill(os.getpid(), each)
 
     patch.setattr(Run, "_checkpoint_saved", saved)
+
+
+def die_after_a_checkpoint(step: int, delay_s: float, latest: int) -> None:
+    """This process kills itself so long after the first checkpoint from this step on.
+
+    After a checkpoint from `latest` on it goes no further: however late the kill comes, something is left to be done.
+    """
+    right = Run._checkpoint_saved
+    dying: list[threading.Timer] = []
+
+    def saved(self: Run, folder: Path, global_step: int, reason: Any) -> None:
+        right(self, folder, global_step, reason)
+        if global_step >= step and not dying:
+            dying.append(threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGKILL)))
+            dying[0].start()
+        if global_step >= latest:
+            threading.Event().wait()
+
+    Run._checkpoint_saved = saved
+    # No checkpoint is left out because the one before is still being written.
+    setattr(checkpoint.BackgroundWriter, "busy", False)  # noqa: B010 - a property there
 
 
 def newest_step(run_dir: RunDir) -> int:
