@@ -8,8 +8,8 @@ import sys
 from mosaic.spec.run_dir import new_run_id
 
 
-def start_by_hand(daemon, run_dir, *more):
-    flags = ["--algo", "ppo", "--env-id", "CartPole-v1", "--total-timesteps", "1000000000", "--no-tensorboard"]
+def start_by_hand(daemon, run_dir, *more, env_id="CartPole-v1"):
+    flags = ["--algo", "ppo", "--env-id", env_id, "--total-timesteps", "1000000000", "--no-tensorboard"]
     return subprocess.Popen(
         [sys.executable, "-m", "cleanrl_worker.cli", *flags, "--run-dir", str(run_dir.root), *more],
         env={**os.environ, "MOSAIC_HOME": str(daemon.home.root)},
@@ -52,7 +52,8 @@ def test_a_run_that_was_resumed_by_hand_is_running_again(shared, kit):
     client.cancel(run.run_id)
     shared.until(run.run_id, "cancelled")
     run_dir = shared.home.run(run.run_id)
-    with start_by_hand(shared, run_dir, "--resume", str(run_dir.root), "--grpc") as worker:
+    words = ("--resume", str(run_dir.root), "--grpc")
+    with start_by_hand(shared, run_dir, *words, env_id=run.env_id) as worker:
         again = kit.eventually(lambda: (r := client.get(run.run_id)).state == "running" and r, what="running again")
         assert (again.attempt, again.pid) == (2, worker.pid)
         assert again.reason == "resumed outside the daemon"
