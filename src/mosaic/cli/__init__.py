@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from mosaic.cli import reach
 from mosaic.errors import MosaicError
 
+DAMAGED = 7
+"""Something that was read is not what was written."""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
@@ -49,6 +51,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),
     "daemon": ("daemon", "start, stop and look at the trainer daemon"),
+    "verify": ("verify", "check checkpoints and policies for damage"),
     "reindex": ("reindex", "rebuild the list of runs from their directories"),
     "doctor": ("doctor", "check this installation"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),
@@ -67,8 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MosaicError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
+    except KeyboardInterrupt as interrupted:
+        print(f"\n{interrupted}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`mosaic runs | head`): not an error of ours.

@@ -7,7 +7,7 @@ from mosaic.cli import wording
 from mosaic.cli.filters import add_filters, listed
 from mosaic.cli.pick import short
 from mosaic.cli.reach import connect, parser, place
-from mosaic.cli.screen import Block, clean, is_terminal, paint, print_json, table
+from mosaic.cli.screen import Block, clean, is_terminal, note, paint, print_json, table
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.spec.states import RunState
@@ -24,6 +24,9 @@ def main(argv: Sequence[str]) -> int:
         if flags.watch:
             return _watch(client, flags)
         runs = listed(client, flags)
+        indexing = wording.indexing(client.health())
+    if indexing:
+        note(f"{indexing}; the newest come first, the others follow")
     if flags.json:
         for run in runs:
             print_json(wording.as_json(run))
@@ -35,8 +38,8 @@ def main(argv: Sequence[str]) -> int:
             more = f"the newest {flags.limit}; --limit 0 lists all; " if len(runs) == flags.limit else ""
             print(paint(f"{more}{place()}", "dim"))
     elif flags.state or flags.text:
-        print("no run matches")
-    else:
+        print("no run matches" + (" so far" if indexing else ""))
+    elif not indexing:
         print(f"no runs yet ({place()}); 'mosaic train ppo' makes one")
     return 0
 

@@ -61,6 +61,10 @@ class Manifest:
     """Seed."""
     label: str = ""
     """CleanRL's run name."""
+    parent: str = ""
+    """Run whose checkpoint this one began from; empty if it began from nothing."""
+    parent_step: Steps = 0
+    """Step of that checkpoint."""
     artifacts: tuple[Artifact, ...] = field(default=())
     """Everything, in the order in which it appeared; a path appears once."""
 
@@ -73,6 +77,20 @@ class Manifest:
 
     def _without(self, path: str) -> tuple[Artifact, ...]:
         return tuple(artifact for artifact in self.artifacts if artifact.path != path)
+
+
+def common_artifacts(run_dir: RunDir) -> tuple[Artifact, ...]:
+    """What every kind of run leaves behind."""
+    return (
+        Artifact(kind="events", path=run_dir.relative(run_dir.events)),
+        Artifact(kind="log", path=run_dir.relative(run_dir.stdout)),
+        Artifact(kind="log", path=run_dir.relative(run_dir.stderr)),
+    )
+
+
+def tracking_artifacts(run_dir: RunDir, *, wandb: bool) -> tuple[Artifact, ...]:
+    """The folder of W&B, which the exporter fills; listed by others, because a manifest has one writer."""
+    return (Artifact(kind="wandb", path=run_dir.relative(run_dir.wandb)),) if wandb else ()
 
 
 def read(run_dir: RunDir) -> Manifest:

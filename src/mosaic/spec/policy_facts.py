@@ -20,10 +20,9 @@ from typing import Any, Literal, TypeAlias, TypeGuard, cast
 from mosaic import config
 from mosaic.errors import PolicyError
 from mosaic.spec.event_fields import MAX_WHOLE
+from mosaic.spec.policy_digest import FORMAT, MAX_HEADER_BYTES
 
 SUFFIX = ".cleanrl_model"
-OUR_FORMAT = "mosaic-policy-1"
-MAX_HEADER_BYTES = 16 * 2**20
 MAX_SIBLING_BYTES = 2**20
 FOLDERS_ABOVE = 3
 MAX_NAME = 1000
@@ -127,8 +126,8 @@ def _from_header(facts: PolicyFacts) -> PolicyFacts:
         text = file.read(length)
     try:
         metadata: Any = config.any_json(text).get("__metadata__") or {}
-        if metadata.get("format") != OUR_FORMAT:
-            raise PolicyError(f"{facts.path} is a safetensors file, but not a MOSAIC policy ({OUR_FORMAT})")
+        if metadata.get("format") != FORMAT:
+            raise PolicyError(f"{facts.path} is a safetensors file, but not a MOSAIC policy ({FORMAT})")
         return replace(
             facts,
             algo=_name(metadata["algo"]),

@@ -10,7 +10,8 @@ from pathlib import Path
 import platformdirs
 from ulid import ULID
 
-from mosaic.errors import HomeUnusable, UnsafePath
+from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
+from mosaic.spec import home_claim
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _LABEL_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
@@ -90,6 +91,11 @@ class Home:
         return self.trainer / "runs"
 
     @property
+    def reserve(self) -> Path:
+        """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
+        return self.trainer / "reserve"
+
+    @property
     def imports(self) -> Path:
         """Runs of other tools while they are being written."""
         return self.trainer / "imports"
@@ -109,7 +115,9 @@ class Home:
         return RunDir(self.runs / checked_run_id(run_id))
 
     def create(self) -> None:
-        """Make the folders, readable by their owner only."""
+        """Make the folders, readable by their owner only; refused where a daemon lives whose home this was."""
+        if not self.lock.exists() and (pid := home_claim.claimant(self.root)) is not None:
+            raise HomeVanished(self.root, pid=pid)
         for folder in (self.trainer, self.configs, self.runs):
             _make_folder(folder)
 

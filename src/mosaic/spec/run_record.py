@@ -67,7 +67,11 @@ class Placed:
     attempt: Annotated[int, Ge(0), Le(2**31 - 1)] = 0
     """0 before the first start, one more for each start."""
     resume_from: str = ""
-    """Checkpoint that the next start goes on from, relative to the run directory."""
+    """Checkpoint that the next start goes on from, relative to the run directory; empty for the newest whole one."""
+    parent: str = ""
+    """Run whose checkpoint this one began from; empty if it began from nothing."""
+    parent_step: Steps = 0
+    """Step of that checkpoint."""
     exit_code: Signed | None = None
     """Of the worker; negative for a signal."""
     stderr_tail: tuple[str, ...] = ()

@@ -38,13 +38,17 @@ class EpisodeIndex:
         with self._lock:
             try:
                 return self._find(run_id, env_id, limit)
+            except sqlite3.OperationalError as error:
+                # The disk refuses to be written: the recordings are read anew, for this answer alone.
+                log.warning("episodes.in_memory", error=str(error))
+                return self._find(run_id, env_id, limit, index=":memory:")
             except sqlite3.DatabaseError as error:
                 log.warning("episodes.rebuilt", error=str(error))
                 self._home.episodes.unlink(missing_ok=True)
                 return self._find(run_id, env_id, limit)
 
-    def _find(self, run_id: str, env_id: str, limit: int) -> list[pb.RecordedEpisode]:
-        connection = sqlite3.connect(self._home.episodes)
+    def _find(self, run_id: str, env_id: str, limit: int, *, index: str | None = None) -> list[pb.RecordedEpisode]:
+        connection = sqlite3.connect(index or self._home.episodes)
         try:
             connection.executescript(_SCHEMA)
             with connection:

@@ -49,8 +49,11 @@ def start_sweeping(ending: threading.Event) -> None:
 
     def work() -> None:
         while True:
-            if removed := sweep():
-                log.info("fastlane.swept", files=[path.name for path in removed])
+            try:
+                if removed := sweep():
+                    log.info("fastlane.swept", files=[path.name for path in removed])
+            except OSError as error:  # A border: the next look may find the file system writable again.
+                log.warning("fastlane.not_swept", error=str(error))
             if ending.wait(SWEEP_S):
                 return
 

@@ -28,7 +28,7 @@ from mosaic.spec.events import (
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
-from mosaic.trainer.metrics import RunMetrics
+from mosaic.trainer.metrics import NoColumns, RunMetrics
 
 CHUNK_BYTES = 2**18
 """Read at one look: some 20 ms of work, so that nobody waits longer for the supervisor."""
@@ -88,10 +88,11 @@ class Cursor:
 class RunIngest:
     """One run's events, read as far as they have been written."""
 
-    def __init__(self, home: Home, run_dir: RunDir) -> None:
+    def __init__(self, home: Home, run_dir: RunDir, *, keep_metrics: bool = True) -> None:
+        """Without `keep_metrics` nothing is written: only the progress is wanted."""
         self._run_dir = run_dir
         self._lines = LineReader(run_dir.events)
-        self.metrics = RunMetrics(home.metrics / run_dir.run_id)
+        self.metrics = (RunMetrics if keep_metrics else NoColumns)(home.metrics / run_dir.run_id)
         self.behind = False
         """There was more to read than one look takes."""
         self._saved_offset = 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from mosaic.errors import ConfigError, PolicyError, Problem, UnsafePath
 from mosaic.rpc import policy_info
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.spec import manifest, policy_facts
+from mosaic.spec import manifest, policy_digest, policy_facts
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.store import Store
@@ -58,6 +58,9 @@ class Policies:
         if not path.is_absolute():
             raise ConfigError([Problem("path", f"'{word}' is not an absolute path")], what="DescribePolicy")
         facts = policy_facts.read(path)
+        if facts.kind == "mosaic":
+            # Who asks for this one is about to use it; a list looks at headers only.
+            policy_digest.check_file(facts.path)
         for run in self._owner(facts.path):
             for policy in self._of(run):
                 if Path(policy.path) == facts.path:

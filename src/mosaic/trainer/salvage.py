@@ -57,6 +57,8 @@ def _placed(run_dir: RunDir, ingest: RunIngest, engine: Engine, found: Manifest,
         started_at=began,
         ended_at=0.0 if state is RunState.RUNNING else _last_change(run_dir),
         attempt=max(ingest.started_attempt, 1),
+        parent=found.parent,
+        parent_step=found.parent_step,
         damage=damage,
     )
 

@@ -12,6 +12,7 @@ from mosaic import __version__, config
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
+    HomeUnusable,
     InvalidTransition,
     MosaicError,
     PolicyError,
@@ -25,7 +26,7 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
-from mosaic.spec import manifest
+from mosaic.spec import manifest, room
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
@@ -58,7 +59,9 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
+    HomeUnusable: grpc.StatusCode.RESOURCE_EXHAUSTED,
     streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
+    streams.CallerGone: grpc.StatusCode.CANCELLED,
 }
 
 
@@ -85,12 +88,20 @@ class TrainerService(TrainerServicer):
             priority=request.priority,
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
+            refuse_code=self._catalog.refuse_code,
         )
+        # Before that an earlier run with this key, or with a higher id, may not be known.
+        supervisor.indexing.wait_until_listed(context.is_active)
         with supervisor.submitting:
+            if not context.is_active():
+                # The caller has given up, and asks again with the same key if the run is still wanted.
+                raise streams.CallerGone
             known = self._store.by_key(request.client_key) if request.client_key else []
             missing = submit.still_missing(accepted, known)
             if known and (not missing or len(known) >= len(accepted)):
                 return pb.SubmitRunReply(runs=map(to_message, known), known=True)
+            # Before anything is made: a worker would fail at once where there is less.
+            room.check(self._home.runs)
             records = submit.write(self._home, missing, after=self._store.newest_id)
             for record, item in zip(records, missing, strict=True):
                 supervisor.secrets.keep(record.run_id, item.secrets)
@@ -114,7 +125,17 @@ class TrainerService(TrainerServicer):
         return to_message(self._supervisor.go_on(request.run_id))
 
     def ResumeRun(self, request: pb.ResumeRunRequest, context: Any) -> pb.Run:
-        return to_message(self._supervisor.resume(request.run_id, request.from_step))
+        _check_length("client_key", request.client_key, submit.MAX_KEY)
+        # The key of an earlier try may belong to a run that is not listed yet.
+        self._supervisor.indexing.wait_until_listed(context.is_active)
+        return to_message(
+            self._supervisor.resume(
+                request.run_id,
+                request.from_step if request.HasField("from_step") else None,
+                discard_newer=request.discard_newer,
+                client_key=request.client_key,
+            )
+        )
 
     def GetRun(self, request: pb.RunId, context: Any) -> pb.Run:
         return to_message(self._supervisor.get(request.run_id))
@@ -127,7 +148,8 @@ class TrainerService(TrainerServicer):
         size = min(request.page_size or 100, MAX_PAGE)
         page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
         runs, token = self._fitting(page)
-        return pb.ListRunsReply(runs=runs, next_page_token=token, total=page.total)
+        indexed, of = self._supervisor.indexed(self._store.counts())
+        return pb.ListRunsReply(runs=runs, next_page_token=token, total=page.total, indexed=indexed, index_total=of)
 
     def DeleteRun(self, request: pb.RunId, context: Any) -> pb.Empty:
         self._supervisor.delete(request.run_id)

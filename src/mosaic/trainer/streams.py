@@ -33,6 +33,13 @@ class DaemonEnding(MosaicError):
         super().__init__("the daemon is ending; the next one goes on from where this stream was")
 
 
+class CallerGone(MosaicError):
+    """A call whose client does not wait for its answer any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the client has given up; nothing was done")
+
+
 def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterator[pb.Run]:
     """Every run that changed after a revision, then every change; of changes in quick succession only the last."""
     # A revision that this index has not reached is of an index that was lost: everything is news.

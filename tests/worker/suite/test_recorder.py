@@ -119,7 +119,7 @@ def test_the_recorder_beats_by_itself(spool: Path) -> None:
         return Heartbeat(global_step=7, steps_per_s=1.0)
 
     recorder = Recorder(Spool(spool), [], beat=beat)
-    assert beaten.wait(10)
+    assert beaten.wait(300)
     recorder.close()
     assert [event.body for event in read(spool)] == [Heartbeat(global_step=7, steps_per_s=1.0)]
 
@@ -136,7 +136,7 @@ def test_nothing_beats_after_the_end(spool: Path) -> None:
         return Heartbeat(global_step=7, steps_per_s=1.0)
 
     recorder = Recorder(Spool(spool), [], beat=beat)
-    assert asked.wait(10)
+    assert asked.wait(300)
     recorder.close()
     assert [type(event.body) for event in read(spool)] == [RunFailed]
 

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mosaic import config
@@ -45,6 +45,8 @@ class Kept:
     label: str = ""
     size_bytes: int = 0
     """0 where nobody knows: a folder on another machine."""
+    newer: int = 0
+    """Of a checkpoint: how many of this run lie after it."""
 
     @property
     def is_folder(self) -> bool:
@@ -85,7 +87,12 @@ def listed(client: Client, run_id: str, folder: Path | None) -> Sequence[Kept]:
     ]
     found.append(Kept("config", "config.json", size_bytes=_size(folder, "config.json")))
     order = list(GROUPS)
-    shown = [one for one in found if one.kind in GROUPS]
+    steps = [one.step for one in found if one.kind == "checkpoint" and one.step is not None]
+    shown = [
+        replace(one, newer=sum(step > (one.step or 0) for step in steps)) if one.kind == "checkpoint" else one
+        for one in found
+        if one.kind in GROUPS
+    ]
     # The newest checkpoint and the newest video first: the ones that are wanted.
     return sorted(shown, key=lambda one: (order.index(one.kind), -(one.step or 0), _natural(one.path)))
 
