@@ -26,6 +26,7 @@ from mosaic.errors import EnvironmentFailed, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import identity, policy_digest
 from mosaic.spec.events import RunCompleted, RunFailed, RunStarted, Warned
+from mosaic.spec.keys import hidden
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.manifest import Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
@@ -104,7 +105,9 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
             with seen(batches, flags, run_dir, recorder, ledger):
                 batches.play(recorder)
         except BaseException as error:
-            recorder.emit(RunFailed(global_step=batches.episodes, error=type(error).__name__, message=str(error)))
+            recorder.emit(
+                RunFailed(global_step=batches.episodes, error=type(error).__name__, message=hidden(str(error)))
+            )
             raise
         else:
             recorder.emit(RunCompleted(global_step=batches.episodes, stopped=not batches.summaries))

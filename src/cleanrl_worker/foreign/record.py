@@ -33,6 +33,7 @@ from mosaic.spec.events import (
     Warned,
     number,
 )
+from mosaic.spec.keys import hidden
 from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
@@ -156,7 +157,7 @@ class Record:
         if failure is None:
             self.emit(RunCompleted(global_step=self.global_step, stopped=stopped))
         else:
-            text = message or str(failure)
+            text = hidden(message or str(failure))
             self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=text))
         self._recorder.close()
         self.clerk.close()

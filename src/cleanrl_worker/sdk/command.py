@@ -227,8 +227,8 @@ class _Resumed:
             raise CheckpointError(f"{run_dir.root} holds no run to go on with")
         # Before the checkpoints are looked at, because a living worker goes on replacing them.
         if run_dir.worker.exists():
-            worker = identity.read(run_dir.worker)
-            if worker.is_alive and worker.pid != os.getpid():
+            worker = _worker_of(run_dir)
+            if worker is not None and worker.is_alive and worker.pid != os.getpid():
                 message = f"run {run_dir.run_id} is still trained by process {worker.pid}; stop it first"
                 raise ConfigError([Problem("--resume", message)], what=PROG)
         if given is None:
@@ -250,6 +250,14 @@ def _refuse_to_discard(run_dir: RunDir, given: Path) -> None:
             f" 'mosaic resume {run_dir.run_id} --from-step {step}' begins a new run from this one and keeps them"
         )
         raise ConfigError([Problem("--resume", message)], what=PROG)
+
+
+def _worker_of(run_dir: RunDir) -> identity.ProcessIdentity | None:
+    """None if the file is damaged: the life lock of the run then keeps out a second worker."""
+    try:
+        return identity.read(run_dir.worker)
+    except ConfigError:
+        return None
 
 
 def _choose_run_dir(flags: WorkerFlags, resumed: _Resumed | None) -> RunDir:

@@ -19,7 +19,9 @@ class Ledger:
         # The learner, the writer of checkpoints and the encoder of videos all have something to list.
         self._turn = threading.Lock()
         if run_dir.manifest.exists():
-            self.content = manifest.read(run_dir)
+            self.content, damage = manifest.read_parts(run_dir)
+            if damage:
+                run_dir.manifest.replace(run_dir.damaged_manifest)
             # An attempt that was killed could not take back its live view, whose memory is gone.
             for artifact in self.content.artifacts:
                 if artifact.kind == "fastlane":

@@ -42,6 +42,7 @@ from mosaic.spec.events import (
     Warned,
     number,
 )
+from mosaic.spec.keys import hidden
 from mosaic.spec.manifest import Artifact, Manifest, common_artifacts, tracking_artifacts
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
@@ -291,7 +292,9 @@ class Run:
             ending = RunCompleted(global_step=self.global_step, stopped=self.stopping, reason=self._end_reason)
             self.emit(ending)
         else:
-            self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=str(failure)))
+            self.emit(
+                RunFailed(global_step=self.global_step, error=type(failure).__name__, message=hidden(str(failure)))
+            )
         self._recorder.close()
         if self.envs is not None:
             if self.envs.live is not None:

@@ -70,8 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MosaicError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
+    except KeyboardInterrupt as interrupted:
+        print(f"\n{interrupted}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`mosaic runs | head`): not an error of ours.

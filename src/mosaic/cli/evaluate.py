@@ -1,11 +1,10 @@
 """`mosaic evaluate POLICY|RUN… [flags]`: play episodes with trained policies, as runs of the daemon."""
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.following import RunFailed, detached, follow
@@ -162,7 +161,10 @@ def results_of(client: Client, runs: Sequence[RunRecord]) -> list[dict[str, Any]
             raise RunFailed(run)
         if SUMMARY not in client.files(run.run_id):
             raise PolicyError(f"run {run.run_id} was ended before its first batch was complete: there is no result")
-        summaries.append(json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))[-1])
+        batches = client.read_json(run.run_id, SUMMARY)
+        if not isinstance(batches, list) or not batches:
+            raise PolicyError(f"{SUMMARY} of run {run.run_id} is damaged: it holds no batch; evaluate again")
+        summaries.append(cast("list[dict[str, Any]]", batches)[-1])
     return summaries
 
 

@@ -141,7 +141,8 @@ def _args_of(model: bytes) -> dict[str, Any]:
 
 def _script_of(algo: str) -> str:
     """The algorithm's one file, found without importing it."""
-    found = importlib.util.find_spec("cleanrl_worker")
+    # The name comes out of a policy file: as a path it would publish another file.
+    found = importlib.util.find_spec("cleanrl_worker") if algo.isidentifier() else None
     for place in (found.submodule_search_locations or []) if found else []:
         path = Path(place) / "algorithms" / f"{algo}.py"
         if path.exists():

@@ -98,9 +98,9 @@ class Policies:
 
 def _read(run_dir: RunDir) -> tuple[_File, ...]:
     try:
-        artifacts = manifest.read(run_dir).artifacts
-    except (OSError, ConfigError):
-        # A directory that somebody is removing, a manifest of another version: nothing to offer.
+        artifacts = manifest.read_parts(run_dir)[0].artifacts
+    except OSError:
+        # A directory that is being removed: nothing to offer.
         return ()
     found: list[_File] = []
     for artifact in artifacts:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mosaic import config
 from mosaic.errors import HomeUnusable
 from mosaic.gui.models.terminal import plain
 from mosaic.rpc.client import Client
@@ -110,7 +111,7 @@ def text_of(client: Client, run_id: str, path: str) -> Text:
     if path.endswith(".json") and whole:
         # What is no JSON is shown as it is: that is what is wrong with it.
         with contextlib.suppress(ValueError):
-            content = json.dumps(json.loads(content), indent=2, ensure_ascii=False)
+            content = json.dumps(config.any_json(content), indent=2, ensure_ascii=False)
     lines = [plain(line) for line in content.split("\n")]
     # A view takes seconds to lay out a line of half a million characters.
     whole = whole and all(len(line) <= LONGEST_LINE for line in lines)

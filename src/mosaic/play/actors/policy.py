@@ -74,7 +74,7 @@ def find(argument: str, home: Home) -> Path:
         return path
     try:
         run_dir = home.run(checked_run_id(argument))
-        found = manifest.read(run_dir).artifacts if run_dir.manifest.exists() else None
+        found = manifest.read_parts(run_dir)[0].artifacts if run_dir.manifest.exists() else None
     except MosaicError:
         found = None
         raise PolicyError(f"'{argument}' is neither a policy file that is there nor the id of a run") from None
