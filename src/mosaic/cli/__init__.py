@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from mosaic.cli import reach
 from mosaic.errors import MosaicError
 
+DAMAGED = 7
+"""Something that was read is not what was written."""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
@@ -49,6 +51,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),
     "daemon": ("daemon", "start, stop and look at the trainer daemon"),
+    "verify": ("verify", "check checkpoints and policies for damage"),
     "reindex": ("reindex", "rebuild the list of runs from their directories"),
     "doctor": ("doctor", "check this installation"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),

@@ -60,6 +60,7 @@ class Shell(QMainWindow):
         artifacts = self.tabs["Artifacts"]
         assert isinstance(artifacts, ArtifactsTab)
         artifacts.resume_asked.connect(self.actions_on_runs.resume)
+        artifacts.discard_asked.connect(self.actions_on_runs.resume_and_discard)
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls

@@ -16,7 +16,7 @@ import grpc
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import MosaicError, Problem, RunNotFound
+from mosaic.errors import ConfigError, MosaicError, Problem, RunNotFound, SpoolCorrupt
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
@@ -325,8 +325,24 @@ class Client:
         return to_record(self._stub.ContinueRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
     @_translated
-    def resume(self, run_id: str, *, from_step: int = 0) -> RunRecord:
-        request = pb.ResumeRunRequest(run_id=run_id, from_step=from_step)
+    def resume(
+        self,
+        run_id: str,
+        *,
+        from_step: int | None = None,
+        discard_newer: bool = False,
+        client_key: str | None = None,
+    ) -> RunRecord:
+        """Go on from the newest whole checkpoint, or from that of a step: in a new run, which names this one as its
+        parent, if there are newer ones; with `discard_newer`, in the same run, which loses them.
+
+        A retry with the same `client_key` never begins a second new run.
+        """
+        request = pb.ResumeRunRequest(
+            run_id=run_id, discard_newer=discard_newer, client_key=client_key or uuid.uuid4().hex
+        )
+        if from_step is not None:
+            request.from_step = from_step
         return to_record(self._stub.ResumeRun(request, timeout=CALL_TIMEOUT_S))
 
     @_translated
@@ -418,6 +434,11 @@ class Client:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
 
     @_translated
+    def manifest_damage(self, run_id: str) -> str:
+        """What is wrong with a run's manifest; `artifacts` is then what could be found without it."""
+        return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).damage
+
+    @_translated
     def frames(
         self,
         run_id: str,
@@ -454,6 +475,14 @@ class Client:
     def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
+
+    def read_json(self, run_id: str, path: str) -> Any:
+        """A JSON file of a run; ConfigError that names it if it is damaged."""
+        try:
+            return config.any_json(b"".join(self.read_artifact(run_id, path)))
+        except ValueError as error:
+            problem = Problem("", f"is damaged, no JSON: {error}")
+            raise ConfigError([problem], what=f"{path} of run {run_id}") from error
 
     @_translated
     def algorithms(self) -> dict[str, Algorithm]:
@@ -523,7 +552,8 @@ class Client:
 class Stream(Generic[T]):
     """What the daemon sends, one after the other."""
 
-    def __init__(self, call: Any, convert: Callable[[Any], T]) -> None:
+    def __init__(self, call: Any, convert: Callable[[Any], T | None]) -> None:
+        """What `convert` makes None of is left out."""
         self._call = call
         self._convert = convert
         self._stopped = False
@@ -533,7 +563,10 @@ class Stream(Generic[T]):
 
     def __next__(self) -> T:
         try:
-            return self._convert(next(self._call))
+            while True:
+                made = self._convert(next(self._call))
+                if made is not None:
+                    return made
         except grpc.RpcError as error:
             if self._stopped:
                 raise StopIteration from None
@@ -569,8 +602,12 @@ def _state(message: pb.PlayState) -> JsonObject:
     return config.loads(message.json, what="state of a play session")
 
 
-def _event(line: pb.EventLine) -> Event:
-    return decode(line.json)
+def _event(line: pb.EventLine) -> Event | None:
+    """None for a damaged line: the record of the run counts it."""
+    try:
+        return decode(line.json) if line.seq else None
+    except SpoolCorrupt:
+        return None
 
 
 def _as_it_is(line: pb.EventLine) -> pb.EventLine:

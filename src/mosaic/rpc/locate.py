@@ -4,8 +4,6 @@ import fcntl
 import json
 import os
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -17,7 +15,9 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
-from mosaic.spec import home_claim
+from mosaic.spec import home_claim, keys
+from mosaic.spec.files import scratch_file
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
@@ -101,7 +101,7 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
     started: subprocess.Popen[bytes] | None = None
     with ExitStack() as stack:
         # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
-        said = stack.enter_context(tempfile.TemporaryFile()) if start else None
+        said = stack.enter_context(scratch_file()) if start else None
         while True:
             address = running_address(home)
             if address and _answers(address):
@@ -121,15 +121,13 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
 def _start(home: Home, flags: Sequence[str], stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
     """A daemon of its own session: it outlives this process and its terminal."""
     home.create()
-    return subprocess.Popen(
-        [sys.executable, "-m", "mosaic.trainer", "--log-file", str(home.trainer / "daemon.log"), *flags],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        start_new_session=True,
-        env={**os.environ, "MOSAIC_HOME": str(home.root)},
-        cwd=home.root,
+    daemon = PythonChild(
+        module="mosaic.trainer",
+        words=("--log-file", str(home.trainer / "daemon.log"), *flags),
+        keys=keys.ALL,
+        variables={"MOSAIC_HOME": str(home.root)},
     )
+    return daemon.popen(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
 
 
 def _read(said: IO[bytes] | None) -> str:

@@ -2,8 +2,12 @@
 
 import fcntl
 import os
+import tempfile
 import threading
 from pathlib import Path
+from typing import IO
+
+from mosaic.errors import ConfigError, Problem
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -27,6 +31,15 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
         sync_folder(path.parent)
 
 
+def read_small(path: Path, *, limit: int = 16 * 2**20) -> bytes:
+    """A whole file that is small by its nature; a larger one is damaged, and is not taken into memory."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ConfigError([Problem("", f"has more than {limit:,} bytes")], what=str(path))
+    return data
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable: a rename is not on disk before its folder is."""
     sync_file(folder)
@@ -39,6 +52,13 @@ def sync_file(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def scratch_file() -> IO[bytes]:
+    """A file without a name, gone with its last holder; in memory where the system can: every disk may be full."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("mosaic"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def is_locked(path: Path) -> bool:

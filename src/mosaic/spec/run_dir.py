@@ -91,6 +91,11 @@ class Home:
         return self.trainer / "runs"
 
     @property
+    def reserve(self) -> Path:
+        """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
+        return self.trainer / "reserve"
+
+    @property
     def imports(self) -> Path:
         """Runs of other tools while they are being written."""
         return self.trainer / "imports"
@@ -148,6 +153,11 @@ class RunDir:
         """What the daemon decided: state, reason, label, priority."""
         return self.root / "run.json"
 
+    @property
+    def damaged_record(self) -> Path:
+        """A `run.json` that could not be read, kept for a look."""
+        return self.root / "run.json.damaged"
+
     def files(self) -> Iterator[tuple[str, int]]:
         """Names and sizes of all files, sorted; without the life lock, which is no business of a copy."""
         for path in sorted(self.root.rglob("*")):
@@ -164,6 +174,11 @@ class RunDir:
     @property
     def manifest(self) -> Path:
         return self.root / "analytics.json"
+
+    @property
+    def damaged_manifest(self) -> Path:
+        """A manifest that could not be read, kept for a look."""
+        return self.root / "analytics.json.damaged"
 
     @property
     def logs(self) -> Path:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from mosaic import config
 from mosaic.errors import MosaicError
-from mosaic.spec.files import is_locked, write_atomically
+from mosaic.spec.files import is_locked, read_small, write_atomically
 from mosaic.spec.run_dir import RunDir
 
 WANDB = "wandb"
@@ -64,7 +64,7 @@ class Export:
 def read(run_dir: RunDir, tracker: str = WANDB) -> Export | None:
     """None if nothing was ever exported."""
     try:
-        return parse(run_dir.export_state(tracker).read_bytes())
+        return parse(read_small(run_dir.export_state(tracker)))
     except FileNotFoundError:
         return None
 

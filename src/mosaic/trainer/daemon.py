@@ -17,7 +17,7 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import home_claim
 from mosaic.spec.run_dir import Home
-from mosaic.trainer import frames, gpus, reindex
+from mosaic.trainer import frames, gpus, reindex, reserve
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.engines.local import LocalEngine
@@ -60,6 +60,7 @@ def serve(settings: Settings) -> None:
     home = settings.home
     home.create()
     with _only_one(home) as lock, _claimed(home) as claimed:
+        reserve.give_up(home)
         log.info("daemon.starting", home=str(home.root), pid=os.getpid())
         engine, bell = LocalEngine(), Bell()
         found = gpus.names()
@@ -89,6 +90,7 @@ def serve(settings: Settings) -> None:
         supervisor.start()
         frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
+        reserve.keep(home)
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
         is_home_there = True
         while is_home_there and not health.ending.wait(1.0):
@@ -107,7 +109,8 @@ def serve(settings: Settings) -> None:
         store.close()
         for address in addresses:
             if is_home_there and address.startswith("unix:"):
-                Path(address.removeprefix("unix:")).unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # a read-only disk keeps it; the next daemon removes it
+                    Path(address.removeprefix("unix:")).unlink(missing_ok=True)
         if not is_home_there:
             raise HomeVanished(home.root)
 

@@ -49,8 +49,11 @@ def start_sweeping(ending: threading.Event) -> None:
 
     def work() -> None:
         while True:
-            if removed := sweep():
-                log.info("fastlane.swept", files=[path.name for path in removed])
+            try:
+                if removed := sweep():
+                    log.info("fastlane.swept", files=[path.name for path in removed])
+            except OSError as error:  # A border: the next look may find the file system writable again.
+                log.warning("fastlane.not_swept", error=str(error))
             if ending.wait(SWEEP_S):
                 return
 
@@ -79,11 +82,18 @@ def checked(request: pb.StreamFramesRequest) -> pb.StreamFramesRequest:
 
 def ring_of(run_dir: RunDir) -> Path:
     """The ring that a run's worker announced, if it is on this machine."""
-    found = manifest.read(run_dir).artifacts if run_dir.manifest.exists() else ()
+    found = manifest.read_parts(run_dir)[0].artifacts if run_dir.manifest.exists() else ()
     for artifact in reversed(found):
-        if artifact.kind == "fastlane" and Path(artifact.path).exists():
+        if artifact.kind == "fastlane" and is_there(Path(artifact.path)):
             return Path(artifact.path)
     raise NoLiveView(f"run {run_dir.run_id} has no live view now: it does not run, or was started with it switched off")
+
+
+def is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long for any file
+        return False
 
 
 def stream(run_dir: RunDir, request: pb.StreamFramesRequest, bell: Bell, context: Any) -> Iterator[pb.LiveFrame]:

@@ -12,7 +12,9 @@ A cache: whatever does not fit together is thrown away and rebuilt from the even
 cursor were written by a daemon that was killed before its cursor, and are cut off.
 """
 
+import contextlib
 import json
+import re
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -23,11 +25,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.spec.files import write_atomically
+from mosaic import config
+from mosaic.errors import ConfigError
+from mosaic.spec.files import read_small, write_atomically
+from mosaic.spec.run_record import Steps
 
 Floats: TypeAlias = NDArray[np.float64]
 ROW = 3
 ROW_BYTES = 8 * ROW
+COLUMN_FIELDS = ("columns", "generation")
+_COLUMN_NAME = re.compile(r"\d{1,9}\.f64", re.ASCII)
 
 
 @dataclass
@@ -35,6 +42,15 @@ class _Column:
     path: Path
     count: int = 0
     pending: list[float] = field(default_factory=list[float])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The part of the cursor that is kept here."""
+
+    columns: dict[str, tuple[str, Steps]]
+    """Tag to file name and rows."""
+    generation: Steps
 
 
 @dataclass(frozen=True)
@@ -82,12 +98,15 @@ class RunMetrics:
     def rewind(self, step: int) -> None:
         """Drop what lies after a step: a resumed run writes it again."""
         with self._lock:
-            self.flush()
             self.generation += 1
             for column in self._columns.values():
+                # Not flushed before: a full disk must not keep the events behind this one from being read.
+                column.pending = _up_to(column.pending, step)
                 if column.count:
                     column.count = _rows_up_to(column, step)
-                    _truncate(column)
+                    # What a read-only disk keeps beyond the count is not read, and overwritten later.
+                    with contextlib.suppress(OSError):
+                        _truncate(column)
 
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
@@ -101,18 +120,26 @@ class RunMetrics:
     def load(self) -> dict[str, Any] | None:
         """The cursor, with the columns cut to it; None if there is none or it does not fit its files."""
         try:
-            cursor: dict[str, Any] = json.loads((self._folder / "cursor.json").read_bytes())
-            generation = int(cursor["generation"])
-            columns = {tag: _Column(self._folder / name, count) for tag, (name, count) in cursor["columns"].items()}
-            for column in columns.values():
-                if column.path.stat().st_size < column.count * ROW_BYTES:
-                    raise ValueError("a column is shorter than its cursor says")
-                _truncate(column)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            cursor: dict[str, Any] = config.loads(read_small(self._folder / "cursor.json"))
+            listed = config.from_json(_Columns, {name: cursor.pop(name) for name in COLUMN_FIELDS})
+            columns = {tag: self._column(name, count) for tag, (name, count) in listed.columns.items()}
+        except (OSError, ValueError, KeyError, ConfigError):
             self.clear()
             return None
-        self._columns, self.generation = columns, generation
+        self._columns, self.generation = columns, listed.generation
         return cursor
+
+    def _column(self, name: str, count: int) -> _Column:
+        """A column of the cursor, cut to its rows; ValueError if it is none of ours, or shorter than that."""
+        column = _Column(self._folder / name, count)
+        if not _COLUMN_NAME.fullmatch(name) or column.path.is_symlink():
+            raise ValueError("no column has such a name")
+        size = column.path.stat().st_size
+        if size < count * ROW_BYTES:
+            raise ValueError("a column is shorter than its cursor says")
+        if size > count * ROW_BYTES:
+            _truncate(column)
+        return column
 
     def _make_folder(self) -> None:
         """In the home that is there: one that was removed or moved away is not made again."""
@@ -172,9 +199,10 @@ class NoColumns(RunMetrics):
     def load(self) -> dict[str, Any] | None:
         """The cursor of columns that were kept before: what they tell need not be read again."""
         try:
-            return json.loads((self._folder / "cursor.json").read_bytes())
-        except (OSError, ValueError):
+            cursor: dict[str, Any] = config.loads(read_small(self._folder / "cursor.json"))
+        except (OSError, ConfigError):
             return None
+        return {name: value for name, value in cursor.items() if name not in COLUMN_FIELDS}
 
     def clear(self, *, generation: int = 0) -> None:
         pass
@@ -223,6 +251,11 @@ def _rows_up_to(column: _Column, step: int) -> int:
             else:
                 high = middle
     return low
+
+
+def _up_to(pending: list[float], step: int) -> list[float]:
+    rows = np.array(pending).reshape(-1, ROW)
+    return rows[rows[:, 0] <= step].ravel().tolist()
 
 
 def _truncate(column: _Column) -> None:

@@ -1,22 +1,23 @@
 """What run directories, which are the truth, tell the index: a run without `run.json`, one that was removed."""
 
-import hashlib
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ulid import ULID
-
-from mosaic import config
-from mosaic.spec import manifest, run_list, run_record
+from mosaic.errors import ConfigError
+from mosaic.log import get_logger
+from mosaic.spec import run_list, run_record
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
-from mosaic.spec.states import TERMINAL, RunState
+from mosaic.spec.states import TERMINAL
+from mosaic.trainer import branch, salvage
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.store import Store
 
 DELETED = ".deleted-"
+
+log = get_logger()
 
 
 class Removed:
@@ -55,7 +56,8 @@ def set_aside(run_dir: RunDir) -> Path:
 
 
 def clear(home: Home, store: Store) -> None:
-    """At the start: take out of the list what a user removed by hand."""
+    """At the start: remove half-written branches, and take out of the list what a user removed by hand."""
+    branch.clear(home)
     there = set(run_list.run_ids(home))
     gone = [store.get(run_id) for run_id in sorted(store.all_ids() - there)]
     if gone:
@@ -72,50 +74,15 @@ def remove(doomed: Path) -> None:
 
 
 def read(home: Home, run_dir: RunDir, engine: Engine) -> Placed:
-    """What `run.json` says of a run; where there is none, what its other files tell."""
-    if run_dir.record.exists():
+    """What `run.json` says of a run; where it is missing or damaged, what its other files tell."""
+    problem = ""
+    try:
         return run_record.read(run_dir)
+    except FileNotFoundError:
+        pass  # A run that no daemon started.
+    except ConfigError as error:
+        log.warning("run.record_damaged", run_id=run_dir.run_id, error=str(error))
+        problem = str(error.problems[0])
     ingest = RunIngest(home, run_dir, keep_metrics=False)
     ingest.catch_up()
-    return _guess(run_dir, ingest, engine)
-
-
-def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
-    """A run that no daemon started: what its own files tell, written down so that it is not guessed again."""
-    found = manifest.read(run_dir)
-    state, reason = RunState.LOST, "its worker ended without a word"
-    if engine.is_alive(run_dir, 0):
-        state, reason = RunState.RUNNING, "started outside the daemon"
-    elif ingest.ending is not None and ingest.ending.completed:
-        state, reason = (RunState.CANCELLED, "stopped") if ingest.ending.stopped else (RunState.FINISHED, "")
-    elif ingest.ending is not None:
-        state, reason = RunState.FAILED, ingest.ending.message
-    text = run_dir.config.read_bytes() if run_dir.config.exists() else b"{}"
-    began = ULID.from_str(run_dir.run_id).timestamp
-    placed = Placed(
-        run_id=run_dir.run_id,
-        state=state,
-        reason=reason,
-        kind=found.mode,
-        label=found.label,
-        notes=_notes(text),
-        algo=found.algo,
-        env_id=found.env_id,
-        seed=found.seed,
-        total_timesteps=ingest.total_timesteps,
-        config_digest=hashlib.sha256(text).hexdigest(),
-        submitted_at=began,
-        started_at=began,
-        ended_at=0.0 if state is RunState.RUNNING else run_dir.events.stat().st_mtime,
-        attempt=max(ingest.started_attempt, 1),
-    )
-    run_record.write(run_dir, placed)
-    return placed
-
-
-def _notes(text: bytes) -> str:
-    data = config.loads(text)
-    for key in ("metadata", "worker", "config", "extras"):
-        inner = data.get(key)
-        data = inner if isinstance(inner, dict) else {}
-    return str(data.get("notes", ""))
+    return salvage.placed(run_dir, ingest, engine, problem=problem)

@@ -2,16 +2,15 @@
 
 import contextlib
 import json
-import os
 import select
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mosaic.log import get_logger
+from mosaic.spec.python_child import PythonChild
 from mosaic.trainer.sources import sources_digest
 
 MODULE = "cleanrl_worker.zygote"
@@ -30,15 +29,14 @@ class Zygote:
         self._ready = False
         self._digest = sources_digest()
         # Thread pools are sized when a library is imported: one thread, which is what warm workers are for.
-        threads = dict.fromkeys(THREAD_VARIABLES, "1")
+        threads: dict[str, str] = dict.fromkeys(THREAD_VARIABLES, "1")
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, str(theirs.fileno())],
+            child = PythonChild(module=MODULE, words=(str(theirs.fileno()),), variables=threads)
+            self._process = child.popen(
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
-                env={**os.environ, **threads},
             )
 
     @property
