@@ -71,7 +71,8 @@ def serve(settings: Settings) -> None:
         catalog = Catalog(home, warm_output_of=engine.warm_output_of)
         # Before anybody can find it: whoever ends it at once must not cut off what it is writing.
         _listen_to_signals(health)
-        servers, addresses = listen(home, settings.tcp, TrainerService(supervisor, catalog, health))
+        listening = listen(home, settings.tcp, TrainerService(supervisor, catalog, health))
+        addresses = listening.addresses
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
         _announce(lock, addresses)
@@ -88,14 +89,10 @@ def serve(settings: Settings) -> None:
             pass
         log.info("daemon.ending")
         bell.close()
-        for stopping in [server.stop(grace=1.0) for server in servers]:
-            stopping.wait()
+        listening.close()
         supervisor.close()
         engine.close()
         store.close()
-        for address in addresses:
-            if address.startswith("unix:"):
-                Path(address.removeprefix("unix:")).unlink(missing_ok=True)
 
 
 def _prepare(catalog: Catalog) -> None:
