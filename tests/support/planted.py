@@ -12,9 +12,11 @@ from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
 
 
-def plant(home: Home, *artifacts: Artifact, events: tuple[EventBody, ...] = (), **placed: Any) -> RunDir:
+def plant(
+    home: Home, *artifacts: Artifact, run_id: str = "", events: tuple[EventBody, ...] = (), **placed: Any
+) -> RunDir:
     """A run that has ended, before a daemon of this home starts; `placed` are fields of its run.json."""
-    run_dir = home.run(new_run_id())
+    run_dir = home.run(run_id or new_run_id())
     run_dir.create()
     fields: dict[str, Any] = {"state": RunState.FINISHED, "algo": "ppo", "env_id": "CartPole-v1", "attempt": 1}
     fields |= {"submitted_at": 1.7e9, "started_at": 1.7e9, "ended_at": 1.7e9 + 60, "total_timesteps": 1000} | placed

@@ -60,7 +60,10 @@ def _export(run: RunRecord, tracker: str) -> None:
         )
     command = [sys.executable, "-P", "-m", "mosaic.track", "--tracker", tracker, str(run_dir.root)]
     run_dir.logs.mkdir(mode=0o700, exist_ok=True)
-    with waiting(f"exporting {run.label or run.run_id} …"), run_dir.export_log(tracker).open("ab") as out:
+    with (
+        waiting(f"exporting {run.label or run.run_id} …"),
+        run_dir.open(run_dir.export_log(tracker), append=True) as out,
+    ):
         code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False).returncode
     if code == MissingExtra.exit_code:
         raise MissingExtra(f"the export to {LOCAL[tracker].title}", tracker)

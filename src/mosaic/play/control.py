@@ -1,8 +1,8 @@
 """The socket of a session: commands in, states out, both as JSON objects, one a line. docs/protocols/play.md has them.
 
-`play.sock` in the run directory, a unix stream socket, mode 0600, for processes of the same user and of root. Every state
-replaces the one before it: a reader that is slow misses states rather than see old ones. A command with an `id` is
-answered by `{"id": …, "error": ""}`.
+`play.sock` in the run directory, a unix stream socket, mode 0600, for processes of the same user and of root. Every
+state replaces the one before it: a reader that is slow misses states rather than see old ones. A command with an `id`
+is answered by `{"id": …, "error": ""}`.
 """
 
 import contextlib

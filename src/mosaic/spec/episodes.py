@@ -22,6 +22,7 @@ from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, RecordingError
 from mosaic.spec.events import Number
+from mosaic.spec.own_files import open_regular
 
 VERSION = 1
 TAIL_BYTES = 1 << 16
@@ -175,7 +176,7 @@ def read(path: Path) -> EpisodeFile:
 def sum_up(path: Path) -> EpisodeFile:
     """The episode without its steps where its end tells of them; quick, however long it is."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             first = file.readline()
             file.seek(0, os.SEEK_END)
             file.seek(max(len(first), file.tell() - TAIL_BYTES))
@@ -193,7 +194,7 @@ def sum_up(path: Path) -> EpisodeFile:
 
 def _whole_lines(path: Path) -> Iterator[Line]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             for number, text in enumerate(file, start=1):
                 if text.endswith(b"\n"):
                     yield decode(text, what=f"{path.name}, line {number}")

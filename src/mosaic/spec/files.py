@@ -38,7 +38,8 @@ def sync_file(path: Path) -> None:
 
 def is_locked(path: Path) -> bool:
     """Whether a living process holds the lock (flock) of a file; OSError if there is no such file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    # Without waiting for a writer, where a pipe lies in the place of the file.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -10,6 +10,7 @@ import psutil
 
 from mosaic import config
 from mosaic.spec.files import write_atomically
+from mosaic.spec.own_files import read_regular
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,4 +72,4 @@ def write_self(path: Path, *, attempt: int) -> None:
 
 
 def read(path: Path) -> ProcessIdentity:
-    return config.from_json_text(ProcessIdentity, path.read_bytes(), what=str(path))
+    return config.from_json_text(ProcessIdentity, read_regular(path), what=str(path))

@@ -8,6 +8,7 @@ from annotated_types import Ge
 
 from mosaic import config
 from mosaic.spec.files import write_atomically
+from mosaic.spec.own_files import read_regular
 from mosaic.spec.run_dir import RunDir
 
 VERSION = 1
@@ -74,7 +75,7 @@ class Manifest:
 
 
 def read(run_dir: RunDir) -> Manifest:
-    return config.from_json_text(Manifest, run_dir.manifest.read_bytes(), what=str(run_dir.manifest))
+    return config.from_json_text(Manifest, read_regular(run_dir.manifest), what=str(run_dir.manifest))
 
 
 def write(run_dir: RunDir, manifest: Manifest) -> None:

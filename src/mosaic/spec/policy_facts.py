@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from mosaic.errors import PolicyError
+from mosaic.spec.own_files import open_regular
 
 SUFFIX = ".cleanrl_model"
 OUR_FORMAT = "mosaic-policy-1"
@@ -78,7 +79,7 @@ def read(word: Path) -> PolicyFacts:
 
 
 def _kind_of(path: Path) -> Kind:
-    with path.open("rb") as file:
+    with open_regular(path, follow=True) as file:
         start = file.read(9)
     if start.startswith(b"PK"):
         return _kind_of_zip(path)
@@ -111,7 +112,7 @@ def _kind_of_zip(path: Path) -> Kind:
 
 def _from_header(facts: PolicyFacts) -> PolicyFacts:
     """A length (uint64, little endian), then so many bytes of JSON."""
-    with facts.path.open("rb") as file:
+    with open_regular(facts.path, follow=True) as file:
         length = int.from_bytes(file.read(8), "little")
         if length > MAX_HEADER_BYTES:
             raise PolicyError(f"{facts.path} cannot be read as a policy: its header would have {length:,} bytes")
@@ -204,6 +205,8 @@ def _json_object(path: Path) -> dict[str, Any] | None:
 
 def _small_text(path: Path) -> str | None:
     try:
-        return path.read_text(errors="replace") if path.stat().st_size <= MAX_SIBLING_BYTES else None
+        with open_regular(path, follow=True) as file:
+            text = file.read(MAX_SIBLING_BYTES + 1)
+        return text.decode(errors="replace") if len(text) <= MAX_SIBLING_BYTES else None
     except OSError:
         return None

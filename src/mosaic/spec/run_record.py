@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.spec.files import write_atomically
+from mosaic.spec.own_files import read_regular
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.states import RunState
 
@@ -122,4 +123,4 @@ def read(run_dir: RunDir) -> Placed:
 
 def read_file(path: Path) -> Placed:
     """Of a copy, whose folder may have any name."""
-    return config.from_json_text(Placed, path.read_bytes(), what=str(path))
+    return config.from_json_text(Placed, read_regular(path), what=str(path))

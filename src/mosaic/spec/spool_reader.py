@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from mosaic.spec.own_files import open_regular
+
 
 class LineReader:
     """Hands out whole lines; one that is still being written is left for the next look."""
@@ -16,12 +18,12 @@ class LineReader:
     def new_lines(self, limit: int = -1) -> list[bytes]:
         """Lines without their line feed; at most about `limit` bytes of them, and a line longer than that whole."""
         try:
-            size = self.path.stat().st_size
+            size = self.path.lstat().st_size
             if size < self.offset:
                 self.offset, self.restarted = 0, True
             if size == self.offset:
                 return []
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(self.offset)
                 data = file.read(limit)
                 if 0 <= limit == len(data):

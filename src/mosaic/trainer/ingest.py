@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
+from mosaic.spec.own_files import is_regular
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
@@ -108,7 +109,7 @@ class RunIngest:
 
     def _load(self) -> None:
         cursor = self.metrics.load()
-        size = self._run_dir.events.stat().st_size if self._run_dir.events.exists() else 0
+        size = self._run_dir.events.lstat().st_size if is_regular(self._run_dir.events) else 0
         try:
             if cursor is None:
                 return

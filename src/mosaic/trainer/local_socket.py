@@ -1,4 +1,4 @@
-"""The daemon's unix socket: the kernel tells the uid of each process that connects, and only ours and root's get through.
+"""The daemon's unix socket: the kernel tells the uid of each process that connects; ours and root's get through.
 
 gRPC for Python neither tells that uid nor takes a connection that was accepted elsewhere. So this socket is accepted
 here, the peer is checked (SO_PEERCRED) before one byte of it is read, and its bytes are passed on to gRPC's own socket.

@@ -11,6 +11,7 @@ from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import manifest, run_list, run_record
+from mosaic.spec.own_files import is_regular, read_regular
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed, RunRecord
 from mosaic.spec.states import TERMINAL, RunState
@@ -94,7 +95,7 @@ def _read(home: Home, run_dir: RunDir, engine: Engine) -> RunRecord:
     ingest = RunIngest(home, run_dir)
     ingest.catch_up()
     ingest.save()
-    placed = run_record.read(run_dir) if run_dir.record.exists() else _guess(run_dir, ingest, engine)
+    placed = run_record.read(run_dir) if is_regular(run_dir.record) else _guess(run_dir, ingest, engine)
     return RunRecord(**vars(placed), **vars(ingest.progress), run_dir=str(run_dir.root))
 
 
@@ -108,7 +109,7 @@ def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
         state, reason = (RunState.CANCELLED, "stopped") if ingest.ending.stopped else (RunState.FINISHED, "")
     elif ingest.ending is not None:
         state, reason = RunState.FAILED, ingest.ending.message
-    text = run_dir.config.read_bytes() if run_dir.config.exists() else b"{}"
+    text = read_regular(run_dir.config) if is_regular(run_dir.config) else b"{}"
     began = ULID.from_str(run_dir.run_id).timestamp
     placed = Placed(
         run_id=run_dir.run_id,
@@ -124,7 +125,7 @@ def _guess(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> Placed:
         config_digest=hashlib.sha256(text).hexdigest(),
         submitted_at=began,
         started_at=began,
-        ended_at=0.0 if state is RunState.RUNNING else run_dir.events.stat().st_mtime,
+        ended_at=0.0 if state is RunState.RUNNING else run_dir.events.lstat().st_mtime,
         attempt=max(ingest.started_attempt, 1),
     )
     run_record.write(run_dir, placed)

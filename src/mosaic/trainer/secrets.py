@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mosaic.spec.files import write_atomically
+from mosaic.spec.run_dir import RunDir
 
 HIDDEN = "[hidden]"
 
@@ -24,11 +25,13 @@ class Secrets:
     def redacted(self, run_id: str, lines: Sequence[str]) -> tuple[str, ...]:
         return tuple(hide(line, self.of(run_id)) for line in lines)
 
-    def scrub(self, run_id: str, path: Path) -> None:
+    def scrub(self, run_dir: RunDir, path: Path) -> None:
         """Mask the keys in a log of a worker that has ended."""
-        if self.of(run_id) and path.exists():
-            data = path.read_bytes()
-            clean = masked(data, self.of(run_id))
+        keys = self.of(run_dir.run_id)
+        if keys and run_dir.look(path) is not None:
+            with run_dir.open(path) as file:
+                data = file.read()
+            clean = masked(data, keys)
             if clean != data:
                 write_atomically(path, clean)
 

@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import grpc
 
@@ -24,12 +23,12 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
-from mosaic.spec import manifest
 from mosaic.spec.identity import ProcessIdentity
+from mosaic.spec.own_files import NotAFile
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, RunState
-from mosaic.trainer import frames, playing, streams, submit, validate
+from mosaic.trainer import artifacts, frames, playing, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.episodes import EpisodeIndex
 from mosaic.trainer.health import Health
@@ -178,18 +177,7 @@ class TrainerService(TrainerServicer):
         return streams.log(self._supervisor, run_dir, paths[request.stream], request.offset, request.follow, context)
 
     def ListArtifacts(self, request: pb.RunId, context: Any) -> pb.ListArtifactsReply:
-        run_dir = self._dir(self._supervisor.get(request.run_id))
-        found = manifest.read(run_dir).artifacts if run_dir.manifest.exists() else ()
-        there: list[pb.Artifact] = []
-        for artifact in found:
-            path = run_dir.root / artifact.path
-            if path.exists():
-                size = path.stat().st_size if path.is_file() else 0
-                message = pb.Artifact(kind=artifact.kind, path=artifact.path, label=artifact.label, bytes=size)
-                if artifact.global_step is not None:
-                    message.global_step = artifact.global_step
-                there.append(message)
-        return pb.ListArtifactsReply(artifacts=there)
+        return pb.ListArtifactsReply(artifacts=artifacts.listed(self._dir(self._supervisor.get(request.run_id))))
 
     def StreamFrames(self, request: pb.StreamFramesRequest, context: Any) -> Iterator[pb.LiveFrame]:
         record = self._supervisor.get(request.run_id)
@@ -200,10 +188,12 @@ class TrainerService(TrainerServicer):
         return pb.ListFilesReply(files=[pb.RunFile(path=path, bytes=size) for path, size in run_dir.files()])
 
     def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
-        path = self._dir(self._supervisor.get(request.run_id)).inside(request.path)
-        if not _is_file(path):
-            raise UnsafePath(f"'{request.path}' is not a file of run {request.run_id}; ListFiles lists them")
-        return _chunks(path)
+        try:
+            file = self._dir(self._supervisor.get(request.run_id)).open(request.path)
+        except NotAFile:
+            reason = f"'{request.path}' is not a file of run {request.run_id}; ListFiles lists them"
+            raise UnsafePath(reason) from None
+        return _chunks(file)
 
     def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:
         described = self._catalog.algorithms()
@@ -305,14 +295,7 @@ def _check_length(name: str, text: str, limit: int) -> None:
         raise ConfigError([Problem(name, f"{len(text):,} characters; at most {limit:,} are taken")], what="request")
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for any file
-        return False
-
-
-def _chunks(path: Path) -> Iterator[pb.FileChunk]:
-    with path.open("rb") as file:
+def _chunks(file: BinaryIO) -> Iterator[pb.FileChunk]:
+    with file:
         while data := file.read(CHUNK_BYTES):
             yield pb.FileChunk(data=data)

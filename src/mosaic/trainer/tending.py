@@ -139,7 +139,7 @@ class Tending:
         run_dir = self._records.dir_of(record)
         code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
-        tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
+        tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir))
         return verdicts.judge(record, ending, code, tail, killed=watched.killed)
 
     def _conclude(self, record: RunRecord, watched: Watched, verdict: Verdict) -> None:
@@ -155,7 +155,7 @@ class Tending:
         else:
             watched.ingest.save()
             for path in (run_dir.stdout, run_dir.stderr):
-                self._secrets.scrub(record.run_id, path)
+                self._secrets.scrub(run_dir, path)
             told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
             self._records.end(record, verdict.state, verdict.reason, **told)
             self._secrets.forget(record.run_id)
