@@ -3,13 +3,15 @@
 import contextlib
 import logging
 import sys
+from collections.abc import MutableMapping
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
 from mosaic.errors import HomeUnusable
+from mosaic.plain_text import plain
 
 
 def configure(*, level: str = "INFO", file: Path | None = None) -> None:
@@ -27,7 +29,7 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
         console = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
-        processors = [*shared, console]
+        processors = [*shared, _made_plain, console]
         # Looked up at each line rather than bound now: a test or a daemon may replace sys.stderr later.
         factory = _to_stderr
     else:
@@ -61,6 +63,11 @@ class _Unfailing:
     def flush(self) -> None:
         with contextlib.suppress(OSError):
             self._stream.flush()
+
+
+def _made_plain(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """For a terminal: what a run or a client said must not steer it."""
+    return {name: plain(value) if isinstance(value, str) else value for name, value in line.items()}
 
 
 def _to_stderr(*_: object) -> structlog.PrintLogger:

@@ -72,4 +72,4 @@ def _export(run: RunRecord, tracker: str) -> None:
 def _line(run: RunRecord, tracker: str, export: Export) -> str:
     name = "W&B" if tracker == WANDB else LOCAL[tracker].title
     text = f"{run.run_id}  {name}  {paint(export.state, COLOURS[export.state])}: {plural(export.rows, 'row')}"
-    return "  ".join(part for part in (text, clean(export.why), export.url) if part)
+    return "  ".join(part for part in (text, clean(export.why), clean(export.url)) if part)
