@@ -12,7 +12,7 @@ from mosaic.spec.states import RunState
 
 FAKE = "01FAKELINEFAKELINEFAKELINE"
 IN_A_NAME = (
-    "A\x1b[31mred\x1b]0;title\x07\x9b31m\x9d0;x\x9c\x1b]8;;http://evil.example\x1b\\link\x1b]52;c;ZWNobw==\x07\x1bP+q\x1b\\"
+    "<img src='http://evil.example/x.png'><h1>A\x1b[31mred\x1b]0;title\x07\x9b31m\x9d0;x\x9c\x1b]8;;http://evil.example\x1b\\link\x1b]52;c;ZWNobw==\x07\x1bP+q\x1b\\"
     "\x1bc\x0e\x0f\x08\x7f\x85\u202ebidi\u2066iso\u2069\u200fmark\u2028sep\u200bzero\ufeff\U000e0041tag\r"
 )
 """Whatever a file name may hold."""
