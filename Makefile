@@ -2,19 +2,26 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
-export MOSAIC_HOME ?= $(CURDIR)/var
+# What tests, benchmarks and screenshots train stays out of the user's own runs.
+test soak check bench bench-live bench-learning shots: export MOSAIC_HOME = $(CURDIR)/var
 # One thread a process: more make networks of this size slower, by far when several processes run.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup run test soak check bench bench-learning gui shots lock proto clean
+.PHONY: help setup base window run test soak check bench bench-learning gui shots lock proto clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
-setup: ## .venv with the pinned packages; what every target does first
-	@PYTHON=$(PYTHON) tools/setup.sh
+setup: ## .venv with everything: all environments, trackers and the tools of the tests
+	@PYTHON=$(PYTHON) tools/setup.sh all
 
-run: setup ## train PPO on CartPole until solved, then evaluate the policy
+base:
+	@PYTHON=$(PYTHON) tools/setup.sh base
+
+window:
+	@PYTHON=$(PYTHON) tools/setup.sh gui
+
+run: base ## train PPO on CartPole until solved, then evaluate the policy
 	@$(BIN)/mosaic demo
 
 test: setup ## the whole test suite
@@ -43,7 +50,7 @@ bench-live: setup ## what the live view costs the learner, and how fast frames t
 bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
 	@$(BIN)/python -m bench.learning --write
 
-gui: setup ## open the window
+gui: window ## open the window
 	@$(BIN)/mosaic gui
 
 shots: setup ## screenshots for the docs, from real runs
@@ -55,6 +62,6 @@ lock: setup ## resolve every extra anew and rewrite constraints.txt
 proto: setup ## regenerate the gRPC code
 	@$(BIN)/python tools/proto.py
 
-clean: ## remove .venv, caches and build leftovers; runs in var/ stay
+clean: ## remove .venv, caches and build leftovers; what benchmarks left in var/ stays
 	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	@find . -name __pycache__ -prune -exec rm -rf {} +

@@ -48,6 +48,8 @@ from mosaic.spec.run_dir import RunDir, run_label
 
 HEARTBEAT_S = 1.0
 HOLD_POLL_S = 0.02
+RETURNS_KEPT = 100
+"""Episodes whose mean return tells how a run does; `stop_at_return` is about the same mean."""
 MAY_BE_NAN = frozenset({"losses/explained_variance"})
 """Undefined while all returns are equal; every other loss that is not a number ends the run."""
 
@@ -89,7 +91,10 @@ class Run:
         self.envs: Envs | None = None
         self._resumed = None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo)
         self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
-        self._recent_returns: deque[float] = deque(maxlen=100)
+        self._recent_returns: deque[float] = deque(maxlen=RETURNS_KEPT)
+        self._goal = spec.options.stop_at_return
+        """Mean return that ends the run; None once it is reached, so that a resumed run goes on."""
+        self._end_reason = ""
         self._exact = True
         self._begun = False
         self._started = self._last_beat = self._last_save = time.monotonic()
@@ -139,6 +144,8 @@ class Run:
             self._exact = self.envs.restore(state["envs"])
             seeding.restore(state["rng"], self.generator)
             self._recent_returns.extend(state["recent_returns"])
+            if self._goal_reached:
+                self._goal = None
         if self._resumed_from_step is not None:
             # What lies beyond the checkpoint belongs to an attempt whose curve ends there.
             checkpoint.clear_leftovers(self.run_dir, after=self._first_step)
@@ -277,7 +284,8 @@ class Run:
         self._writer.wait()
         failure = error or self._background_error
         if failure is None:
-            self.emit(RunCompleted(global_step=self.global_step, stopped=self.stopping))
+            ending = RunCompleted(global_step=self.global_step, stopped=self.stopping, reason=self._end_reason)
+            self.emit(ending)
         else:
             self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=str(failure)))
         self._recorder.close()
@@ -363,6 +371,15 @@ class Run:
     def _episode(self, episode: Episode) -> None:
         self._recent_returns.append(float(episode.episodic_return))
         self.emit(episode)
+        if self._goal is not None and not self.stopping and self._goal_reached:
+            self._end_reason = f"reached a mean return of {self._goal:g} over {RETURNS_KEPT} episodes"
+            self.stop()
+
+    @property
+    def _goal_reached(self) -> bool:
+        if self._goal is None or len(self._recent_returns) < RETURNS_KEPT:
+            return False
+        return float(np.mean(self._recent_returns)) >= self._goal
 
     def _beat(self) -> Heartbeat | None:
         """Called by the recorder's thread: the learner does nothing for its own heartbeat."""

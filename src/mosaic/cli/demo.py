@@ -33,7 +33,8 @@ def main(argv: Sequence[str]) -> int:
     print(f"Training PPO on {ENV_ID} until the mean return of 100 episodes reaches {SOLVED_RETURN:.0f} …", flush=True)
     started = time.monotonic()
     with connect() as client:
-        settings, run_flags = parse(client, "ppo", ["--env-id", ENV_ID, "--seed", str(flags.seed), "--label", "demo"])
+        goal = ["--stop-at-return", str(SOLVED_RETURN), "--label", "demo"]
+        settings, run_flags = parse(client, "ppo", ["--env-id", ENV_ID, "--seed", str(flags.seed), *goal])
         [run] = client.submit(document_of("ppo", settings, run_flags))
         try:
             run = _train(client, run)
@@ -50,22 +51,15 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _train(client: Client, run: RunRecord) -> RunRecord:
-    asked: set[str] = set()
-
-    def stop_when_solved(now: RunRecord) -> None:
-        if now.state is RunState.RUNNING and _solved(now) and not asked:
-            asked.add(now.run_id)
-            client.cancel(now.run_id)
-
-    [ended] = follow(client, [run], on_change=stop_when_solved)
-    if ended.state is not RunState.FINISHED and not asked:
+    [ended] = follow(client, [run])
+    if ended.state is not RunState.FINISHED:
         raise RunFailed(ended)
     return ended
 
 
 def _solved(run: RunRecord) -> bool:
-    """The daemon's mean is over the last 100 episodes; it cannot be this high while the first, short ones count."""
-    return run.best_return is not None and run.best_return >= SOLVED_RETURN
+    """The worker ends the run at the episode that solves it, so that the same seed takes the same steps each time."""
+    return run.global_step < run.total_timesteps
 
 
 def _evaluate(client: Client, run: RunRecord, episodes: int) -> RunRecord:
@@ -84,7 +78,7 @@ def _show_what_is_there(client: Client, run: RunRecord, evaluation: RunRecord) -
     mosaic = _command()
     print("\nTry next:")
     print(f"  {mosaic} runs")
-    print(f"  {mosaic} resume {short(run.run_id)} --follow    # go on from where it was stopped")
+    print(f"  {mosaic} resume {short(run.run_id)} --follow    # go on from there")
     print(f"  {mosaic} train dqn --total-timesteps 100000 --seeds 1-3")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         print(f"  {mosaic} gui        # the window: this machine has a display")

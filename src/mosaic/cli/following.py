@@ -51,7 +51,6 @@ def follow(
     *,
     json: bool = False,
     tell: Callable[[str], None] = say,
-    on_change: Callable[[RunRecord], None] = lambda _: None,
 ) -> list[RunRecord]:
     """Show these runs until all have ended; they come back as they ended. `tell` is how, where there is no terminal."""
     now = {run.run_id: run for run in runs}
@@ -69,7 +68,6 @@ def follow(
             if run.deleted:
                 run = replace(run, state=RunState.LOST, reason="it was deleted")
             now[run.run_id] = run
-            on_change(run)
             draw()
             if json:
                 print_json(wording.as_json(run))

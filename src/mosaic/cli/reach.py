@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from mosaic.cli.screen import waiting
 from mosaic.errors import MosaicError
+from mosaic.spec.run_dir import Home
 
 if TYPE_CHECKING:
     from mosaic.rpc.client import Client
@@ -87,6 +88,15 @@ def connect() -> "Client":
     chosen = current()
     with waiting("starting the daemon …"):
         return Client(chosen.target, certificate=chosen.certificate, start=chosen.start)
+
+
+def place() -> str:
+    """Whose runs these are: the home, as a user would type it, or the daemon at --target."""
+    target = current().target
+    if target:
+        return f"daemon {target}"
+    root = Home.resolve().root
+    return f"home ~/{root.relative_to(Path.home())}" if root.is_relative_to(Path.home()) else f"home {root}"
 
 
 def look() -> "Client":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from mosaic.cli import wording
 from mosaic.cli.filters import add_filters, listed
 from mosaic.cli.pick import short
-from mosaic.cli.reach import connect, parser
+from mosaic.cli.reach import connect, parser, place
 from mosaic.cli.screen import Block, clean, is_terminal, paint, print_json, table
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
@@ -27,12 +27,13 @@ def main(argv: Sequence[str]) -> int:
             print_json(wording.as_json(run))
     elif runs:
         print("\n".join(_table(runs)))
-        if len(runs) == flags.limit and is_terminal():
-            print(paint(f"the newest {flags.limit}; --limit 0 lists all", "dim"))
+        if is_terminal():
+            more = f"the newest {flags.limit}; --limit 0 lists all; " if len(runs) == flags.limit else ""
+            print(paint(f"{more}{place()}", "dim"))
     elif flags.state or flags.text:
         print("no run matches")
     else:
-        print("no runs yet; 'mosaic train ppo' makes one")
+        print(f"no runs yet ({place()}); 'mosaic train ppo' makes one")
     return 0
 
 

@@ -10,18 +10,8 @@ from mosaic.scripts import script
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import settings_from
 from mosaic.scripts.script import Script, is_script
+from mosaic.spec.run_config import NOT_FOR_SCRIPTS
 from mosaic.spec.run_dir import Home
-
-UNUSED = (
-    "tensorboard_dir",
-    "capture_video",
-    "save_model",
-    "checkpoint_interval_s",
-    "checkpoint_interval_steps",
-    "checkpoints_kept",
-    "env_backend",
-)
-"""Flags of a run that mean nothing to a script, which has its own for some of them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,7 @@ def parse(argv: Sequence[str]) -> Given:
 
 
 def refuse_unused(given: Mapping[str, Any], defaults: Mapping[str, Any], *, prog: str) -> None:
-    for name in UNUSED:
+    for name in NOT_FOR_SCRIPTS:
         if given[name] != defaults[name]:
             flag = "--" + name.replace("_", "-")
             raise BadArguments(f"{prog}: {flag} is for our own algorithms; a script's flag stands behind '--'")

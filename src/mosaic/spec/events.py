@@ -182,13 +182,15 @@ class Warned:
 
 @dataclass(frozen=True, kw_only=True)
 class RunCompleted:
-    """The attempt ended as asked: all steps done, or stopped by a signal after a checkpoint."""
+    """The attempt ended as asked: all steps done, its goal reached, or stopped by a signal after a checkpoint."""
 
     kind: ClassVar[str] = "run.completed"
     global_step: Step
     """Steps done."""
     stopped: bool = False
-    """True if a stop was asked for before the last step."""
+    """True if it ended before the last step."""
+    reason: str = ""
+    """Why it ended by itself before the last step; empty if a stop was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,8 +91,23 @@ class TrainOptions(LiveView):
     """Environment steps between checkpoints, beside the interval in seconds; 0 is none."""
     checkpoints_kept: Annotated[int, Ge(1)] = 3
     """Newest checkpoints that stay; the best one stays too."""
+    stop_at_return: float | None = None
+    """End the run once the mean return of its last 100 episodes reaches this; null trains all steps."""
     env_backend: EnvBackend = "auto"
     """How environments are stepped; bare, sync and async give the same curve, auto takes the fastest of these."""
+
+
+NOT_FOR_SCRIPTS = (
+    "tensorboard_dir",
+    "capture_video",
+    "save_model",
+    "checkpoint_interval_s",
+    "checkpoint_interval_steps",
+    "checkpoints_kept",
+    "stop_at_return",
+    "env_backend",
+)
+"""Options of a training run that mean nothing to a script, which has settings of its own for some of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,7 +167,7 @@ class RunIngest:
             self.metrics.append("eval/mean_return", event["batch"], mean, event["time"])
             self._take_return(mean)
         elif kind == "run.completed":
-            self.ending = Ending(completed=True, stopped=event["stopped"])
+            self.ending = Ending(completed=True, stopped=event["stopped"], message=event.get("reason", ""))
         elif kind == "run.failed":
             self.ending = Ending(completed=False, message=f"{event['error']}: {event['message']}")
 

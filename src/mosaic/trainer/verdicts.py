@@ -40,7 +40,7 @@ def judge(
         return Verdict(*_cancelled(record, ending, killed=killed), ending, code)
     if ending is not None and ending.completed:
         kept = "" if is_script(record.algo) else "; a checkpoint is kept"
-        reason = f"stopped early by a signal{kept}" if ending.stopped else ""
+        reason = ending.message or (f"stopped early by a signal{kept}" if ending.stopped else "")
         return Verdict(RunState.FINISHED, reason, ending, code)
     if ending is not None:
         return Verdict(RunState.FAILED, ending.message, ending, code, tail)

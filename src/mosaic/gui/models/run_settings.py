@@ -10,7 +10,7 @@ from mosaic.config import JsonObject
 from mosaic.gui.models.schema import Setting, settings_of, title_of_name
 from mosaic.rpc.client import Algorithm
 from mosaic.scripts.script import is_script
-from mosaic.spec.run_config import PLAY_SECRETS, SECRETS
+from mosaic.spec.run_config import NOT_FOR_SCRIPTS, PLAY_SECRETS, SECRETS
 
 WORKER = "metadata.worker.config"
 EXTRAS = f"{WORKER}.extras"
@@ -27,19 +27,6 @@ DERIVED = {"environment.env_id": ENV_ID, "artifacts.wandb.enabled": TRACK}
 """Paths of the document that say again what a field says."""
 FIXED = (ALGO, "metadata.worker.module", f"{WORKER}.worker_id", f"{WORKER}.agent_id", f"{EXTRAS}.mode")
 """Paths that no field edits."""
-NOT_FOR_SCRIPTS = tuple(
-    f"{EXTRAS}.{name}"
-    for name in (
-        "tensorboard_dir",
-        "capture_video",
-        "save_model",
-        "checkpoint_interval_s",
-        "checkpoint_interval_steps",
-        "checkpoints_kept",
-        "env_backend",
-    )
-)
-"""Paths that mean nothing to a script, which has settings of its own for some of them."""
 LONG = (f"{EXTRAS}.notes",)
 TITLES = {LABEL: "Label", SEEDS: "Seeds of a group"}
 EXAMPLES = {
@@ -74,7 +61,8 @@ def run_settings(algorithm: Algorithm, run_schema: JsonObject) -> list[Setting]:
         outside = f"{WORKER}.{found[path].name}"
         if outside in found:
             found[outside] = replace(found.pop(path), path=outside, min_length=found[outside].min_length)
-    for path in (*DERIVED, *FIXED, *(NOT_FOR_SCRIPTS if is_script(algorithm.name) else ())):
+    useless = [f"{EXTRAS}.{name}" for name in NOT_FOR_SCRIPTS] if is_script(algorithm.name) else []
+    for path in (*DERIVED, *FIXED, *useless):
         found.pop(path, None)
     for key, variable in SECRETS.items():
         if key in PLAY_SECRETS:

@@ -16,8 +16,8 @@ from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import GpuLoad, Health
 
 NOTICE_MS = 15_000
-LONGEST_ADDRESS = 40
-"""Pixels are dear here; the whole address is in the tool tip."""
+LONGEST_PLACE = 40
+"""Characters of a home or an address; the tool tip has all of it."""
 
 
 class StatusLine(QStatusBar):
@@ -97,7 +97,7 @@ class StatusLine(QStatusBar):
         match link.state:
             case "connected":
                 icon, token = "plug-zap", "ok"
-                text = f"daemon connected · {in_html(_short(self._address()))}"
+                text = f"daemon connected · {in_html(_short(link.target or str(link.home.root)))}"
                 self._starting = False
             case "connecting":
                 token = "muted"
@@ -152,14 +152,13 @@ class StatusLine(QStatusBar):
         self.daemon.setToolTip(tip(self._explained()))
 
 
-def _short(address: str) -> str:
-    """`unix:…/mosaic/trainer/daemon.sock`."""
-    scheme, _, path = address.partition(":/")
-    parts = path.split("/")
-    while len(parts) > 1 and len(scheme) + len("/".join(parts)) > LONGEST_ADDRESS:
+def _short(place: str) -> str:
+    """The end of a long path: `…/share/mosaic`."""
+    parts = place.split("/")
+    while len(parts) > 1 and len("/".join(parts)) > LONGEST_PLACE:
         del parts[0]
     short = "/".join(parts)
-    return address if short == path else f"{scheme}:…/{short}"
+    return short if short == place else f"…/{short}"
 
 
 def _gpu(load: GpuLoad) -> str:
