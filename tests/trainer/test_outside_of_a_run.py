@@ -21,6 +21,8 @@ from planted import Artifact, file_in, plant
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.spec import episodes
+from mosaic.spec.episodes import EpisodeHead
 from mosaic.spec.events import Event, Warned, encode
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -128,8 +130,10 @@ def write_outside(folder: Path, run_dir: RunDir) -> None:
         text = (target.root / name).read_text().replace("CartPole-v1", CANARY)
         (folder / "target" / name).write_text(text)
     (folder / "target" / "events.jsonl").write_text(encode(Event(1, 1.7e9, Warned(message=CANARY))) + "\n")
-    head = {"kind": "head", "v": 1, "episode": 0, "env_id": CANARY, "seed": 1, "seats": {"player": "random"}}
-    (folder / "target" / "episodes/episode-000000.jsonl").write_text(json.dumps(head | {"started_at": 1.0}) + "\n")
+    head = EpisodeHead(
+        run_id=run_dir.run_id, episode=1, env_id=CANARY, seed=1, seats={"player": "random"}, versions={}, digest="x"
+    )
+    (folder / "target" / "episodes/episode-000000.jsonl").write_text(episodes.encode(head) + "\n")
     (folder / "target" / "wandb/export.json").write_text(json.dumps({"state": "exporting", "why": CANARY}))
     metadata = {"format": "mosaic-policy-1", "algo": CANARY, "env_id": CANARY, "args": "{}", "global_step": "1"}
     header = json.dumps({"__metadata__": metadata}).encode()
@@ -207,7 +211,9 @@ def everything_told(stub: Any, run_id: str) -> dict[str, str]:
     answers["StreamFrames"] = told(lambda: list(stub.StreamFrames(frames, **within)))
     play = pb.PlayCommand(run_id=run_id, json=b'{"do":"state"}')
     answers["Play"] = told(lambda: list(stub.Play(iter([play]), **within)))
-    return {name: re.sub(r"revision: \d+\n|ended_at\W+[\d.]+", "", text) for name, text in answers.items()}
+    # The moment at which the daemon wrote down an end is in run.json, with as many digits as it happens to have.
+    own = r'revision: \d+\n|ended_at\W+[\d.]+|path: "run.json"\s+bytes: \d+'
+    return {name: re.sub(own, "", text) for name, text in answers.items()}
 
 
 @pytest.mark.parametrize("name", PROBES)
