@@ -27,9 +27,10 @@ run: base ## train PPO on CartPole until solved, then evaluate the policy
 test: setup ## the whole test suite
 	@tools/test.sh
 
-soak: setup ## kill the daemon fifty times under training runs; show that learning tests see a wrong sign
+soak: setup ## kill the daemon 200 times under runs that are killed, stopped and resumed; learning tests see a wrong sign
+	@MOSAIC_SOAK=200 $(BIN)/pytest tests/trainer/test_soak.py
 	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/test_survival.py
-	@$(BIN)/pytest -n 2 -m slow
+	@$(BIN)/pytest -n 2 -m slow --ignore tests/trainer/test_soak.py
 
 check: setup ## format, lint, types, import contracts, generated code
 	@$(BIN)/ruff format --check .
@@ -41,11 +42,12 @@ check: setup ## format, lint, types, import contracts, generated code
 bench: setup ## steps per second against Stable-Baselines3, as ratios
 	@$(BIN)/python -m bench
 
-bench-live: setup ## what the live view costs the learner, and how fast frames travel
+bench-live: setup ## what the live view costs the learner, how fast frames travel, how much work the window is
 	@$(BIN)/python -m bench.fastlane
 	@$(BIN)/python -m bench.frames
 	@$(BIN)/python -m bench.live_paint
 	@$(BIN)/python -m bench.charts
+	@$(BIN)/python -m bench.window
 
 bench-learning: setup ## returns after equal steps; resumable, hours on a slow machine
 	@$(BIN)/python -m bench.learning --write

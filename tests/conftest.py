@@ -3,19 +3,31 @@
 Also where the suite itself was started in the background and ignores it.
 """
 
+import json
+import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+from mosaic.trainer.sources import sources_digest
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
 sys.path.append(str(Path(__file__).parent / "support"))
 
+from cpu_table import CpuTable
+from planted import plant
 from processes import end_all_of
 
+# Daemons that tests start, and so their workers, find the environment `resting:Resting-v0` there.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parent / "support")))
+)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -23,18 +35,64 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
-LONGEST_FIRST = ("worker", "trainer", "track", "foreign", "gui", "play", "cli", "fastlane")
-"""Folders whose files take longest: begun last, one of them would keep a process busy when the others are done."""
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cpu-table", action="store_true", help="processor seconds of each test file (without -n)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--cpu-table"):
+        config.pluginmanager.register(CpuTable())
+
+
+ONE_DAEMON = ("trainer", "gui", "foreign", "cli", "play")
+"""Folders whose tests share a daemon with a warm worker, which takes seconds to start: one process runs all of them."""
+LONGEST_FIRST = (*ONE_DAEMON, "track", "worker", "intake", "envs", "fastlane")
+"""What takes longest is begun first: begun last, it would keep one process busy when the other is done."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `-n 2 --dist loadgroup`: what shares a daemon goes to one process, everything else file by file."""
     here = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
         folder = item.path.relative_to(here).parts[0]
         return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
+    for item in items:
+        path = item.path.relative_to(here)
+        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in ONE_DAEMON else str(path)))
     items.sort(key=place)
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """`made_once(name, make)`: a path that `make` filled once for all processes of the suite; read it only."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "made-once"
+    shared.mkdir(exist_ok=True)
+
+    def ready(name: str, make: Callable[[Path], object]) -> Path:
+        path, done = shared / name, shared / f"{name}.done"
+        with FileLock(shared / f"{name}.lock"):
+            if not done.exists():
+                make(path)
+                done.touch()
+        return path
+
+    return ready
+
+
+@pytest.fixture(scope="session")
+def catalog_file(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The daemon's catalogue: copied into a home, it spares the daemon to ask a worker for it."""
+
+    def make(path: Path) -> None:
+        command = [sys.executable, "-m", "cleanrl_worker.describe"]
+        content = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        path.write_text(json.dumps({"digest": sources_digest(), "content": content}))
+
+    return made_once("catalog.json", make)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,3 +100,16 @@ def _ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyrig
     """Whatever a test left behind ends with the tests, rather than take their time from those who follow."""
     yield
     end_all_of(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Plants files that must not run into folders; the file that then must not come to be."""
+    marker = tmp_path_factory.mktemp("marker") / "run"
+
+    def put(*folders: Path) -> Path:
+        for folder in folders:
+            plant(folder, marker)
+        return marker
+
+    return put

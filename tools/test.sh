@@ -1,16 +1,5 @@
 #!/usr/bin/env bash
-# The whole suite: what can run beside others in three processes, then what measures time, alone.
+# The whole suite, once: what fails has failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-tests() {
-    local marks=$1 code=0
-    shift
-    .venv/bin/pytest -m "$marks" "$@" || code=$?
-    [ $code = 1 ] || return $code
-    echo "These failed on a full machine. Once more, each alone: what passes now is shaky, and is to be mended."
-    .venv/bin/pytest -m "$marks" --last-failed
-}
-
-tests "not quiet and not slow" -n 3 --dist loadfile --no-loadscope-reorder
-tests quiet
+exec .venv/bin/pytest -m "not slow" -n 2 --dist loadgroup "$@"

@@ -15,7 +15,7 @@ from cleanrl_worker.sdk.eval_batches import Batches
 from cleanrl_worker.sdk.eval_plan import Plan, check_fit, resolve
 from cleanrl_worker.sdk.eval_view import seen
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.stop import on_stop_signal
@@ -24,10 +24,11 @@ from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_t
 from mosaic import envs
 from mosaic.errors import EnvironmentFailed, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import identity
-from mosaic.spec.events import RunCompleted, RunFailed, RunStarted
+from mosaic.spec import identity, policy_digest
+from mosaic.spec.events import RunCompleted, RunFailed, RunStarted, Warned
+from mosaic.spec.keys import hidden
 from mosaic.spec.life_lock import own_life
-from mosaic.spec.manifest import Manifest
+from mosaic.spec.manifest import Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 log = get_logger()
@@ -97,12 +98,16 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     batches = Batches(plan, vector, ledger)
     recorder = Recorder(spool, mirrors, beat=batches.beat)
     recorder.emit(_start_event(plan))
+    if not plan.file.has_digest:
+        recorder.emit(Warned(message=f"{flags.policy_path} {policy_digest.NO_DIGEST}"))
     with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
         try:
             with seen(batches, flags, run_dir, recorder, ledger):
                 batches.play(recorder)
         except BaseException as error:
-            recorder.emit(RunFailed(global_step=batches.episodes, error=type(error).__name__, message=str(error)))
+            recorder.emit(
+                RunFailed(global_step=batches.episodes, error=type(error).__name__, message=hidden(str(error)))
+            )
             raise
         else:
             recorder.emit(RunCompleted(global_step=batches.episodes, stopped=not batches.summaries))

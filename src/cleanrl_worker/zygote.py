@@ -2,22 +2,25 @@
 
 Started by the daemon's local engine with one end of a socket pair (SOCK_SEQPACKET). It says `ready`; then each request
 is a JSON object {module, argv, environment, cwd} with three open files (stdout, stderr, life lock), answered by
-{"pid": n}. When the daemon's end closes, the zygote ends; its workers go on.
+{"pid": n}. When the daemon's end closes, the zygote ends, also while it is still importing; its workers go on.
 
 A worker is forked twice over, so that its parent is the daemon (a child subreaper) and not the zygote.
 """
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from mosaic import config
@@ -32,7 +35,8 @@ MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.desc
 
 def main() -> int:
     connection = socket.socket(fileno=int(sys.argv[1]))
-    _import_everything()
+    with _ending_with(connection):
+        _import_everything()
     connection.send(b"ready")
     while True:
         request, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
@@ -42,6 +46,43 @@ def main() -> int:
         for descriptor in files:
             os.close(descriptor)
         connection.send(json.dumps({"pid": pid}).encode())
+
+
+@contextlib.contextmanager
+def _ending_with(connection: socket.socket) -> Generator[None]:
+    """End this process as soon as the daemon's end is closed, although nothing is read from it yet.
+
+    The kernel sends SIGIO, which ends a process, at whatever happens to the socket (fcntl(2), O_ASYNC), and before
+    `ready` the daemon says nothing. Not the signal of a parent's death (prctl(2)): that is sent when the thread ends
+    that started this process.
+    """
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(connection, fcntl.F_GETFL)
+    fcntl.fcntl(connection, fcntl.F_SETFL, flags | os.O_ASYNC)
+    try:
+        # The daemon may have ended before that was asked for.
+        poll = select.poll()
+        poll.register(connection, select.POLLHUP)
+        if poll.poll(0):
+            raise SystemExit(0)
+        yield
+    finally:
+        fcntl.fcntl(connection, fcntl.F_SETFL, flags)
+
+
+@contextlib.contextmanager
+def _tidying() -> Generator[None]:
+    """SIGIO ends this process by an exception, so that what it has made is removed."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        sys.exit(0)
+
+    signal.signal(signal.SIGIO, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
 
 
 def _import_everything() -> None:
@@ -79,7 +120,7 @@ def _rehearse(algo: str) -> None:
 
 @contextlib.contextmanager
 def _in_temporary_folder() -> Generator[Path]:
-    with tempfile.TemporaryDirectory(prefix="mosaic-warm-") as folder, contextlib.chdir(folder):
+    with _tidying(), tempfile.TemporaryDirectory(prefix="mosaic-warm-") as folder, contextlib.chdir(folder):
         yield Path(folder)
 
 

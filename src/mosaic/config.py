@@ -68,6 +68,17 @@ def loads(text: str | bytes, *, what: str = "config") -> JsonObject:
     return cast(JsonObject, data)
 
 
+def any_json(text: str | bytes) -> Any:
+    """Parse JSON of any kind that may come from anywhere; ValueError for what is no JSON, or nested too deeply.
+
+    Unlike `json.loads`, whose RecursionError few callers think of.
+    """
+    try:
+        return parse_json(text)
+    except TypeError as error:  # a str with a lone surrogate
+        raise ValueError(str(error)) from None
+
+
 def to_json(value: object) -> JsonObject:
     """The JSON face of a config: `from_json(type(value), to_json(value)) == value`."""
     return _adapter(type(value)).dump_python(value, mode="json")

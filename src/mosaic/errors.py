@@ -11,6 +11,7 @@ MosaicError
 ├── RenderUnavailable         no headless backend could render a frame
 ├── EnvironmentFailed         the environment could not be made, reset or stepped
 ├── HomeUnusable              the home folder cannot be created or written, or its disk is full
+│   └── HomeVanished          it was removed or moved away while a daemon or a client used it
 ├── UnsafePath                an id or path that would leave the run directory
 ├── InvalidTransition         a run cannot go from this state to that one
 ├── SpoolCorrupt              events.jsonl has a gap or a line that is no event
@@ -113,6 +114,15 @@ class EnvironmentFailed(MosaicError):
 
 class HomeUnusable(MosaicError):
     exit_code = 4
+
+
+class HomeVanished(HomeUnusable):
+    def __init__(self, root: object, *, pid: int | None = None) -> None:
+        who = f" while the daemon with process id {pid} uses it" if pid else ""
+        super().__init__(
+            f"the home {root} is gone: it was removed or moved away{who}. Move it back, or set MOSAIC_HOME to where"
+            " it is now; a new home is not begun in its place while anything still uses the old one"
+        )
 
 
 class UnsafePath(MosaicError):

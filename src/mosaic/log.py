@@ -1,9 +1,10 @@
 """Structured logs: JSON lines to files, key=value on terminals; events have literal names, never prose."""
 
-import contextlib
+import io
+import json
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -30,48 +31,78 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
         processors = [*shared, _made_plain, console]
-        # Looked up at each line rather than bound now: a test or a daemon may replace sys.stderr later.
-        factory = _to_stderr
+        write = _to_stderr
     else:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            stream = file.open("a", encoding="utf-8", buffering=1)
+            write = file.open("ab", buffering=0).write
         except OSError as error:
             raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
         tracebacks = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
         processors = [*shared, tracebacks, structlog.processors.JSONRenderer()]
-        factory = structlog.WriteLoggerFactory(cast(TextIO, _Unfailing(stream)))
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=factory,
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _Unfailing(write, as_json=file is not None))),
         cache_logger_on_first_use=False,
     )
 
 
-class _Unfailing:
-    """Writes lines and drops what a full disk refuses: whoever logs that the disk is full must not fail at it."""
+def _to_stderr(data: bytes) -> int | None:
+    """Looks sys.stderr up at each line rather than once: a test or a daemon may replace it later."""
+    buffer = getattr(sys.stderr, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is none between
+    if isinstance(raw, io.FileIO):
+        # Past its buffer: a line that a full disk refused would stay there, and be refused again and again.
+        return raw.write(data)
+    sys.stderr.write(data.decode())
+    sys.stderr.flush()
+    return len(data)
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self.name = stream.name
+
+class _Unfailing:
+    """Writes lines and drops those that the disk refuses: a thread that logs that the disk is full must not end by it.
+
+    How many were dropped is the next line that can be written.
+    """
+
+    def __init__(self, write: Callable[[bytes], int | None], *, as_json: bool) -> None:
+        self._write = write
+        self._as_json = as_json
+        self._dropped = 0
+        self._torn = False
+        """The last line was written in part."""
 
     def write(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
+        try:
+            if self._dropped:
+                self._put(self._gap())
+                self._dropped = 0
+            self._put(text)
+        except (OSError, ValueError):  # ValueError: the stream was closed
+            self._dropped += 1
 
     def flush(self) -> None:
-        with contextlib.suppress(OSError):
-            self._stream.flush()
+        """Nothing is kept back."""
+
+    def _put(self, text: str) -> None:
+        left = text.encode(errors="backslashreplace")
+        while left:
+            written = self._write(left)
+            if not written:
+                raise BlockingIOError("the log takes nothing now")
+            left = left[written:]
+            self._torn = bool(left)
+
+    def _gap(self) -> str:
+        told = {"event": "log.dropped", "level": "warning", "lines": self._dropped}
+        line = json.dumps(told) if self._as_json else f"log.dropped lines={self._dropped}"
+        return ("\n" if self._torn else "") + line + "\n"
 
 
 def _made_plain(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """For a terminal: what a run or a client said must not steer it."""
     return {name: plain(value) if isinstance(value, str) else value for name, value in line.items()}
-
-
-def _to_stderr(*_: object) -> structlog.PrintLogger:
-    return structlog.PrintLogger(sys.stderr)
 
 
 def get_logger(**context: object) -> structlog.typing.FilteringBoundLogger:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,9 +50,11 @@ def run(*words: str) -> Said:
 
 
 @pytest.fixture(scope="session")
-def mosaic(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[..., Said]]:
+def mosaic(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Said]]:
     """`run`, with a daemon behind it."""
     home = Home(tmp_path_factory.mktemp("home"))
+    home.create()
+    shutil.copy2(catalog_file, home.trainer / "catalog.json")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOSAIC_HOME", str(home.root))
         patch.setenv("PYTHONPATH", os.pathsep.join([HERE, *sys.path]))
@@ -79,7 +82,8 @@ def finished(mosaic: Callable[..., Said]) -> str:
 @pytest.fixture
 def endless(mosaic: Callable[..., Said]) -> Generator[str]:
     """The id of a run that trains until it is told to end."""
-    run_id = mosaic("train", "ppo", "--total-timesteps", "100000000", "--label", "endless").out.strip()
+    where = ("--env-id", "resting:Resting-v0")  # it takes little of the processor
+    run_id = mosaic("train", "ppo", *where, "--total-timesteps", "100000000", "--label", "endless").out.strip()
     until(lambda: state(run_id) == "running" and steps(run_id) > 0)
     yield run_id
     mosaic("cancel", run_id)
@@ -94,7 +98,7 @@ def steps(run_id: str) -> int:
     return run("show", run_id, "--json").objects[0]["global_step"]
 
 
-def until(holds: Callable[[], bool], timeout_s: float = 60.0) -> None:
+def until(holds: Callable[[], bool], timeout_s: float = 300.0) -> None:
     """Wait for other processes, with an end."""
     deadline = time.monotonic() + timeout_s
     while not holds():

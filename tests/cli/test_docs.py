@@ -18,4 +18,4 @@ def test_every_verb_is_documented():
 def test_the_exit_codes_are_those_of_the_table():
     documented = {int(code) for code in re.findall(r"^\| (\d+) \|", TEXT, re.MULTILINE)}
     raised = {error.exit_code for error in (HomeUnusable, MissingExtra, UnknownName, DaemonUnavailable)}
-    assert documented == {0, 1, cli.INTERRUPTED, cli.PIPE_CLOSED} | raised
+    assert documented == {0, 1, cli.DAMAGED, cli.INTERRUPTED, cli.PIPE_CLOSED} | raised

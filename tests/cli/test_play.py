@@ -77,7 +77,7 @@ def test_a_person_plays_in_a_terminal(mosaic: Callable[..., Any], tmp_path: Path
     os.close(slave)
     seen = ""
 
-    def read_until(text: str, timeout_s: float = 30.0) -> None:
+    def read_until(text: str, timeout_s: float = 300.0) -> None:
         nonlocal seen
         end = time.monotonic() + timeout_s
         while text not in seen:
@@ -94,7 +94,7 @@ def test_a_person_plays_in_a_terminal(mosaic: Callable[..., Any], tmp_path: Path
         read_until("step 3  return -3")
         os.write(master, b"q")
         read_until("no episode came to its end")
-        assert process.wait(20) == 0
+        assert process.wait(300) == 0
     finally:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)

@@ -17,7 +17,7 @@ import pytest
 from mosaic.cli.screen import width_of
 
 MOSAIC = str(Path(sys.executable).parent / "mosaic")
-SILENT_S = 40
+SILENT_S = 300
 
 
 def at_terminal(words: list[str], columns: int, *, interrupt_after: bytes = b"", keys: bytes = b"") -> tuple[int, str]:

@@ -77,7 +77,7 @@ def test_completion_of_verbs_algorithms_flags_and_runs(mosaic, finished):
     assert completion.candidates(["show", "@"]) == ["@last"]
     assert completion.candidates(["daemon", "sta"]) == ["start", "status"]
     assert completion.candidates(["train", "nope", "--see"]) == ["--seeds"]
-    assert mosaic("completion", "words", "--", "ver").out == "version\n"
+    assert mosaic("completion", "words", "--", "vers").out == "version\n"
 
 
 @pytest.mark.parametrize("shell", completion.SCRIPTS)

@@ -1,6 +1,6 @@
-"""A process that reads a ring until it is closed and checks every frame of writer.py; prints what it found as JSON.
+"""A process that checks frames of writer.py until it has seen some, or the ring is closed; prints what it found.
 
-python reader.py PATH
+python reader.py PATH [FRAMES]
 """
 
 import json
@@ -12,10 +12,10 @@ import numpy as np
 from mosaic.fastlane.ring import RingReader
 
 
-def main(path: str) -> None:
+def main(path: str, most: float) -> None:
     reader = RingReader(Path(path))
     seen = torn = backwards = last = 0
-    while not reader.closed:
+    while not reader.closed and seen < most:
         frame = reader.newest(last)
         if frame is None:
             continue
@@ -34,4 +34,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], float((*sys.argv[2:], "inf")[0]))

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from mosaic.fastlane import lease, sweep
+from mosaic.fastlane import viewer as viewer_module
 from mosaic.fastlane.bell import Bell
 from mosaic.fastlane.layout import FrameHead, Tile
 from mosaic.fastlane.lease import Lease, Wishes
@@ -19,6 +21,8 @@ from mosaic.fastlane.viewer import Viewer
 
 HEAD = FrameHead(global_step=1, steps_per_s=1.0, columns=1, rows=1, tiles=(Tile(0, 1, 1.0),), grid=False)
 PICTURE = np.zeros((2, 2, 4), np.uint8)
+LONG_S = 3600.0
+"""Writers go on until their test ends."""
 Writer = Callable[..., tuple[Path, "subprocess.Popen[str]"]]
 
 
@@ -112,23 +116,31 @@ def test_a_hundred_readers_share_one_ring(ring: RingWriter) -> None:
     assert len(demand.sockets) == 100
     ring.publish(HEAD, PICTURE)
     bell.ring(demand.sockets)
-    assert all(viewer.wait(5) is not None for viewer in viewers)
+    assert all(viewer.wait(120) is not None for viewer in viewers)
     for viewer in viewers:
         viewer.close()
     bell.close()
     assert list(ring.path.parent.iterdir()) == [ring.path]
 
 
-def test_a_datagram_wakes_a_viewer_at_once(writer: Writer) -> None:
-    path, _ = writer(20, 50)
-    delays: list[float] = []
-    with Viewer(path) as viewer:
-        while len(delays) < 100:
-            frame = viewer.wait(5)
+def test_a_datagram_wakes_a_viewer(ring: RingWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How soon is measured by `make bench-live`."""
+    monkeypatch.setattr(viewer_module, "LOOK_S", 1000.0)  # without a datagram it would not look before
+    bell = Bell()
+    with Viewer(ring.path) as viewer:
+        for number in range(1, 11):
+
+            def publish() -> None:
+                ring.publish(HEAD, PICTURE)
+                bell.ring(lease.current(ring.path).sockets)  # type: ignore[union-attr]
+
+            publisher = threading.Timer(0.02, publish)
+            publisher.start()
+            frame = viewer.wait(2000.0)
+            publisher.join()
             assert frame is not None
-            delays.append(time.monotonic() - frame.published_at)
-    # 2 ms at the 95th percentile is what `make bench-live` holds it to; a busy test machine gets some slack.
-    assert sorted(delays)[50] < 0.05
+            assert frame.number == number
+    bell.close()
 
 
 def test_a_bell_never_waits_for_a_reader_that_does_not_listen(ring: RingWriter) -> None:
@@ -151,19 +163,19 @@ def test_what_was_published_before_is_not_shown_to_a_new_viewer(ring: RingWriter
 
 
 def test_a_viewer_notices_that_the_worker_was_killed(writer: Writer) -> None:
-    path, process = writer(60, 20)
+    path, process = writer(LONG_S, 20)
     with Viewer(path) as viewer:
-        assert viewer.wait(5) is not None
+        assert viewer.wait(120) is not None
         process.kill()
         process.wait()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while not viewer.closed and time.monotonic() < deadline:
             viewer.wait(0.2)
         assert viewer.closed
 
 
 def test_the_sweep_removes_what_a_killed_worker_left(writer: Writer) -> None:
-    path, process = writer(60, 20)
+    path, process = writer(LONG_S, 20)
     mine = Lease(path, Wishes())
     assert sweep.sweep([path.parent]) == [], "a living worker keeps its ring"
     process.kill()
@@ -188,9 +200,13 @@ def test_the_sweep_leaves_other_files_and_rings_in_the_making_alone(ring: RingWr
 def test_a_reader_that_is_killed_leaves_the_writer_alone(
     writer: Writer, start: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    path, process = writer(1.5, 0)
+    path, process = writer(LONG_S, 0)
+    assert start("reader.py", path, 10).wait() == 0  # by now another one would read too
     reader = start("reader.py", path)
-    time.sleep(0.5)
+    with Viewer(path) as viewer:
+        assert viewer.wait(120) is not None
     reader.kill()
-    assert process.wait(30) == 0
-    assert not path.exists()
+    reader.wait()
+    with Viewer(path) as viewer:
+        assert viewer.wait(120) is not None, "the writer goes on"
+    assert process.poll() is None

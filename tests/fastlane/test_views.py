@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.sdk import live, plain_view
+from cleanrl_worker.sdk import live, pace, plain_view
 from cleanrl_worker.sdk.plain_view import PlainView
 from cleanrl_worker.sdk.twin_view import TwinView
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
+from mosaic.fastlane import lease
 from mosaic.fastlane import ring as ring_module
 from mosaic.fastlane.layout import Frame
-from mosaic.fastlane.lease import Wishes
+from mosaic.fastlane.lease import Demand, Wishes
 from mosaic.fastlane.ring import RingReader, RingWriter
 from mosaic.fastlane.viewer import Viewer
 from mosaic.spec.run_config import LiveView as Options
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 Pictures = Callable[[int], Any]
 
 
@@ -78,6 +79,17 @@ class Stage:
         while not self._ending.wait(0.0005):
             self.lanes.step(actions)  # type: ignore[arg-type]
 
+    def until(self, holds: Callable[[], object]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds():
+            assert time.monotonic() < deadline, f"waited for {holds}"
+            time.sleep(0.005)
+
+    def go_on(self, steps: int) -> None:
+        """The run makes so many more steps."""
+        last = self.lanes.global_step + steps
+        self.until(lambda: self.lanes.global_step >= last)
+
     def __enter__(self) -> "Stage":
         self._thread.start()
         return self
@@ -124,6 +136,13 @@ def test_the_rate_is_that_of_the_run_unless_the_viewer_asks_for_another(backend:
         assert ring.fps == 12
 
 
+def renders_in(stage: Stage, backend: Fake, *, steps: int) -> int:
+    """Pictures that were made while the run made so many steps."""
+    before = len(backend.rendered)
+    stage.go_on(steps)
+    return len(backend.rendered) - before
+
+
 def note_of(viewer: Viewer) -> str:
     deadline = time.monotonic() + PATIENCE_S
     while not viewer.note and time.monotonic() < deadline:
@@ -134,8 +153,7 @@ def note_of(viewer: Viewer) -> str:
 def test_nothing_is_rendered_while_nobody_looks() -> None:
     backend = Fake()
     with Stage(backend) as stage:
-        time.sleep(0.6)
-        assert stage.lanes.global_step > 0
+        stage.go_on(500)
     assert backend.rendered == []
 
 
@@ -159,10 +177,9 @@ def test_the_viewer_switches_modes_while_the_run_trains() -> None:
         frame = first(viewer, lambda frame: not frame.head.grid)
         assert [tile.env for tile in frame.head.tiles] == [2]
         viewer.ask(Wishes(mode="off"))
-        time.sleep(1.0)
-        count = len(backend.rendered)
-        time.sleep(0.5)
-        assert len(backend.rendered) == count
+        stage.until(lambda: lease.current(stage.path).wishes.mode == "off")  # type: ignore[union-attr]
+        stage.until(lambda: renders_in(stage, backend, steps=200) == 0)  # the view looks twice a second
+        assert renders_in(stage, backend, steps=500) == 0
         viewer.ask(Wishes(mode="single", slot=99, fps=100, budget=1.0))
         assert first(viewer, lambda frame: not frame.head.grid and frame.head.tiles[0].env != 2).head.tiles[0].env == 3
 
@@ -197,18 +214,30 @@ def test_a_picture_that_changes_its_size_changes_the_frame() -> None:
         first(viewer, lambda frame: frame.pixels.shape == (20, 60, 4))
 
 
-def test_rendering_takes_no_more_than_its_share() -> None:
-    def slowly(_: int) -> Any:
-        time.sleep(0.02)
-        return np.zeros((4, 4, 3), np.uint8)
+class Clock:
+    """Stands still unless a test moves it."""
 
-    backend = Fake(1, slowly)
-    with Stage(backend) as stage, Viewer(stage.path, Wishes(fps=100, budget=0.1)) as viewer:
-        first(viewer)
-        time.sleep(0.5)
-        before = len(backend.rendered)
-        time.sleep(2.0)
-    assert 1 <= len(backend.rendered) - before <= 11
+    now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.mark.parametrize(("cost_s", "budget"), [(0.02, 0.1), (0.02, 0.5), (0.3, 0.1)])
+def test_rendering_takes_no_more_than_its_share(cost_s: float, budget: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make bench-live` measures it on a real run."""
+    clock, pictures = Clock(), 0
+    monkeypatch.setattr(pace, "time", clock)
+    kept = pace.Pace()
+    demand = Demand(Wishes(fps=100, budget=budget), sockets=(), fps=100, budget=budget)
+    while clock.now_s < 1000:
+        clock.now_s += max(kept.wait_s(clock.now_s, demand, 1), 0.0) + 1e-6
+        clock.now_s += cost_s / 2
+        kept.learner_paid(0, cost_s / 2)
+        clock.now_s += cost_s / 2
+        kept.view_paid(0, cost_s / 2)
+        pictures += 1
+    assert 0.9 * budget <= pictures * cost_s / clock.now_s <= 1.01 * budget
 
 
 def raises(_: int) -> Any:
@@ -228,9 +257,7 @@ def raises(_: int) -> Any:
 def test_an_environment_that_cannot_render_costs_only_the_view(picture: Pictures, reason: str) -> None:
     with Stage(Fake(2, picture)) as stage, Viewer(stage.path) as viewer:
         assert reason in note_of(viewer)
-        step = stage.lanes.global_step
-        time.sleep(0.2)
-        assert stage.lanes.global_step > step, "the run goes on"
+        stage.go_on(50)
         assert [reason in complaint and "the run goes on" in complaint for complaint in stage.complaints] == [True]
 
 
@@ -239,9 +266,7 @@ def test_a_render_that_never_returns_costs_a_few_seconds_and_the_view(monkeypatc
     for_ever = threading.Event()
     with Stage(Fake(2, lambda _: for_ever.wait())) as stage, Viewer(stage.path) as viewer:
         assert "render() did not return within 0.3 s" in note_of(viewer)
-        step = stage.lanes.global_step
-        time.sleep(0.2)
-        assert stage.lanes.global_step > step
+        stage.go_on(50)
     for_ever.set()
 
 

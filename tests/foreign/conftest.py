@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], timeout_s: float = 100.0, *, what: str = "") -> T:
+def eventually(look: Callable[[], T], timeout_s: float = 300.0, *, what: str = "") -> T:
     deadline = time.monotonic() + timeout_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {what or look}"
@@ -38,9 +38,10 @@ def eventually(look: Callable[[], T], timeout_s: float = 100.0, *, what: str = "
 class Studio:
     """A daemon, and what tests ask of it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, catalog_file: Path) -> None:
         self.home = Home(root / "home")
         self.home.create()
+        shutil.copy2(catalog_file, self.home.trainer / "catalog.json")
         self.outside = root / "outside"
         self.outside.mkdir()
         temporary = root / "tmp"
@@ -57,7 +58,7 @@ class Studio:
             self.process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         eventually(lambda: running_address(self.home), what="a daemon")
         self.client = Client(home=self.home, start=False)
-        eventually(lambda: self.client.health().warm_workers, 110, what="a warm worker")
+        eventually(lambda: self.client.health().warm_workers, 300, what="a warm worker")
 
     def submit(self, path: str, *words: str, seeds: tuple[int, ...] = (), **extras: Any) -> RunRecord:
         """Start a script with its own flags."""
@@ -73,7 +74,7 @@ class Studio:
             "metadata": {"worker": {"config": worker}},
         }
 
-    def ended(self, run: RunRecord, timeout_s: float = 100.0) -> RunRecord:
+    def ended(self, run: RunRecord, timeout_s: float = 300.0) -> RunRecord:
         def look() -> RunRecord | None:
             now = self.client.get(run.run_id)
             return now if now.state in TERMINAL else None
@@ -95,9 +96,9 @@ class Studio:
 
 
 @pytest.fixture(scope="session")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+def studio(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Iterator[Studio]:
     root = tmp_path_factory.mktemp("foreign")
-    made = Studio(root)
+    made = Studio(root, catalog_file)
     try:
         yield made
     finally:

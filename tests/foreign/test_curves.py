@@ -33,7 +33,7 @@ def test_the_curve_is_that_of_the_plain_run(studio: Any, tmp_path: Path, name: s
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         check=False,
-        timeout=100,
+        timeout=300,
     )
     assert plain.returncode == 0, plain.stderr.decode()
     run = studio.ended(run)

@@ -13,7 +13,7 @@ from processes import end_all_of
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home
 
-START_S = 30.0
+START_S = 300.0
 
 
 class Daemon:

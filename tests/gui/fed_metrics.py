@@ -50,7 +50,7 @@ class Fed:
         self.studio.take(Batch(points=(NewPoints(run_id, {tag: points}),)))
 
     def until(self, holds: Callable[[], object], what: str = "") -> None:
-        end = time.monotonic() + 15
+        end = time.monotonic() + 300
         while not holds():
             assert time.monotonic() < end, f"waited for {what or holds}"
             self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)

@@ -24,7 +24,7 @@ CANCEL, DELETE, RESUME = "Cancel…", "Delete…", "Resume from the newest check
 @pytest.fixture
 def endless(client: Client) -> Callable[[], str]:
     def start() -> str:
-        return client.train("ppo", env_id="CartPole-v1", total_timesteps=EVER, label="endless")[0].run_id
+        return client.train("ppo", env_id="resting:Resting-v0", total_timesteps=EVER, label="endless")[0].run_id
 
     return start
 

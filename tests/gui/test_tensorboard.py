@@ -55,7 +55,7 @@ class Fed:
         self.studio.select([record.run_id for record in records])
 
     def until(self, holds: Callable[[], object], what: str = "") -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300
         while not holds():
             assert time.monotonic() < end, f"waited for {what or holds}: {self.tab.board.output}"
             self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
@@ -77,7 +77,7 @@ def make_tab(application: QApplication, tmp_path: Path) -> Iterator[Callable[...
 
 
 def asked(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=300) as answer:
         return json.load(answer)
 
 
@@ -87,7 +87,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def are_gone(processes: list[psutil.Process]) -> bool:
-    return not psutil.wait_procs(processes, timeout=10)[1]
+    return not psutil.wait_procs(processes, timeout=300)[1]
 
 
 def a_copy(record: RunRecord, folder: Path, label: str) -> RunRecord:
@@ -194,7 +194,7 @@ def test_what_keeps_a_board_from_starting_is_told(
 ) -> None:
     board = Board(program=program)
     board.show_runs([BoardRun("a", f"/nowhere/{new_run_id()}")])
-    end = time.monotonic() + 10
+    end = time.monotonic() + 300
     while board.state != "failed":
         assert time.monotonic() < end
         application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)

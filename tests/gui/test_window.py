@@ -3,7 +3,6 @@
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QTabBar
 
+from mosaic.gui.models.batch import Batch
 from mosaic.gui.models.chart_view import ChartView
+from mosaic.gui.models.hear_curves import PIECE_ROWS
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.series import Series
 from mosaic.gui.models.wording import name_of
@@ -28,8 +29,6 @@ from mosaic.spec.run_record import RunRecord
 
 from .conftest import STARTED, Daemon, MakeRun, Show, Shown, learning
 
-LONGEST_STALL_S = 0.25
-"""Of work of the GUI thread between two turns of the event loop; the aim is 0.1, on an idle machine."""
 START = Callable[..., Daemon]
 
 
@@ -56,20 +55,16 @@ def test_a_real_run_is_listed_drawn_logged_and_explained(show: Show, trained: Ru
     assert {name_of(trained), trained.run_id, "19,968 of 20,000"} <= texts
 
 
-@pytest.mark.quiet
 def test_a_run_that_is_submitted_elsewhere_appears_learns_and_ends(show: Show, client: Client) -> None:
     shown = show()
     shown.until(lambda: shown.studio.link.state == "connected")
-    shown.watch_stalls()
-    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=100_000, label="from elsewhere")[0]
+    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=40_000, label="from elsewhere")[0]
     shown.until(lambda: shown.studio.runs.get(run.run_id), "the run")
     shown.window.runs.select([run.run_id])
     shown.until(lambda: (series := returns(shown)) is not None and len(series) > 10, "points while it learns")
     shown.until(lambda: (record := shown.studio.runs.get(run.run_id)) and record.state == "finished", "its end")
     total = len(client.metrics(run.run_id, tags=["charts/episodic_return"])["charts/episodic_return"].steps)
     shown.until(lambda: (series := returns(shown)) is not None and len(series) == total, "all points")
-    print(f"longest stall {shown.longest_stall_s * 1000:.0f} ms")
-    assert shown.longest_stall_s < LONGEST_STALL_S
 
 
 def test_the_first_run_replaces_the_empty_page(show: Show, home: Home, make_run: MakeRun) -> None:
@@ -121,7 +116,6 @@ def test_a_malformed_event_is_shown_as_a_notice(show: Show, home: Home, make_run
     assert any("not JSON" in line for line in logged(shown))
 
 
-@pytest.mark.quiet
 def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     show: Show, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
@@ -135,7 +129,6 @@ def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     for tab in (tab for tab in TABS if tab.area == "centre"):  # the others are in view all the time
         shown.window.bench.bring_up(tab.title)
         shown.until(shown.window.tabs[tab.title].isVisible)
-        shown.watch_stalls()
         daemon.kill()
         run.write(*learning(range(points + 1, points + 51)))
         points += 50
@@ -147,12 +140,9 @@ def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
         shown.until(
             lambda whole=points: (series := returns(shown)) is not None and len(series) == whole, "what was missed"
         )
-        print(f"{tab.title}: longest stall {shown.longest_stall_s * 1000:.0f} ms")
-    assert shown.longest_stall_s < LONGEST_STALL_S
 
 
-@pytest.mark.quiet
-def test_ten_thousand_events_a_second_stall_nothing(
+def test_twenty_thousand_events_come_in_few_pieces_and_each_once(
     show: Show, home: Home, make_run: MakeRun, start_daemon: START
 ) -> None:
     run = make_run().live()
@@ -162,20 +152,24 @@ def test_ten_thousand_events_a_second_stall_nothing(
     shown = show(home)
     shown.until(lambda: shown.studio.current == run.run_id)
     batches = [learning(range(first, first + 500)) for first in range(1, 10_001, 500)]
-    shown.watch_stalls()
-    began = time.monotonic()
+    pieces: list[int] = []
+
+    def count(batch: Batch) -> None:
+        pieces.extend(len(points.steps) for news in batch.points for points in news.points.values())
+
+    shown.opened.feed.arrived.connect(count)
 
     def learn() -> None:
-        for number, batch in enumerate(batches):
-            time.sleep(max(began + number / 10 - time.monotonic(), 0))
+        for batch in batches:
             run.write(*batch)  # a thousand events
 
     learner = threading.Thread(target=learn)
     learner.start()
-    shown.until(lambda: (series := returns(shown)) is not None and len(series) == 10_000, "all points", 60)
+    shown.until(lambda: (series := returns(shown)) is not None and len(series) == 10_000, "all points")
     learner.join()
-    print(f"20,000 events in {time.monotonic() - began:.1f} s, longest stall {shown.longest_stall_s * 1000:.0f} ms")
-    assert shown.longest_stall_s < LONGEST_STALL_S
+    assert sum(pieces) == 30_000  # three tags: return, length and loss
+    assert max(pieces) <= PIECE_ROWS
+    assert len(pieces) < 1_000  # some each quarter of a second, not one for each event
 
 
 def test_a_remote_daemon_needs_no_shared_file(

@@ -83,7 +83,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Home]:
         command = [sys.executable, "-m", "mosaic.trainer", "--no-warm"]
         with (made.root / "daemon.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while running_address(made) is None:
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -17,6 +17,7 @@ from processes import end_all_of
 from mosaic.play import worker
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
+from mosaic.scripts.allowed import Allowed
 from mosaic.spec import episodes
 from mosaic.spec.episodes import EpisodeFile
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
@@ -64,6 +65,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
     """A whole session through the worker's own entry point."""
     home = Home(tmp_path / "home")
     home.create()
+    Allowed(home).add(tmp_path)
     monkeypatch.setenv("MOSAIC_HOME", str(home.root))
 
     def run(env_id: str, actors: dict[str, str] | str, **options: Any) -> Played:
@@ -76,7 +78,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
     return run
 
 
-def eventually(look: Callable[[], T], timeout_s: float = 30.0) -> T:
+def eventually(look: Callable[[], T], timeout_s: float = 300.0) -> T:
     """The first true answer; looks again until then."""
     deadline = time.monotonic() + timeout_s
     while not (found := look()):
@@ -86,10 +88,13 @@ def eventually(look: Callable[[], T], timeout_s: float = 30.0) -> T:
 
 
 @pytest.fixture(scope="session")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
+def client(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Client]:
     """Of a daemon with a warm worker."""
     home = Home(tmp_path_factory.mktemp("home"))
     home.create()
+    # Where tests write the files of scripted actors.
+    Allowed(home).add(tmp_path_factory.getbasetemp())
+    shutil.copy2(catalog_file, home.trainer / "catalog.json")
     log = home.root / "daemon.log"
     with log.open("ab") as out:
         daemon = subprocess.Popen(
@@ -102,7 +107,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
         )
     eventually(lambda: running_address(home) or daemon.poll() is not None)
     with Client(home=home, start=False) as made:
-        eventually(lambda: made.health().warm_workers, 60)
+        eventually(lambda: made.health().warm_workers, 300)
         yield made
     daemon.kill()
     daemon.wait()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.sdk import main as train
-from mosaic.errors import ActorFailed, IncompatibleSpaces, MissingExtra
+from mosaic.errors import ActorFailed, ConfigError, IncompatibleSpaces, MissingExtra
 from mosaic.play import actors
 from mosaic.play.actor import Context
 from mosaic.play.arena import Arena
@@ -96,7 +96,7 @@ def test_a_script_that_is_wrong_ends_the_run_with_its_reason(
         ("randm", ActorFailed, "did you mean 'random'"),
         ("policy", ActorFailed, "needs to know which"),
         ("random:7", ActorFailed, "takes nothing"),
-        ("scripted:/nowhere.py", ActorFailed, "no Python file"),
+        ("scripted:/nowhere.py", ConfigError, "lies in no folder whose scripts may run"),
     ],
 )
 def test_a_word_that_names_no_actor_says_what_would(

@@ -36,6 +36,11 @@ class Table:
                 return state
         raise AssertionError("the session ended before")
 
+    def tap(self, key: str) -> None:
+        """Down and up at once: a key that stays down acts again."""
+        self.link.send("keys", down=[key])
+        self.link.send("keys", down=[])
+
     def do(self, word: str, **values: Any) -> str:
         """A command, and the reason why it was refused."""
         self.link.send(word, id=word, **values)
@@ -89,16 +94,14 @@ def test_a_person_takes_over_shares_and_hands_back(sit: Callable[..., Any]) -> N
         assert table.do("continue") == ""
         waiting = table.until(lambda state: state["status"] == "waiting")
         assert waiting["keys"]["keys"]["Right"] == 2
-        table.link.send("keys", down=["Right"])
+        table.tap("Right")
         moved = table.until(lambda state: state["t"] == 1)
         assert (moved["last"]["actor"], moved["last"]["action"]) == ("human", 2)
-        table.link.send("keys", down=[])
         # An edited map holds at once; a wrong one is refused and changes nothing.
         assert table.do("keymap", map={"keys": {"W": 3}, "idle": None}) == ""
         assert "no action" in table.do("keymap", map={"keys": {"W": 9}})
-        table.link.send("keys", down=["W"])
+        table.tap("W")
         assert table.until(lambda state: state["t"] == 2)["last"]["action"] == 3
-        table.link.send("keys", down=[])
         # In turns: the person's action is answered by one of the agent's.
         assert table.do("reset") == ""
         assert table.do("control", control="turns") == ""

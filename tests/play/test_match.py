@@ -21,7 +21,7 @@ from mosaic.spec.returns import share
 FIRST_FREE = "def select_action(view): return next(at for at, free in enumerate(view.legal) if free)"
 SLOW = "import time\n" + FIRST_FREE.replace("return", "time.sleep(0.02); return")
 RAISES = "def select_action(view):\n    if view.step > 3: raise RuntimeError('lost the plot')\n    return 3"
-STALLS = "import time\ndef select_action(view):\n    time.sleep(60 if view.step > 3 else 0)\n    return 3"
+STALLS = "import time\ndef select_action(view):\n    time.sleep(3600 if view.step > 3 else 0)\n    return 3"
 
 
 @pytest.fixture
@@ -171,12 +171,16 @@ def test_a_json_script_is_a_script(tmp_path: Path) -> None:
     assert seeds_of(read(path)) == [5, 6]
 
 
-@pytest.mark.parametrize(("text", "reason"), [(RAISES, "lost the plot"), (STALLS, "has not answered for 0.5 s")])
+@pytest.mark.parametrize(
+    ("text", "timeout_s", "reason"),
+    [(RAISES, 300.0, "lost the plot"), (STALLS, 3.0, "has not answered for 3 s")],
+    ids=["raises", "stalls"],
+)
 def test_a_seat_that_fails_pauses_the_game_with_the_reason(
-    client: Client, kit: Any, script: Callable[[str], str], text: str, reason: str
+    client: Client, kit: Any, script: Callable[[str], str], text: str, timeout_s: float, reason: str
 ) -> None:
     actors = {"player_0": "random", "player_1": script(text)}
-    document = kit.document("connect_four_v3", actors, interactive=True, actor_timeout_s=0.5)
+    document = kit.document("connect_four_v3", actors, interactive=True, actor_timeout_s=timeout_s)
     [run] = client.submit(document)
     kit.eventually(lambda: client.get(run.run_id).state == "running")
     link = kit.eventually(lambda: client.play(run.run_id))

@@ -24,6 +24,11 @@ LONGEST_DEFAULT = 40
 SPOOLS = sorted(path.name for path in EXAMPLES.glob("*.jsonl"))
 SAVED = (events.CheckpointSaved, events.PolicySaved)
 COLUMNS = ["name", "type", "default", "meaning"]
+POWERS = {
+    sign * 2**bits + less: f"{'-' * (sign < 0)}2^{bits}{less or ''}"
+    for bits in (31, 32, 63)
+    for sign, less in ((1, -1), (-1, 0))
+}
 
 # (file, heading, class, class whose fields stand in a table of their own)
 TABLES = [
@@ -109,7 +114,7 @@ def type_text(rules: dict[str, Any], schema: dict[str, Any]) -> str:
 
 def bounds(rules: dict[str, Any]) -> str:
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    limits = [f"{sign} {rules[name]}" for name, sign in signs.items() if name in rules]
+    limits = [f"{sign} {POWERS.get(rules[name], rules[name])}" for name, sign in signs.items() if name in rules]
     return ", not empty" if rules.get("minLength") == 1 else f" {', '.join(limits)}" if limits else ""
 
 

@@ -3,7 +3,7 @@
 import json
 import unicodedata
 
-from planted import Artifact, file_in, plant
+from planted_runs import Artifact, file_in, plant
 
 from mosaic.spec.episodes import EpisodeEnd, EpisodeHead, encode
 from mosaic.spec.events import CheckpointSaved, Episode, PolicySaved, RunFailed, RunStarted, Scalars, VideoSaved, Warned

@@ -13,7 +13,7 @@ def end_all_of(home: Path) -> None:
         for process in found:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(found, timeout=10)
+        psutil.wait_procs(found, timeout=300)
 
 
 def _is_of(process: psutil.Process, home: str) -> bool:

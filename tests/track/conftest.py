@@ -22,7 +22,7 @@ KEY = "5ec3e7" * 6 + "beef"
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], timeout_s: float = 90.0) -> T:
+def eventually(look: Callable[[], T], timeout_s: float = 300.0) -> T:
     """The first true answer."""
     deadline = time.monotonic() + timeout_s
     while not (found := look()):
@@ -120,6 +120,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     made = Home(tmp_path / "home")
     made.create()
     return made
+
+
+@pytest.fixture(scope="session")
+def empty_mlflow(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """MLflow takes many seconds to make its tables: made once for all processes of the suite, copied for each test."""
+    code = "import sys; from mlflow.tracking import MlflowClient; MlflowClient(sys.argv[1]).search_experiments()"
+
+    def make(path: Path) -> None:
+        subprocess.run([sys.executable, "-c", code, f"sqlite:///{path}"], check=True, stderr=subprocess.DEVNULL)
+
+    return made_once("mlflow.db", make)
 
 
 @pytest.fixture

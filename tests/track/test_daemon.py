@@ -31,18 +31,10 @@ from .wandb_file import history
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the catalogue of the first daemon is kept for the next one."""
-    return tmp_path_factory.mktemp("kept") / "catalog.json"
-
-
 @pytest.fixture
-def daemon(home: Home, kept: Path) -> Iterator[Start]:
+def daemon(home: Home, catalog_file: Path) -> Iterator[Start]:
     """`daemon(VARIABLE=value)` starts one for `home`."""
-    catalog = home.trainer / "catalog.json"
-    if kept.exists():
-        shutil.copy2(kept, catalog)
+    shutil.copy2(catalog_file, home.trainer / "catalog.json")
     started: list[subprocess.Popen[bytes]] = []
 
     def start(**variables: str) -> "subprocess.Popen[bytes]":
@@ -54,8 +46,6 @@ def daemon(home: Home, kept: Path) -> Iterator[Start]:
         return process
 
     yield start
-    if catalog.exists():
-        shutil.copy2(catalog, kept)
     for process in started:
         process.kill()
         process.wait()
@@ -91,7 +81,7 @@ def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwh
     away = f"http://127.0.0.1:{port}"
     process = daemon(WANDB_BASE_URL=away)
     with Client(home=home, start=False) as client:
-        run = client.submit(document(10**9, "Acrobot-v1", wandb_api_key=KEY))[0]
+        run = client.submit(document(10**9, "resting:Resting-v0", wandb_api_key=KEY))[0]
         run_dir = home.run(run.run_id)
         first = eventually(lambda: exporters_of(run_dir))[0]
         worker = identity.read(run_dir.worker).pid
@@ -132,7 +122,11 @@ def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwh
     assert leaks == []
 
 
-def test_one_export_that_cannot_work_holds_up_neither_the_run_nor_the_other_exports(home, daemon, tmp_path, capsys):
+def test_one_export_that_cannot_work_holds_up_neither_the_run_nor_the_other_exports(
+    home, daemon, empty_mlflow, tmp_path, capsys
+):
+    (home.root / "mlflow").mkdir()
+    shutil.copy(empty_mlflow, home.root / "mlflow" / "mlflow.db")
     shadow = tmp_path / "shadow"
     shadow.mkdir()
     (shadow / "wandb.py").write_text("raise ImportError('No module named wandb')\n")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from planted import Artifact, file_in, plant
+from planted_runs import Artifact, file_in, plant
 
 from mosaic.cli import export
 from mosaic.errors import UnsafePath

@@ -118,7 +118,7 @@ def upload(folder: Path, home: Path, url: str, token: str = TOKEN) -> "subproces
     environment |= {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1"}
     environment |= {"HF_TOKEN": token} if token else {}
     return subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=300
     )
 
 

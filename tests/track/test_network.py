@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,21 +49,18 @@ def test_a_server_that_answers_is_reachable(home):
     assert answer.reachable, answer
 
 
-def test_a_refused_port_is_told_at_once(home):
+def test_a_refused_port_is_told_without_waiting_for_the_limit(home):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    answer = probe(Network(server=f"http://127.0.0.1:{port}"))
+    answer = probe(Network(server=f"http://127.0.0.1:{port}"), timeout_s=10_000)
     assert not answer.reachable
     assert "refused" in answer.text
-    assert answer.seconds < 1
 
 
 def test_a_proxy_that_accepts_and_never_answers_costs_no_more_than_the_limit(home):
     done = threading.Event()
-    with listening(lambda connection: done.wait(5) and None) as proxy:
-        began = time.monotonic()
+    with listening(lambda connection: done.wait() and None) as proxy:
         answer = probe(network.through(proxy, proxy, server=SERVER), timeout_s=0.5)
-        assert time.monotonic() - began < 2
         done.set()
     assert not answer.reachable
     assert "no answer within 0.5 s" in answer.text

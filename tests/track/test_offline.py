@@ -41,7 +41,7 @@ def numbers(run: Written) -> list[dict[str, Any]]:
 def test_every_number_setting_and_file_is_in_the_export_and_the_key_is_in_none(written, track):
     run = written(wandb_run_name="a name").start().train(0, 400).save_video(3).save_video(4, gone=True)
     run.add(Scalars(global_step=500, values={"losses/explained_variance": "nan"})).save_policy().end(500)
-    assert track(run, WANDB_MODE="offline", WANDB_API_KEY=KEY).wait(60) == 0
+    assert track(run, WANDB_MODE="offline", WANDB_API_KEY=KEY).wait(300) == 0
     assert (run.export.state, run.export.why) == ("offline", "WANDB_MODE is 'offline'")
     assert (run.export.events, run.export.project, run.export.name) == (len(run.bodies), "try", "a name")
     seen = numbers(run)
@@ -67,7 +67,7 @@ def test_every_number_setting_and_file_is_in_the_export_and_the_key_is_in_none(w
 
     # Nothing is new: nothing is done again.
     before = run.export
-    assert track(run, WANDB_MODE="offline").wait(60) == 0
+    assert track(run, WANDB_MODE="offline").wait(300) == 0
     assert run.export == before
 
 
@@ -88,7 +88,7 @@ def test_a_killed_export_is_whole_after_the_next_one(written, track):
     assert run.export.state == "exporting"
 
     run.train(310, 600).end(600)
-    assert track(run, WANDB_MODE="offline").wait(60) == 0
+    assert track(run, WANDB_MODE="offline").wait(300) == 0
     assert run.export.state == "offline"
     assert run.export.folder != cut_off
     assert [path.name for path in run_folders(run.dir)] == [Path(run.export.folder).name]
@@ -97,10 +97,10 @@ def test_a_killed_export_is_whole_after_the_next_one(written, track):
 
 def test_videos_and_the_whole_export_can_be_switched_off(written, track):
     run = written().start().save_video(3).train(0, 10).end(10)
-    assert track(run, WANDB_MODE="offline", WANDB_MONITOR_GYM="false").wait(60) == 0
+    assert track(run, WANDB_MODE="offline", WANDB_MONITOR_GYM="false").wait(300) == 0
     assert numbers(run) == expected(run)
     other = written().start().train(0, 10).end(10)
-    assert track(other, WANDB_MODE="disabled").wait(60) == 0
+    assert track(other, WANDB_MODE="disabled").wait(300) == 0
     assert other.export.state == "failed"
     assert "WANDB_MODE is 'disabled'" in other.export.why
     assert run_folders(other.dir) == []
@@ -112,6 +112,6 @@ def test_a_run_resumed_under_the_exporter_keeps_only_what_counts(written, track)
     eventually(lambda: run.dir.wandb_export.exists() and run.export.rows > 60)
     resumed = len(run.bodies) + 1
     run.start(attempt=2, resumed_from_step=200).train(210, 400).end(400)
-    assert process.wait(90) == 0
+    assert process.wait(300) == 0
     assert numbers(run) == expected(run, lambda seq, step: seq > resumed or step <= 200)
     assert len(run_folders(run.dir)) == 1

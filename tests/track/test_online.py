@@ -16,7 +16,7 @@ from .test_offline import expected, numbers
 def test_a_run_is_on_the_server_step_for_step(written, track):
     with serving() as server:
         run = written().start().train(0, 300).save_policy().end(300)
-        assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(90) == 0
+        assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(300) == 0
         assert (run.export.state, run.export.why, run.export.online) == ("synced", "", True)
         assert run.export.url == f"{server.url}/somebody/try/runs/{run.export.wandb_id}"
         rows = [{key: value for key, value in row.items() if key[0] != "_"} for row in server.rows]
@@ -26,7 +26,7 @@ def test_a_run_is_on_the_server_step_for_step(written, track):
 
 def test_an_offline_export_is_uploaded_later_step_for_step(written, track, monkeypatch):
     run = written().start().train(0, 300).save_policy().end(300)
-    assert track(run, WANDB_MODE="offline").wait(90) == 0
+    assert track(run, WANDB_MODE="offline").wait(300) == 0
     with pytest.raises(SyncFailed, match="no API key"):
         sync(run.dir)
     monkeypatch.setenv("WANDB_API_KEY", KEY)
@@ -73,7 +73,7 @@ def test_a_server_that_does_not_take_the_run_leaves_it_offline_and_whole(written
             run = written().start().train(0, 100).end(100)
             variables = {"WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "WANDB_INIT_TIMEOUT": "2"}
             started[way] = (run, track(run, **variables))
-        codes = {way: process.wait(110) for way, (_, process) in started.items()}
+        codes = {way: process.wait(300) for way, (_, process) in started.items()}
     assert set(codes.values()) == {0}
     for way, (run, _) in started.items():
         assert run.export.state == "offline", way
@@ -86,10 +86,10 @@ def test_a_server_that_does_not_take_the_run_leaves_it_offline_and_whole(written
 @pytest.mark.parametrize("way", ["never answers", "closes"])
 def test_a_proxy_that_leads_nowhere_leaves_a_run_offline_and_whole(written, track, way):
     done = threading.Event()
-    with listening(lambda _: done.wait(60) and None if way == "never answers" else None) as proxy:
+    with listening(lambda _: done.wait(300) and None if way == "never answers" else None) as proxy:
         run = written(wandb_use_vpn_proxy=True, wandb_https_proxy=proxy).start().train(0, 50).end(50)
         process = track(run, WANDB_API_KEY=KEY, WANDB_BASE_URL="https://wandb.invalid")
-        assert process.wait(90) == 0
+        assert process.wait(300) == 0
         done.set()
     assert (run.export.state, run.export.proxy) == ("offline", proxy)
     assert ("no answer within 5 s" if way == "never answers" else "closed") in run.export.why.lower()
@@ -101,7 +101,7 @@ def test_a_proxy_that_is_not_there_leaves_a_run_offline_and_whole(written, track
     run = (
         written(wandb_use_vpn_proxy=True, wandb_http_proxy="http://me:hunter2@127.0.0.1:9").start().train(0, 50).end(50)
     )
-    assert track(run, WANDB_API_KEY=KEY).wait(90) == 0
+    assert track(run, WANDB_API_KEY=KEY).wait(300) == 0
     assert (run.export.state, run.export.proxy) == ("offline", "http://127.0.0.1:9")
     assert "refused" in run.export.why
     assert numbers(run) == expected(run)

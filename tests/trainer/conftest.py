@@ -27,7 +27,7 @@ ENDLESS = 1_000_000_000
 ALGO_PARAMS = {"num_envs": 2, "num_steps": 32, "num_minibatches": 1, "update_epochs": 1}
 
 
-def eventually(look: Callable[[], T], timeout_s: float = 30.0, *, what: str = "") -> T:
+def eventually(look: Callable[[], T], timeout_s: float = 300.0, *, what: str = "") -> T:
     """The first true answer; looks again until then."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -42,17 +42,18 @@ def eventually(look: Callable[[], T], timeout_s: float = 30.0, *, what: str = ""
 def document(
     steps: int = 512, *, seed: int = 1, extras: dict[str, Any] | None = None, params: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A small PPO run."""
+    """A small PPO run; one that goes on until it is told to end takes little of the processor."""
+    env_id = "resting:Resting-v0" if steps == ENDLESS else "CartPole-v1"
     worker = {
         "algo": "ppo",
-        "env_id": "CartPole-v1",
+        "env_id": env_id,
         "total_timesteps": steps,
         "seed": seed,
         "extras": {"algo_params": ALGO_PARAMS | (params or {}), **(extras or {})},
     }
     return {
         "run_name": "small",
-        "environment": {"env_id": "CartPole-v1"},
+        "environment": {"env_id": env_id},
         "artifacts": {"tensorboard": {"enabled": False}},
         "metadata": {"worker": {"config": worker}},
     }
@@ -99,7 +100,7 @@ class Daemon:
     def stop(self) -> int:
         assert self.process is not None
         self.process.terminate()
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=300)
         assert code == 0, self.log.read_text()
         return code
 
@@ -113,7 +114,7 @@ class Daemon:
         self._clients.append(Client(home=self.home, start=False))
         return self._clients[-1]
 
-    def until(self, run_id: str, *states: str, timeout_s: float = 40.0) -> RunRecord:
+    def until(self, run_id: str, *states: str, timeout_s: float = 300.0) -> RunRecord:
         """The run, once it is in one of these states."""
         client = self.client
 
@@ -152,17 +153,24 @@ def session_of(leader: int) -> list[int]:
     return found
 
 
-@pytest.fixture(scope="module")
-def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+@contextlib.contextmanager
+def making_daemons(factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
     with contextlib.ExitStack() as stack:
 
         def make(*flags: str, root: Path | None = None, **options: Any) -> Daemon:
-            daemon = Daemon(root or tmp_path_factory.mktemp("home"), *flags, **options)
+            daemon = Daemon(root or factory.mktemp("home"), *flags, **options)
             daemon.home.create()
             shutil.copy2(catalog_file, daemon.home.trainer / "catalog.json")
             stack.callback(daemon.close)
             return daemon
 
+        yield make
+
+
+@pytest.fixture(scope="module")
+def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+    """Makes daemons that several tests share, each in a home of its own."""
+    with making_daemons(tmp_path_factory, catalog_file) as make:
         yield make
 
 
@@ -173,22 +181,17 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     try:
         client = daemon.start().client
         client.algorithms()
-        eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+        eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
         yield daemon
     finally:
         daemon.close()
 
 
-@pytest.fixture(scope="session")
-def catalog_file(shared: Daemon) -> Path:
-    """The catalogue, made once for all homes."""
-    return shared.home.trainer / "catalog.json"
-
-
 @pytest.fixture
-def daemons(module_daemons: Callable[..., Daemon]) -> Callable[..., Daemon]:
-    """Makes daemons, each in a home of its own."""
-    return module_daemons
+def daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+    """Makes daemons, each in a home of its own; they end with the test, and with them all that still trains."""
+    with making_daemons(tmp_path_factory, catalog_file) as make:
+        yield make
 
 
 class Kit:

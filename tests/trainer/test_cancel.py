@@ -34,7 +34,7 @@ def impatient(module_daemons, kit, tmp_path_factory):
     environment = {"PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}
     daemon = module_daemons("--cpus", "2", "--stop-s", "1.5", "--pause-s", "0.5", environment=environment).start()
     client = daemon.client
-    kit.eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+    kit.eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
     return daemon
 
 

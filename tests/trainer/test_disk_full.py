@@ -1,68 +1,75 @@
-"""Promise 10: on a full disk the run fails loudly, what was written stays whole, the daemon lives and recovers."""
+"""Promise 10: on a full disk the run fails loudly, what was written stays whole, the daemon lives and recovers.
+
+A real daemon, whose log lies on the same disk, and real workers; `test_no_room.py` has what else a disk can refuse.
+"""
 
 import os
-import subprocess
+import shutil
+import signal
 
 import pytest
+from small_disk import fill, small_disk
 
 from mosaic.rpc.client import Refused
 from mosaic.spec import run_record
 
-SIZE_MB = 260
-"""A worker asks for 200 MB before it starts."""
-
 
 @pytest.fixture
-def small_disk(tmp_path):
-    if os.getuid() != 0:
-        pytest.skip("mounting a tmpfs needs root")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", folder], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode()}")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+def disk(tmp_path):
+    with small_disk(tmp_path / "disk") as folder:
+        yield folder
 
 
-def fill(folder):
-    """Use up every byte."""
-    ballast = folder / "ballast"
-    with ballast.open("ab", buffering=0) as file:
-        for size in (1 << 20, 4096, 1):
-            try:
-                while True:
-                    file.write(b"\0" * size)
-            except OSError:
-                continue
-    return ballast
-
-
-def test_a_full_disk_fails_the_run_and_not_the_daemon(small_disk, daemons, kit):
-    daemon = daemons("--no-warm", root=small_disk).start()
+def test_a_full_disk_fails_the_runs_and_blinds_nobody(disk, daemons, kit):
+    daemon = daemons("--no-warm", "--cpus", "4", root=disk).start()
     client = daemon.client
-    run = client.submit(kit.document(kit.ENDLESS, extras={"checkpoint_interval_steps": 512}))[0]
-    run_dir = daemon.home.run(run.run_id)
-    pid = daemon.until(run.run_id, "running").pid
-    kit.eventually(lambda: list(run_dir.checkpoints.glob("step-*")), what="a checkpoint")
-    ballast = fill(small_disk)
-    kit.eventually(lambda: not kit.session_of(pid), what="the end of the worker")
-    health = client.health()
-    assert any("MiB are left" in warning for warning in health.warnings)
-    with pytest.raises(Refused) as refused:
+    runs = client.submit(kit.document(kit.ENDLESS, extras={"checkpoint_interval_steps": 512}), seeds=[1, 2])
+    failing, cancelled = (run.run_id for run in runs)
+    run_dir = daemon.home.run(failing)
+    pids = {run_id: daemon.until(run_id, "running").pid for run_id in (failing, cancelled)}
+    for run_id in pids:
+        checkpoints = daemon.home.run(run_id).checkpoints
+        kit.eventually(lambda folder=checkpoints: list(folder.glob("step-*")), what="a checkpoint")
+    os.kill(pids[cancelled], signal.SIGSTOP)  # it lives until it is cancelled
+    ballast = fill(disk)
+
+    # Nothing can be written from here on.
+    ended = daemon.until(failing, "failed")
+    assert "disk" in ended.reason or "No space" in ended.reason, ended.reason
+    assert run_record.read(run_dir).state == "running"
+    assert {run.run_id: run.state for run in client.list()} == {failing: "failed", cancelled: "running"}
+    assert any("in memory only" in warning for warning in client.health().warnings)
+    with pytest.raises(Refused, match=r"has 0 MiB left.* needs 200 MiB") as refused:
         client.submit(kit.document(64))
     assert refused.value.status == "RESOURCE_EXHAUSTED"
-    assert client.get(run.run_id).run_id == run.run_id
-    ballast.unlink()
-    ended = daemon.until(run.run_id, "failed")
-    assert "disk" in ended.reason or "No space" in ended.reason, ended.reason
-    assert run_record.read(run_dir).state == "failed"
-    assert [record.run_id for record in client.list()] == [run.run_id], "the refused submit left nothing"
-    # What was written is whole: the run goes on from its last checkpoint.
-    client.resume(run.run_id)
-    again = daemon.until(run.run_id, "running")
-    assert again.attempt == 2
-    client.cancel(run.run_id)
-    daemon.until(run.run_id, "cancelled")
-    daemon.check_sequence(run.run_id)
+    assert client.cancel(cancelled).state == "stopping"
+    os.kill(pids[cancelled], signal.SIGCONT)
+    daemon.until(cancelled, "cancelled")
+    assert not kit.session_of(pids[cancelled])
+    before = shutil.disk_usage(disk).free
+    client.delete(cancelled)
+    assert shutil.disk_usage(disk).free > before
+    assert [run.run_id for run in client.list()] == [failing], "the refused submit left nothing"
     assert daemon.process.poll() is None
+
+    # There is room again: all goes on by itself.
+    ballast.unlink()
+    kit.eventually(lambda: run_record.read(run_dir).state == "failed", what="the end, written down")
+    kit.eventually(lambda: not any("in memory" in warning for warning in client.health().warnings), what="no warning")
+    assert client.get(failing).reason == ended.reason
+    # What was written is whole: the run goes on from its last checkpoint.
+    client.resume(failing)
+    assert daemon.until(failing, "running").attempt == 2
+    client.cancel(failing)
+    daemon.until(failing, "cancelled")
+    daemon.check_sequence(failing)
+
+    # A daemon starts on a full disk, too: with it a user makes room.
+    daemon.stop()
+    ballast = fill(disk)
+    client = daemon.start().client
+    assert [(run.run_id, run.state) for run in client.list()] == [(failing, "cancelled")]
+    client.delete(failing)
+    assert client.list() == []
+    assert not list(daemon.home.runs.iterdir())
+    assert daemon.restart().client.list() == []

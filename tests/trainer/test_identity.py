@@ -108,7 +108,7 @@ def test_a_moved_clock_ends_nothing_and_keeps_the_order(daemons, kit, tmp_path):
     flags = ("--cpus", "1", "--stop-s", "20", "--pause-s", "30")
     daemon = daemons(*flags, environment=environment).start()
     client = daemon.client
-    kit.eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+    kit.eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
     running = client.submit(kit.document(kit.ENDLESS))[0]
     pid = daemon.until(running.run_id, "running").pid
     waiting = []

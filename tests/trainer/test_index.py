@@ -13,7 +13,7 @@ def history(module_daemons, kit):
     """A home with runs that ended in different ways, and its list."""
     daemon = module_daemons("--cpus", "3").start()
     client = daemon.client
-    kit.eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
+    kit.eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
     finished = client.submit(kit.document(256), seeds=[1, 2])
     cancelled = client.submit(kit.document(kit.ENDLESS))[0]
     document = kit.document(64)
@@ -24,6 +24,8 @@ def history(module_daemons, kit):
     client.set_label(finished[0].run_id, label="first", notes="of all", priority=2)
     for run in (*finished, cancelled, failed):
         daemon.until(run.run_id, "finished", "cancelled", "failed")
+    # From now on it is started again and again: what it lists needs no warm worker.
+    daemon.flags.append("--no-warm")
     return daemon
 
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import grpc
 
@@ -15,13 +14,12 @@ from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
     daemon = daemons("--no-warm").start()
     run = daemon.client.submit(kit.document(kit.ENDLESS))[0]
-    pid = daemon.until(run.run_id, "running").pid
+    daemon.until(run.run_id, "running")
 
-    def step() -> int:
-        beats = [event for event in daemon.events(run.run_id) if event["kind"] == "run.heartbeat"]
-        return beats[-1]["global_step"] if beats else 0
+    def steps() -> list[int]:
+        return [event["global_step"] for event in daemon.events(run.run_id) if event["kind"] == "run.heartbeat"]
 
-    kit.eventually(step, what="a heartbeat")
+    kit.eventually(steps, what="a heartbeat")
     with open_channel(f"unix:{daemon.home.socket}") as channel:
         stub = TrainerStub(channel)
         # They take one message and never another.
@@ -30,13 +28,11 @@ def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
             next(watcher)
         os.kill(daemon.process.pid, signal.SIGSTOP)
         try:
-            before, at = step(), time.monotonic()
-            cpu_before = cpu_s(pid)
-            kit.eventually(lambda: time.monotonic() - at > 3 and step() > before, what="steps")
-            # Of the time that it had a core, whatever else this machine does, it waited for nobody.
-            assert state_of(pid) in "RS"
-            assert step() > before
-            assert cpu_s(pid) - cpu_before > 0.2
+            before = len(steps())
+            kit.eventually(lambda: len(steps()) >= before + 4, what="more heartbeats")
+            # From each beat to the next it went on: it waited for nobody.
+            went_on = steps()[before - 1 :]
+            assert went_on == sorted(set(went_on))
         finally:
             os.kill(daemon.process.pid, signal.SIGCONT)
         for watcher in watchers:
@@ -45,18 +41,6 @@ def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
     daemon.client.cancel(run.run_id)
     ended = daemon.until(run.run_id, "cancelled")
     assert daemon.check_sequence(run.run_id) == ended.last_seq
-
-
-def cpu_s(pid: int) -> float:
-    import psutil
-
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
-
-
-def state_of(pid: int) -> str:
-    with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
-        return file.read().rpartition(")")[2].split()[0]
 
 
 def test_a_daemon_that_is_killed_while_a_watcher_reads_ends_the_stream_with_a_reason(daemons, kit):
@@ -78,7 +62,7 @@ def test_a_daemon_that_is_killed_while_a_watcher_reads_ends_the_stream_with_a_re
     daemon.until(run.run_id, "finished")
     thread = threading.Thread(target=watch)
     thread.start()
-    assert stream_open.wait(10)
+    assert stream_open.wait(300)
     daemon.kill()
-    thread.join(20)
+    thread.join(300)
     assert errors == [grpc.StatusCode.UNAVAILABLE]

@@ -28,7 +28,7 @@ def test_a_worker_that_a_person_started_is_shown_and_can_be_cancelled(shared, ki
         kit.eventually(lambda: client.get(run_dir.run_id).pid == worker.pid, what="its pid")
         assert (found.algo, found.env_id, found.reason) == ("ppo", "CartPole-v1", "started outside the daemon")
         client.cancel(run_dir.run_id)
-        assert worker.wait(timeout=30) == 0
+        assert worker.wait(timeout=300) == 0
     assert shared.until(run_dir.run_id, "cancelled").global_step > 0
 
 
@@ -57,6 +57,6 @@ def test_a_run_that_was_resumed_by_hand_is_running_again(shared, kit):
         assert (again.attempt, again.pid) == (2, worker.pid)
         assert again.reason == "resumed outside the daemon"
         client.cancel(run.run_id)
-        worker.wait(timeout=30)
+        worker.wait(timeout=300)
     shared.until(run.run_id, "cancelled")
     shared.check_sequence(run.run_id)

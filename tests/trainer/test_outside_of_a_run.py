@@ -16,7 +16,7 @@ from typing import Any
 
 import grpc
 import pytest
-from planted import Artifact, file_in, plant
+from planted_runs import Artifact, file_in, plant
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel

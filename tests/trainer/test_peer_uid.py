@@ -14,7 +14,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from planted import plant
+from planted_runs import plant
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel

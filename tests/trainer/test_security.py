@@ -8,6 +8,7 @@ import stat
 import subprocess
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import grpc
 import psutil
@@ -20,7 +21,11 @@ from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 
 KEY = "secret0123456789abcdefsecret0123456789abcd"
-LEAKY = """
+VARIABLES = (
+    *("WANDB_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD"),
+    "MOSAIC_LLM_API_KEY",
+)
+LEAKY = f"""
 import hashlib, os, sys
 import gymnasium
 from gymnasium.envs.classic_control import CartPoleEnv
@@ -28,10 +33,24 @@ from gymnasium.envs.classic_control import CartPoleEnv
 class Leaky(CartPoleEnv):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        print("digest", hashlib.sha256(os.environ["WANDB_API_KEY"].encode()).hexdigest(), flush=True)
+        print("keys", *(name for name in {VARIABLES} if name in os.environ), flush=True)
+        key = os.environ.get("MOSAIC_LLM_API_KEY", "")
+        print("digest", hashlib.sha256(key.encode()).hexdigest(), flush=True)
 
 gymnasium.register("Leaky-v0", entry_point=Leaky, max_episode_steps=500)
 """
+
+
+def leaky(document: dict[str, Any]) -> dict[str, Any]:
+    document["environment"]["env_id"] = document["metadata"]["worker"]["config"]["env_id"] = "leaky:Leaky-v0"
+    return document
+
+
+def session(**extras: Any) -> dict[str, Any]:
+    """A play session in which a language model may be put on a seat, so that its worker needs the key of one."""
+    play = {"mode": "play", "actors": {"agent_0": "random"}, "video_mode": "off", "interactive": True, **extras}
+    worker = {"module": "mosaic.play", "config": {"env_id": "", "seed": 1, "extras": play}}
+    return leaky({"environment": {}, "artifacts": {}, "metadata": {"worker": worker}})
 
 
 def free_port() -> int:
@@ -75,7 +94,7 @@ def test_tcp_needs_the_token_even_on_loopback(tcp):
             assert status_of(partial(stub.ListRuns, pb.ListRunsRequest(), **given)) is grpc.StatusCode.UNAUTHENTICATED
             stream = stub.WatchRuns(pb.WatchRunsRequest(), **given)
             assert status_of(partial(next, stream)) is grpc.StatusCode.UNAUTHENTICATED
-        stub.ListRuns(pb.ListRunsRequest(), metadata=[("authorization", f"Bearer {token}")], timeout=10)
+        stub.ListRuns(pb.ListRunsRequest(), metadata=[("authorization", f"Bearer {token}")], timeout=300)
     with Client(tcp.address, home=tcp.home) as client:
         assert client.health().pid == tcp.process.pid
 
@@ -106,7 +125,7 @@ def test_tls_with_token_beyond_loopback(daemons, tmp_path):
         assert client.health().pid == daemon.process.pid
     with grpc.secure_channel(f"localhost:{port}", grpc.ssl_channel_credentials(certificate.read_bytes())) as channel:
         assert (
-            status_of(partial(TrainerStub(channel).GetHealth, pb.Empty(), timeout=10))
+            status_of(partial(TrainerStub(channel).GetHealth, pb.Empty(), timeout=300))
             is grpc.StatusCode.UNAUTHENTICATED
         )
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
@@ -118,41 +137,59 @@ def everything_on_disk(root: Path) -> list[Path]:
     return [path for path in root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
+def search_path(folder: Path) -> dict[str, str]:
+    return {"PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 @pytest.mark.parametrize("warm", [True, False])
-def test_a_key_reaches_the_worker_and_nothing_else(daemons, kit, tmp_path, warm):
+def test_a_key_reaches_the_process_that_needs_it_and_nothing_else(daemons, kit, tmp_path, warm):
     (tmp_path / "leaky.py").write_text(LEAKY)
-    environment = {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    # The user's own keys are in the daemon's environment, and one comes with the submit.
+    environment = {**dict.fromkeys(VARIABLES, KEY), **search_path(tmp_path), "WANDB_MODE": "offline"}
     daemon = daemons(*([] if warm else ["--no-warm"]), environment=environment).start()
     client = daemon.client
     if warm:
-        kit.eventually(lambda: client.health().warm_workers, 60, what="a warm worker")
-    document = kit.document(kit.ENDLESS, extras={"wandb_api_key": KEY})
-    document["environment"]["env_id"] = document["metadata"]["worker"]["config"]["env_id"] = "leaky:Leaky-v0"
+        kit.eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
+    document = leaky(kit.document(kit.ENDLESS, extras={"wandb_api_key": KEY, "track_wandb": not warm}))
+    document["artifacts"]["wandb"] = {"enabled": not warm}
     document["metadata"]["ui"] = {"form": {"wandb_api_key": KEY}}
     validation = client.validate(document)
     assert validation.ok, validation.output
-    run = client.submit(document)[0]
-    daemon.until(run.run_id, "running")
+    trained, played = client.submit(document)[0], client.submit(session(llm_api_key=KEY))[0]
+    for run in (trained, played):
+        daemon.until(run.run_id, "running")
+    if not warm:
+        exporter = kit.eventually(lambda: process_of("mosaic.track", daemon.home.root), what="the exporter")
+        assert {name for name in VARIABLES if name in exporter.environ()} == {"WANDB_API_KEY"}
     lines = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
     assert not [line for line in lines if KEY in line]
-    replies = [client.get(run.run_id), client.list(), client.metrics(run.run_id), validation, client.health()]
-    replies += [list(client.logs(run.run_id)), list(client.logs(run.run_id, stream="stderr"))]
-    client.cancel(run.run_id)
-    ended = daemon.until(run.run_id, "cancelled")
-    replies += [ended, list(client.watch_events(run.run_id))]
+    replies = [client.list(), client.metrics(trained.run_id), validation, client.health()]
+    for run in (trained, played):
+        replies += [list(client.logs(run.run_id)), list(client.logs(run.run_id, stream="stderr"))]
+        client.cancel(run.run_id)
+        replies += [daemon.until(run.run_id, "cancelled", "finished"), list(client.watch_events(run.run_id))]
     assert KEY not in repr(replies)
     assert everything_on_disk(daemon.home.root) == []
-    assert hashlib.sha256(KEY.encode()).hexdigest() in daemon.home.run(run.run_id).stdout.read_text()
+    of_trained, of_played = (daemon.home.run(run.run_id).stdout.read_text() for run in (trained, played))
+    assert "keys\n" in of_trained
+    assert not [name for name in VARIABLES if name in of_trained]
+    assert "keys MOSAIC_LLM_API_KEY\n" in of_played
+    assert hashlib.sha256(KEY.encode()).hexdigest() in of_played
 
 
-def test_a_key_that_the_worker_prints_in_its_last_words_is_hidden(daemons, kit, tmp_path):
-    source = LEAKY.replace("print(", "raise RuntimeError('no ' + os.environ['WANDB_API_KEY']); print(")
+def process_of(module: str, home: Path) -> psutil.Process | None:
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if module in words and any(str(home) in word for word in words):
+            return process
+    return None
+
+
+def test_a_key_that_the_worker_prints_in_its_last_words_is_hidden(daemons, tmp_path):
+    source = LEAKY.replace("key = ", "raise RuntimeError('no ' + os.environ['MOSAIC_LLM_API_KEY']); key = ")
     (tmp_path / "leaky.py").write_text(source)
-    daemon = daemons("--no-warm", environment={"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}).start()
-    document = kit.document(64, extras={"wandb_api_key": KEY})
-    document["environment"]["env_id"] = document["metadata"]["worker"]["config"]["env_id"] = "leaky:Leaky-v0"
-    ended = daemon.until(daemon.client.submit(document)[0].run_id, "failed")
+    daemon = daemons("--no-warm", environment=search_path(tmp_path)).start()
+    ended = daemon.until(daemon.client.submit(session(llm_api_key=KEY))[0].run_id, "failed")
     assert "[hidden]" in ended.reason + repr(ended.stderr_tail)
     assert KEY not in repr(ended)
     assert everything_on_disk(daemon.home.root) == []

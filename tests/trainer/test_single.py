@@ -19,7 +19,7 @@ def run_daemon(home, *flags):
         env={**os.environ, "MOSAIC_HOME": str(home.root)},
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=300,
     )
 
 
@@ -98,7 +98,7 @@ def test_a_client_starts_a_daemon_and_two_clients_start_one(daemons, kit):
     finally:
         for process in locate._started[earlier:]:
             process.terminate()
-            process.wait(20)
+            process.wait(300)
         for client in clients:
             client.close()
 

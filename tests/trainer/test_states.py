@@ -6,6 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from fake_engine import FakeEngine
 from hypothesis import HealthCheck, settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -22,49 +23,6 @@ from mosaic.trainer.supervisor import Supervisor
 from mosaic.trainer.tending import Patience
 
 
-class FakeEngine:
-    """Workers that exist in this dictionary only; they survive the daemon, as real ones do."""
-
-    def __init__(self) -> None:
-        self.alive: dict[str, int] = {}
-        self.asked: set[int] = set()
-        self.codes: dict[int, int] = {}
-        self.launched: list[str] = []
-        self._next = 100
-
-    def launch(self, launch) -> int:
-        run_id = launch.run_dir.run_id
-        assert run_id not in self.alive, "a second copy"
-        self._next += 1
-        self.alive[run_id] = self._next
-        self.launched.append(run_id)
-        return self._next
-
-    def is_alive(self, run_dir, pid) -> bool:
-        return self.alive.get(run_dir.run_id) == pid if pid else run_dir.run_id in self.alive
-
-    def stop(self, pid) -> None:
-        assert pid not in self.asked, "asked twice, it would end without a checkpoint"
-        self.asked.add(pid)
-
-    def would_save(self, pid) -> bool:
-        return pid not in self.asked
-
-    def hold(self, pid) -> None: ...
-
-    def let_go(self, pid) -> None: ...
-
-    def kill(self, pid, run_dir) -> None:
-        self.alive.pop(run_dir.run_id, None)
-
-    def clear_away(self, pid, run_dir):
-        return self.codes.get(pid)
-
-    def warm_up(self) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class Runs(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
@@ -79,9 +37,10 @@ class Runs(RuleBasedStateMachine):
     def start_daemon(self) -> None:
         self.store, _ = open_store(self.home.index)
         reindex.clear(self.home, self.store)
-        reindex.Orphans(self.home, self.store, self.engine).take_in()
         patience = Patience(stop_s=3600, pause_s=0)
         self.daemon = Supervisor(self.home, self.store, self.engine, Slots(2), Bell(), patience)
+        self.daemon.indexing.scan()
+        self.daemon.indexing.catch_up()
 
     def teardown(self) -> None:
         self.store.close()

@@ -28,7 +28,7 @@ def workers_of(run_dir: object) -> list[int]:
     return found
 
 
-@pytest.mark.timeout(60 + 10 * KILLS)
+@pytest.mark.timeout(600 + 30 * KILLS)
 def test_workers_survive_kills_of_the_daemon_at_random_moments(daemons, kit):
     daemon = daemons("--no-warm", "--cpus", "8").start()
     runs = [run.run_id for run in daemon.client.submit(kit.document(kit.ENDLESS), seeds=[1, 2])]
@@ -75,7 +75,7 @@ def test_a_kill_between_the_decision_and_the_start_starts_one_worker(daemons, ki
         time.sleep(delay_s)
         daemon.restart()
     for run_id in runs:
-        ended = daemon.until(run_id, "finished", timeout_s=60)
+        ended = daemon.until(run_id, "finished", timeout_s=300)
         assert ended.attempt == 1
         assert [event["kind"] for event in daemon.events(run_id)].count("run.started") == 1
         daemon.check_sequence(run_id)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import checkpoint, frame_replay, paged
+from cleanrl_worker.sdk import array_file, checkpoint, frame_replay, paged
 from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic.envs import make_vec
 from mosaic.errors import CheckpointError, ConfigError
+from mosaic.spec.digests import FileDigest
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -198,10 +200,14 @@ def test_the_checkpoint_that_a_run_waits_for_holds_no_frame_twice(
     buffer = FrameReplay(60, 1, STACKS)
     fill(buffer, [Slot(0, carries=False)], [0] * 30)
     written: list[bool] = []
-    monkeypatch.setattr(
-        paged, "save_file", lambda arrays, _: written.append(np.shares_memory(arrays["page"], buffer.frames.array))
-    )
-    monkeypatch.setattr(paged, "sync_file", lambda _: None)
+    write = array_file.write
+
+    def seen(path: Path, arrays: Mapping[str, Any]) -> FileDigest:
+        if "page" in arrays:
+            written.append(np.shares_memory(arrays["page"], buffer.frames.array))
+        return write(path, arrays)
+
+    monkeypatch.setattr(array_file, "write", seen)
     run_dir = RunDir(tmp_path / new_run_id())
     args = {"env_id": "worker_pictures:Lights-v0", "seed": 1, "total_timesteps": 60}
     run_dir.create()

@@ -134,6 +134,8 @@ def _execute(plan: ScriptPlan, folder: Path) -> None:
     first, *behind = search_path(path, plan.module)
     # The worker's own first entry ('' of `python -m`, or nothing) gives way to the script's.
     sys.path[:] = [first, *(entry for entry in sys.path if entry not in ("", str(plan.run_dir.root))), *behind]
+    # The processes that it starts find the same beside them, although their path is safe (mosaic.spec.python_child).
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (first, os.environ.get("PYTHONPATH", ""), *behind)))
     sys.argv = [str(path), *plan.words]
     # Nothing is written beside the script, not even compiled modules.
     sys.dont_write_bytecode = True

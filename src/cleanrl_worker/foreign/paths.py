@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mosaic.errors import ConfigError, Problem
+from mosaic.scripts.gate import package_root
 
 ROOT_SIGNS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 LEVELS = 4
@@ -13,14 +13,6 @@ def search_path(script: Path, module: str) -> list[str]:
     first = package_root(script, module) if module else script.parent
     root = _checkout_root(script)
     return [str(first), *([str(root)] if root is not None and root != first else [])]
-
-
-def package_root(script: Path, module: str) -> Path:
-    """The folder from which `module` is this file."""
-    parts = module.split(".")
-    if parts[-1] == "__main__" or list(script.with_suffix("").parts[-len(parts) :]) != parts:
-        raise ConfigError([Problem("script_module", f"'{module}' is not the module of {script}")], what=str(script))
-    return script.parents[len(parts) - 1]
 
 
 def _checkout_root(script: Path) -> Path | None:

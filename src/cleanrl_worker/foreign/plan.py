@@ -13,7 +13,9 @@ from mosaic import config
 from mosaic.errors import ConfigError, Problem
 from mosaic.scripts import flags as script_flags
 from mosaic.scripts import script as scripts
+from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import OUTSIDE
+from mosaic.scripts.gate import refuse_code
 from mosaic.scripts.script import Script
 from mosaic.spec.run_config import (
     Artifacts,
@@ -89,7 +91,7 @@ def resolve(argv: Sequence[str]) -> ScriptPlan:
     source = scanned.config or (None if scanned.resume is None else RunDir(scanned.resume.absolute()).config)
     document = None if source is None else read_document(source)
     worker = None if document is None else document.metadata.worker.config
-    script = scripts.read(Path(scanned.algo or (worker.algo if worker else "")).absolute())
+    script = _script(scanned.algo, worker)
     defaults = WorkerFlags() if document is None else command.flags_of(document)
     prog = f"{command.PROG} --algo {script.path}"
     flags = config.from_flags(WorkerFlags, words, prog=prog, default=replace(defaults, algo=str(script.path)))
@@ -102,6 +104,15 @@ def resolve(argv: Sequence[str]) -> ScriptPlan:
     run_dir = flags.resume or flags.run_dir
     chosen = Home.resolve().run(new_run_id()) if run_dir is None else RunDir(run_dir.absolute())
     return ScriptPlan(script=script, settings=settings, flags=flags, run_dir=chosen, document=document, again=again)
+
+
+def _script(typed: str, worker: WorkerConfig | None) -> Script:
+    """A path that is typed is the user's own word, as with `python FILE`; one that a config names has to be allowed."""
+    if typed or worker is None:
+        return scripts.read(Path(typed).absolute())
+    allowed = Allowed(Home.resolve())
+    refuse_code(worker, allowed)
+    return allowed.read(worker.algo)
 
 
 def rehearse(plan: ScriptPlan) -> execute.Rehearsal:

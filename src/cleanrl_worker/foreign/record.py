@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cleanrl_worker.foreign.clerk import Clerk
 from cleanrl_worker.foreign.plan import ScriptPlan
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
 from mosaic.errors import UnsafePath
@@ -33,7 +33,8 @@ from mosaic.spec.events import (
     Warned,
     number,
 )
-from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.keys import hidden
+from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 HEARTBEAT_S = 1.0
@@ -156,7 +157,7 @@ class Record:
         if failure is None:
             self.emit(RunCompleted(global_step=self.global_step, stopped=stopped))
         else:
-            text = message or str(failure)
+            text = hidden(message or str(failure))
             self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=text))
         self._recorder.close()
         self.clerk.close()

@@ -16,6 +16,7 @@ from cleanrl_worker.foreign.hooks import Hooks
 from cleanrl_worker.foreign.plan import ScriptPlan
 from cleanrl_worker.foreign.record import Record
 from cleanrl_worker.sdk.execute import write_start
+from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_config import Toggle, TrainExtras, with_passwords
 
 
@@ -131,16 +132,28 @@ class Tracker:
         metadata = replace(document.metadata, worker=replace(worker, config=replace(worker.config, extras=told)))
         artifacts = replace(document.artifacts, wandb=Toggle(enabled=True))
         complete = replace(document, metadata=metadata, artifacts=artifacts)
-        self.record.clerk.do(lambda: write_start(self.record.run_dir, complete))
-        self.record.clerk.do(lambda: self._start_exporter(mode))
+        stays_here = mode in ("offline", "dryrun")
+        if os.environ.get(INHERITED):
+            # The daemon, which has the keys, starts the exporter once it sees the config.
+            self.record.clerk.do(lambda: self._note_mode(stays_here))
+            self.record.clerk.do(lambda: write_start(self.record.run_dir, complete))
+        else:
+            self.record.clerk.do(lambda: write_start(self.record.run_dir, complete))
+            self.record.clerk.do(lambda: self._start_exporter(stays_here))
 
-    def _start_exporter(self, mode: Any) -> None:
-        """By ourselves: the daemon has looked at the config already, and looks again when it is started anew."""
+    def _note_mode(self, stays_here: bool) -> None:
+        from mosaic.track import state
+
+        if stays_here:
+            self.record.run_dir.wandb_export.parent.mkdir(mode=0o700, exist_ok=True)
+            state.write(self.record.run_dir, state.Export(state="exporting", why="WANDB_MODE is 'offline'"))
+
+    def _start_exporter(self, stays_here: bool) -> None:
         from mosaic.track.start import start
 
         chosen = with_passwords(self._plan.options)
-        if mode in ("offline", "dryrun"):
-            chosen["WANDB_MODE"] = str(mode)
+        if stays_here:
+            chosen["WANDB_MODE"] = "offline"
         try:
             # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
             start(self.record.run_dir, {**os.environ, **chosen}).returncode = 0

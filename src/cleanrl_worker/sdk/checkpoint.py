@@ -1,6 +1,7 @@
 """Train states on disk: `checkpoints/step-<n>/`, complete or absent, never in between (docs/protocols/checkpoint.md).
 
-    state.json           format version, algorithm, its arguments, global step, and the JSON part of the state
+    state.json           format version, algorithm, its arguments, global step, the JSON part of the state, and the
+                         digests of all files (`mosaic.spec.checkpoint_files`)
     arrays.safetensors   every array and tensor of the state
     *-<n>.safetensors    pages of the arrays that are saved page by page (`cleanrl_worker.sdk.paged`)
 
@@ -8,28 +9,30 @@ Written and removed under a temporary name (`.step-<n>.tmp`), fsynced, renamed. 
 return of the last 100 episodes) stay, older ones are removed after the new one is complete.
 """
 
-import json
 import math
-import re
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
-from cleanrl_worker.sdk import paged, tree
+from cleanrl_worker.sdk import array_file, paged, tree
 from mosaic.errors import CheckpointError, HomeUnusable
-from mosaic.spec.files import sync_file, sync_folder
+from mosaic.spec import checkpoint_files, digests
+from mosaic.spec.checkpoint_files import ADVICE, ARRAYS, DOCUMENT, FORMAT
+from mosaic.spec.checkpoint_files import steps as list_steps
+from mosaic.spec.digests import FileDigest
+from mosaic.spec.files import sync_folder
 from mosaic.spec.run_dir import RunDir
 
-FORMAT = "mosaic-checkpoint-1"
 FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", "n_atoms", "v_min", "v_max")
 """Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, the last three a network."""
-_NAME = re.compile(r"step-(0|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +47,8 @@ class Header:
 
 def save(run_dir: RunDir, header: Header, state: tree.Tree) -> Path:
     """Write one checkpoint, whole or not at all."""
-    return _write(run_dir, header, *tree.split(state), _pages(state, {}, copy=False), ready=lambda: None)
+    _write(run_dir, header, *tree.split(state), _pages(state, {}, copy=False), ready=lambda: None)
+    return run_dir.checkpoint(header.global_step)
 
 
 Pages = list[paged.PageCopy | paged.PageLink]
@@ -57,31 +61,38 @@ def _pages(state: tree.Tree, before: Mapping[str, paged.SavedPages], *, copy: bo
 
 def _write(
     run_dir: RunDir, header: Header, document: Any, arrays: dict[str, Any], pages: Pages, *, ready: Callable[[], None]
-) -> Path:
-    """`ready` is called when everything is on disk but the name."""
+) -> dict[str, FileDigest]:
+    """`ready` is called when everything is on disk but the name; the digests of all files but `state.json`."""
     target = run_dir.checkpoint(header.global_step)
     temporary = _temporary(target)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        save_file(arrays, temporary / "arrays.safetensors")
-        (temporary / "state.json").write_text(json.dumps({"format": FORMAT, **vars(header), "state": document}))
-        for name in ("arrays.safetensors", "state.json"):
-            sync_file(temporary / name)
+        files = {ARRAYS: array_file.write(temporary / ARRAYS, arrays)}
         for part in pages:
-            part.put(temporary)
+            files[part.file] = part.put(temporary)
+        # Last, because it has the digests of the others.
+        content = {"format": FORMAT, **vars(header), "state": document}
+        _write_synced(temporary / DOCUMENT, checkpoint_files.encode(content, files))
         ready()
         shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)
         sync_folder(run_dir.checkpoints)
-    except (OSError, SafetensorError) as error:
+    except OSError as error:
         raise HomeUnusable(
             f"the checkpoint of step {header.global_step} could not be written: {error};"
             f" older ones are intact: free some disk and go on with --resume {run_dir.root}"
         ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return target
+    return files
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def superseded(run_dir: RunDir, *, keep: int) -> list[int]:
@@ -121,19 +132,13 @@ def clear_leftovers(run_dir: RunDir, *, after: int) -> None:
     remove(run_dir, [step for step in list_steps(run_dir) if step > after])
 
 
-def list_steps(run_dir: RunDir) -> list[int]:
-    """Steps of the complete checkpoints, oldest first."""
-    names = (_NAME.fullmatch(folder.name) for folder in run_dir.checkpoints.glob("step-*"))
-    return sorted(int(name[1]) for name in names if name)
-
-
 def latest(run_dir: RunDir) -> Path | None:
     steps = list_steps(run_dir)
     return run_dir.checkpoint(steps[-1]) if steps else None
 
 
 def read_header(folder: Path) -> Header:
-    return _header(_read_document(folder), folder)
+    return _header(checkpoint_files.read(folder), folder)
 
 
 def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> None:
@@ -162,35 +167,28 @@ class Saved(dict[str, Any]):
         )
 
 
-def load(folder: Path, *, algo: str) -> tuple[Header, tree.Tree]:
-    """A checkpoint, checked to be one of ours and of this algorithm."""
-    document = _read_document(folder)
+def load(folder: Path, *, algo: str, checked: bool = False) -> tuple[Header, tree.Tree]:
+    """A checkpoint, checked to be one of ours, of this algorithm and, unless it was `checked` already, whole."""
+    document = checkpoint_files.read(folder)
     header = _header(document, folder)
     if header.algo != algo:
         raise CheckpointError(f"{folder} was written by '{header.algo}'; it cannot be resumed with '{algo}'")
+    files = checkpoint_files.listed(document, folder) or {}
+    arrays = files.get(ARRAYS)
+    if arrays is not None and not checked and (problem := digests.difference(folder / ARRAYS, arrays)):
+        raise CheckpointError(f"{folder / ARRAYS} is damaged: {problem}; {ADVICE}")
+    pages = partial(paged.SavedPages, folder, digests=files, checked=checked)
     try:
-        return header, tree.join(document["state"], load_file(folder / "arrays.safetensors"), folder)
+        return header, tree.join(document["state"], load_file(folder / ARRAYS), pages)
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{folder} is damaged ({error}); resume from an older checkpoint") from error
+        raise CheckpointError(f"{folder} is damaged ({error}); {ADVICE}") from error
 
 
 def _header(document: dict[str, Any], folder: Path) -> Header:
     try:
         return Header(**{key: document[key] for key in Header.__dataclass_fields__})
     except KeyError as error:
-        raise CheckpointError(f"{folder} is damaged: {error} is missing; resume from an older checkpoint") from error
-
-
-def _read_document(folder: Path) -> dict[str, Any]:
-    try:
-        document = json.loads((folder / "state.json").read_bytes())
-    except (OSError, ValueError) as error:
-        raise CheckpointError(
-            f"{folder} is not a checkpoint or is damaged: {error}; resume from an older checkpoint"
-        ) from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise CheckpointError(f"{folder} is not a checkpoint of this version ({FORMAT})")
-    return document
+        raise CheckpointError(f"{folder} is damaged: {error} is missing; {ADVICE}") from error
 
 
 def _temporary(folder: Path) -> Path:
@@ -232,9 +230,9 @@ class BackgroundWriter:
 
         def work() -> None:
             try:
-                written = _write(self._run_dir, header, document, arrays, pages, ready=ready)
-                self._before = following
-                done(written)
+                files = _write(self._run_dir, header, document, arrays, pages, ready=ready)
+                self._before = {name: replace(each, digests=files) for name, each in following.items()}
+                done(folder)
             except Exception as error:  # A border: the learner reads it from `error` and ends the run with it.
                 self.error = error
 

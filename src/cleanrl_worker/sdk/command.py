@@ -17,7 +17,7 @@ from cleanrl_worker.sdk.catalog import Algorithm
 from cleanrl_worker.sdk.document import OUTSIDE, around, read_document
 from mosaic import config
 from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
-from mosaic.spec import identity
+from mosaic.spec import checkpoint_files, identity
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -61,7 +61,9 @@ class WorkerFlags(CommonFlags, TrainOptions):
     algo: str = ""
     """Algorithm, by its file name."""
     resume: Path | None = None
-    """Go on from a run directory (its last checkpoint) or from one of its checkpoints."""
+    """Go on from a run directory (its newest whole checkpoint) or from one of its checkpoints."""
+    discard_newer: bool = False
+    """With an older checkpoint: delete the later ones of this run."""
     schema: bool = False
     """Print the JSON Schema of the algorithm's settings."""
     cpus: Annotated[int, Ge(1)] = 1
@@ -80,7 +82,9 @@ class Plan:
     document: TrainRunConfig | None
     """What it was resolved from, beside flags."""
     resume_from: Path | None
-    """A checkpoint; None also for a run that was killed before its first one, and starts over."""
+    """A checkpoint, whole; None also for a run that was killed before its first one, and starts over."""
+    remarks: tuple[str, ...] = ()
+    """What the user should know of that choice."""
 
     @property
     def options(self) -> TrainOptions:
@@ -108,7 +112,7 @@ class Plan:
 def resolve(argv: Sequence[str]) -> Plan:
     """The plan behind a command line; raises the error that says what is wrong with it."""
     scanned = scan(argv)
-    resumed = None if scanned.resume is None else _Resumed.find(scanned.resume)
+    resumed = None if scanned.resume is None else _Resumed.find(scanned.resume, discard_newer=scanned.discard_newer)
     source = scanned.config or (resumed and resumed.run_dir.config)
     document = None if source is None else read_document(source)
     worker = None if document is None else document.metadata.worker.config
@@ -129,6 +133,7 @@ def resolve(argv: Sequence[str]) -> Plan:
         run_dir=_choose_run_dir(flags, resumed),
         document=document,
         resume_from=resumed and resumed.checkpoint,
+        remarks=resumed.remarks if resumed else (),
     )
 
 
@@ -169,6 +174,7 @@ def scan(argv: Sequence[str]) -> argparse.Namespace:
     scanner.add_argument("--algo", default="")
     scanner.add_argument("--config", type=Path)
     scanner.add_argument("--resume", type=Path)
+    scanner.add_argument("--discard-newer", action=argparse.BooleanOptionalAction, default=False)
     scanner.add_argument("--schema", action="store_true")
     scanner.add_argument("-h", "--help", action="store_true")
     return scanner.parse_known_args(argv)[0]
@@ -209,9 +215,10 @@ class _Resumed:
 
     run_dir: RunDir
     checkpoint: Path | None
+    remarks: tuple[str, ...] = ()
 
     @classmethod
-    def find(cls, path: Path) -> "_Resumed":
+    def find(cls, path: Path, *, discard_newer: bool) -> "_Resumed":
         """`--resume` takes a run directory or a checkpoint in it."""
         path = path.absolute()
         given = path if path.name.startswith("step-") else None
@@ -220,11 +227,37 @@ class _Resumed:
             raise CheckpointError(f"{run_dir.root} holds no run to go on with")
         # Before the checkpoints are looked at, because a living worker goes on replacing them.
         if run_dir.worker.exists():
-            worker = identity.read(run_dir.worker)
-            if worker.is_alive and worker.pid != os.getpid():
+            worker = _worker_of(run_dir)
+            if worker is not None and worker.is_alive and worker.pid != os.getpid():
                 message = f"run {run_dir.run_id} is still trained by process {worker.pid}; stop it first"
                 raise ConfigError([Problem("--resume", message)], what=PROG)
-        return cls(run_dir, given or checkpoint.latest(run_dir))
+        if given is None:
+            chosen = checkpoint_files.choose(run_dir)
+            return cls(run_dir, chosen.folder, chosen.remarks)
+        if not discard_newer:
+            _refuse_to_discard(run_dir, given)
+        has_digests = checkpoint_files.check(given)
+        return cls(run_dir, given, () if has_digests else (f"{given} {checkpoint_files.NO_DIGEST}",))
+
+
+def _refuse_to_discard(run_dir: RunDir, given: Path) -> None:
+    """Who looks at an older state does not ask for the loss of all that was trained since."""
+    step = checkpoint_files.step_of(given)
+    newer = [str(other) for other in checkpoint.list_steps(run_dir) if other > step]
+    if newer:
+        message = (
+            f"run {run_dir.run_id} has newer checkpoints, of step {', '.join(newer)}: --discard-newer deletes them;"
+            f" 'mosaic resume {run_dir.run_id} --from-step {step}' begins a new run from this one and keeps them"
+        )
+        raise ConfigError([Problem("--resume", message)], what=PROG)
+
+
+def _worker_of(run_dir: RunDir) -> identity.ProcessIdentity | None:
+    """None if the file is damaged: the life lock of the run then keeps out a second worker."""
+    try:
+        return identity.read(run_dir.worker)
+    except ConfigError:
+        return None
 
 
 def _choose_run_dir(flags: WorkerFlags, resumed: _Resumed | None) -> RunDir:

@@ -9,6 +9,7 @@ from cleanrl_worker.sdk import catalog
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
 from mosaic.spec import run_config
+from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_config import Artifacts, Environment, Metadata, TrainRunConfig, Worker, WorkerConfig
 
 OUTSIDE = ("env_id", "total_timesteps", "seed")
@@ -22,6 +23,9 @@ def read_document(path: Path) -> TrainRunConfig:
     except OSError as error:
         raise ConfigError([Problem("", f"cannot be read: {error.strerror}")], what=str(path)) from error
     data, secrets = run_config.take_secrets(config.loads(text, what=str(path)))
+    if not os.environ.get(INHERITED):
+        # A worker of the daemon has a config that was looked at when it was submitted.
+        run_config.refuse_secrets(data, what=str(path))
     # Where the exporter of a stand-alone run looks for them.
     os.environ.update(secrets)
     bare = "metadata" not in data and "environment" not in data

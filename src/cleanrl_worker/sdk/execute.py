@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -29,13 +28,11 @@ from mosaic.errors import (
     MosaicError,
     Problem,
 )
-from mosaic.spec import identity, run_config
+from mosaic.spec import identity, room, run_config
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.run_config import TrainRunConfig
 from mosaic.spec.run_dir import Home, RunDir
-
-MINIMUM_FREE_BYTES = 200 * 2**20
 
 
 def main(algo: str | None = None, argv: Sequence[str] | None = None) -> int:
@@ -114,6 +111,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     }
     if replay_bytes:
         summary["replay_bytes"] = replay_bytes
+    if plan.remarks:
+        summary["remarks"] = list(plan.remarks)
     if render:
         summary["wandb"] = tracking.outlook(plan.options)
         report = envs.preflight(env_id)
@@ -170,6 +169,7 @@ def carry_out(plan: Plan) -> int:
         quiet=plan.flags.quiet,
         cpus=plan.flags.cpus,
         resume_from=plan.resume_from,
+        remarks=plan.remarks,
     )
     with logged_to(run_dir):
         sys.stdout.write(f"run directory: {run_dir.root}\n")
@@ -232,9 +232,4 @@ def free_bytes(folder: Path) -> int:
         folder = folder.parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise HomeUnusable(f"{folder} cannot be written to; set MOSAIC_HOME to a folder that you can write to")
-    free = shutil.disk_usage(folder).free
-    if free < MINIMUM_FREE_BYTES:
-        raise HomeUnusable(
-            f"{folder} has {free / 2**20:.0f} MiB left, too little for a run; free some disk or set MOSAIC_HOME"
-        )
-    return free
+    return room.check(folder)

@@ -8,7 +8,6 @@ from cleanrl_worker.sdk import checkpoint
 from mosaic.errors import HomeUnusable
 from mosaic.spec import manifest
 from mosaic.spec.manifest import Artifact, Manifest
-from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
 
 
@@ -20,7 +19,9 @@ class Ledger:
         # The learner, the writer of checkpoints and the encoder of videos all have something to list.
         self._turn = threading.Lock()
         if run_dir.manifest.exists():
-            self.content = manifest.read(run_dir)
+            self.content, damage = manifest.read_parts(run_dir)
+            if damage:
+                run_dir.manifest.replace(run_dir.damaged_manifest)
             # An attempt that was killed could not take back its live view, whose memory is gone.
             for artifact in self.content.artifacts:
                 if artifact.kind == "fastlane":
@@ -64,17 +65,3 @@ class Ledger:
                 f"{self._run_dir.manifest} could not be written: {error}; free some disk and resume the run"
             ) from error
         self.content = content
-
-
-def common_artifacts(run_dir: RunDir) -> tuple[Artifact, ...]:
-    """What every kind of run leaves behind."""
-    return (
-        Artifact(kind="events", path=run_dir.relative(run_dir.events)),
-        Artifact(kind="log", path=run_dir.relative(run_dir.stdout)),
-        Artifact(kind="log", path=run_dir.relative(run_dir.stderr)),
-    )
-
-
-def tracking_artifacts(run_dir: RunDir, options: TrainOptions) -> tuple[Artifact, ...]:
-    """The folder of W&B, which the exporter fills; listed here, because a manifest has one writer."""
-    return (Artifact(kind="wandb", path=run_dir.relative(run_dir.wandb)),) if options.track_wandb else ()

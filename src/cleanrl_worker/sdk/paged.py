@@ -4,20 +4,26 @@ A page is `page_rows` rows of the array and has a stamp, which counts the writes
 each page, `<path in the state>-<page>.safetensors`, and all stamps. A page whose stamp is that of the checkpoint before
 is linked to the file there (copied where the file system has no links). So a replay buffer of gigabytes is on disk
 once, however many checkpoints are kept, and each of them costs what was written since the last one. Stamps depend on
-nothing but what was done to the array: two runs alike have the same ones.
+nothing but what was done to the array: two runs alike have the same ones. A page that is linked keeps the digest that
+it was written with: it is not read again.
 """
 
 import os
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
+from cleanrl_worker.sdk import array_file
 from mosaic.errors import CheckpointError
+from mosaic.spec import digests
+from mosaic.spec.checkpoint_files import ADVICE
+from mosaic.spec.digests import FileDigest
 from mosaic.spec.files import sync_file
 
 PAGE_BYTES = 16 * 2**20
@@ -56,13 +62,23 @@ class SavedPages:
     name: str
     stamps: tuple[int, ...]
     shape: tuple[int, ...]
+    digests: Mapping[str, FileDigest] = field(default_factory=dict[str, FileDigest])
+    """Of the checkpoint's files by name; a page without one is of an earlier version."""
+    checked: bool = False
+    """The pages were compared with their digests already."""
 
     def page(self, number: int) -> Array:
         file = self.folder / file_name(self.name, number)
+        digest = self.digest(number)
+        if digest is not None and not self.checked and (problem := digests.difference(file, digest)):
+            raise CheckpointError(f"{file} is damaged: {problem}; {ADVICE}")
         try:
             return load_file(file)["page"]
         except (OSError, SafetensorError, KeyError) as error:
-            raise CheckpointError(f"{file} is damaged ({error}); resume from an older checkpoint") from error
+            raise CheckpointError(f"{file} is damaged ({error}); {ADVICE}") from error
+
+    def digest(self, number: int) -> FileDigest | None:
+        return self.digests.get(file_name(self.name, number))
 
 
 @dataclass(frozen=True)
@@ -73,10 +89,12 @@ class PageCopy:
     number: int
     content: Array
 
-    def put(self, folder: Path) -> None:
-        file = folder / file_name(self.name, self.number)
-        save_file({"page": self.content}, file)
-        sync_file(file)
+    def put(self, folder: Path) -> FileDigest:
+        return array_file.write(folder / self.file, {"page": self.content})
+
+    @property
+    def file(self) -> str:
+        return file_name(self.name, self.number)
 
 
 @dataclass(frozen=True)
@@ -86,14 +104,21 @@ class PageLink:
     name: str
     number: int
     source: Path
+    digest: FileDigest | None
+    """What it was written with; None if an earlier version wrote it."""
 
-    def put(self, folder: Path) -> None:
-        before, file = self.source / file_name(self.name, self.number), folder / file_name(self.name, self.number)
+    def put(self, folder: Path) -> FileDigest:
+        before, file = self.source / self.file, folder / self.file
         try:
             os.link(before, file)
         except OSError:  # A file system without hard links; anything else fails again.
             shutil.copyfile(before, file)
             sync_file(file)
+        return self.digest or digests.of_file(file)
+
+    @property
+    def file(self) -> str:
+        return file_name(self.name, self.number)
 
 
 def plan(name: str, pages: PagedArray, before: SavedPages | None, *, copy: bool) -> list[PageCopy | PageLink]:
@@ -105,7 +130,7 @@ def plan(name: str, pages: PagedArray, before: SavedPages | None, *, copy: bool)
     parts: list[PageCopy | PageLink] = []
     for number, stamp in enumerate(pages.stamps):
         if stamp and before is not None and number < len(same) and same[number] == stamp:
-            parts.append(PageLink(name, number, before.folder))
+            parts.append(PageLink(name, number, before.folder, before.digest(number)))
         elif stamp:
             page = pages.page(number)
             parts.append(PageCopy(name, number, page.copy() if copy else page))

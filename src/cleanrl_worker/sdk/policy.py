@@ -1,6 +1,7 @@
 """The policy file, `*.cleanrl_model`: safetensors with everything needed to act in its metadata; no pickle.
 
-Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`.
+Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`, and
+`sha256`, the digest of the whole file (`mosaic.spec.policy_digest`).
 Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_normaliser.<name>` where there are any.
 """
 
@@ -19,9 +20,10 @@ from safetensors.numpy import save
 
 from cleanrl_worker.sdk import spaces
 from mosaic.errors import PolicyError
+from mosaic.spec import digests, policy_digest
 from mosaic.spec.files import write_atomically
+from mosaic.spec.policy_digest import FORMAT
 
-FORMAT = "mosaic-policy-1"
 Array = np.ndarray[Any, Any]
 
 
@@ -59,6 +61,8 @@ class PolicyFile:
     arrays: Mapping[str, Array]
     running_normaliser: bool = False
     """Learn the moments of the observations anew while it plays; never written."""
+    has_digest: bool = True
+    """False for a file of an earlier version, in which damage is not noticed."""
 
     def group(self, prefix: str) -> dict[str, Array]:
         """The arrays below a prefix, without it."""
@@ -79,10 +83,11 @@ def write(path: Path, file: PolicyFile) -> None:
         "observation_space": json.dumps(spaces.to_json(file.observation_space)),
         "action_space": json.dumps(spaces.to_json(file.action_space)),
         "global_step": str(file.global_step),
+        digests.MEMBER: digests.EMPTY,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in file.arrays.items()}
-    write_atomically(path, _in_order(save(arrays, metadata=metadata)))
+    write_atomically(path, policy_digest.seal(_in_order(save(arrays, metadata=metadata))))
 
 
 def _in_order(data: bytes) -> bytes:
@@ -97,15 +102,14 @@ def _in_order(data: bytes) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> PolicyFile:
-    """A policy file of ours; anything else raises PolicyError with the reason."""
+    """A policy file of ours, whole; anything else raises PolicyError with the reason."""
+    has_digest = policy_digest.check_file(Path(path))
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error}") from error
-    if metadata.get("format") != FORMAT:
-        raise PolicyError(f"{path} is a safetensors file, but not a MOSAIC policy ({FORMAT})")
     try:
         return PolicyFile(
             algo=metadata["algo"],
@@ -115,6 +119,7 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
             action_space=spaces.from_json(json.loads(metadata["action_space"])),
             global_step=int(metadata["global_step"]),
             arrays=arrays,
+            has_digest=has_digest,
         )
     except (AssertionError, KeyError, TypeError, ValueError) as error:  # Gymnasium's spaces assert.
         raise PolicyError(f"{path} is a damaged MOSAIC policy: {error!r}") from error

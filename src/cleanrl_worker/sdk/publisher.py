@@ -22,6 +22,8 @@ RETRY_S = 1.0
 LAST_WORDS_S = 2.0
 """How long the end of a run waits for a daemon that listens; the spool has everything in any case."""
 BATCH = 2_000
+MAX_DIGITS = 19
+"""Digits of numbers that a message can carry."""
 CALL_TIMEOUT_S = 10.0
 
 log = get_logger()
@@ -80,7 +82,7 @@ class Publisher:
                 closing = self._closing.is_set()
                 data = rest + file.read(1 << 20)
                 whole, _, rest = data.rpartition(b"\n")
-                lines = [line for line in _numbered(whole.splitlines()) if line.seq > last_seq]
+                lines = [line for line in _numbered(whole.split(b"\n")) if line.seq > last_seq]
                 for start in range(0, len(lines), BATCH):
                     yield PublishEventsRequest(run_id=self._run_dir.run_id, events=lines[start : start + BATCH])
                 if lines:
@@ -94,4 +96,7 @@ class Publisher:
 def _numbered(lines: list[bytes]) -> Iterator[EventLine]:
     for line in lines:
         # {"v":1,"seq":7,… : the number stands at a fixed place, no need to parse the rest.
-        yield EventLine(seq=int(line[len(b'{"v":1,"seq":') :].split(b",", 1)[0]), json=line)
+        number = line[len(b'{"v":1,"seq":') :].split(b",", 1)[0]
+        # The daemon reads damaged lines of an earlier attempt from the spool, as it reads all others.
+        if number.isdigit() and len(number) < MAX_DIGITS:
+            yield EventLine(seq=int(number), json=line)

@@ -18,7 +18,7 @@ import torch
 from cleanrl_worker.sdk import checkpoint, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.convolution import bfloat16_is_fast
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts, tracking_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder, Sink
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
@@ -42,7 +42,8 @@ from mosaic.spec.events import (
     Warned,
     number,
 )
-from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.keys import hidden
+from mosaic.spec.manifest import Artifact, Manifest, common_artifacts, tracking_artifacts
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
 
@@ -69,7 +70,9 @@ class RunSpec:
     quiet: bool = False
     cpus: int = 1
     resume_from: Path | None = None
-    """A checkpoint folder of this run."""
+    """A checkpoint folder of this run, compared with its digests already."""
+    remarks: tuple[str, ...] = ()
+    """What the user should know of the way in which this attempt begins."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -89,7 +92,7 @@ class Run:
         self.generator = np.random.default_rng(spec.args["seed"])
         """The algorithm's own source of randomness; saved with each checkpoint."""
         self.envs: Envs | None = None
-        self._resumed = None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo)
+        self._resumed = _load(spec)
         self._first_step = 0 if self._resumed is None else self._resumed[0].global_step
         self._recent_returns: deque[float] = deque(maxlen=RETURNS_KEPT)
         self._goal = spec.options.stop_at_return
@@ -155,6 +158,8 @@ class Run:
         if self.envs.live is not None:
             self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
+        for remark in self.spec.remarks:
+            self._warn(remark)
         if not self._exact:
             self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else checkpoint.Saved.of(state["algorithm"])
@@ -287,7 +292,9 @@ class Run:
             ending = RunCompleted(global_step=self.global_step, stopped=self.stopping, reason=self._end_reason)
             self.emit(ending)
         else:
-            self.emit(RunFailed(global_step=self.global_step, error=type(failure).__name__, message=str(failure)))
+            self.emit(
+                RunFailed(global_step=self.global_step, error=type(failure).__name__, message=hidden(str(failure)))
+            )
         self._recorder.close()
         if self.envs is not None:
             if self.envs.live is not None:
@@ -325,7 +332,10 @@ class Run:
             env_id=args["env_id"],
             seed=args["seed"],
             label=self.spec.label,
-            artifacts=(*common_artifacts(self.run_dir), *tracking_artifacts(self.run_dir, self.spec.options)),
+            artifacts=(
+                *common_artifacts(self.run_dir),
+                *tracking_artifacts(self.run_dir, wandb=self.spec.options.track_wandb),
+            ),
         )
 
     def _choose_device(self) -> torch.device:
@@ -410,6 +420,10 @@ class Run:
     def _raise_background_errors(self) -> None:
         if self._background_error is not None:
             raise self._background_error
+
+
+def _load(spec: RunSpec) -> tuple[checkpoint.Header, Any] | None:
+    return None if spec.resume_from is None else checkpoint.load(spec.resume_from, algo=spec.algo, checked=True)
 
 
 def _refuse_nan(name: str, value: Any, step: int) -> None:

@@ -3,8 +3,12 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
-from mosaic.spec.events import Event, RunStarted, decode_spool, encode
+from mosaic.spec.events import Event, EventReader, RunStarted, encode
+from mosaic.spec.spool_reader import LineReader
+
+PIECE_BYTES = 2**20
 
 
 class Spool:
@@ -34,10 +38,27 @@ def _repair(path: Path) -> tuple[int, int]:
     if not path.exists():
         return 0, 0
     with path.open("r+b") as file:
-        file.truncate(file.read().rfind(b"\n") + 1)
-        file.seek(0)
-        last_seq = attempts = 0
-        for event in decode_spool(file):
-            last_seq = event.seq
-            attempts += isinstance(event.body, RunStarted)
-    return last_seq, attempts
+        file.truncate(_end_of_last_line(file))
+    lines, spool, attempts = LineReader(path), EventReader(), 0
+    while True:
+        new = lines.new_lines(PIECE_BYTES)
+        for event in spool.read(new) if new else spool.rest():
+            if isinstance(event.body, RunStarted):
+                # The start of an earlier attempt may be damaged: what a later one says of itself counts.
+                attempts = max(attempts + 1, event.body.attempt)
+        if not new:
+            # A damaged line has its place in the sequence, too.
+            return spool.last_seq + spool.skipped, attempts
+
+
+def _end_of_last_line(file: BinaryIO) -> int:
+    """Where the last whole line ends, looked for from the end of the file."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - PIECE_BYTES)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0

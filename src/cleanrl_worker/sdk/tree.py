@@ -7,7 +7,8 @@ files of their own. The name of an array is its path: keys and indices joined by
 and a `~` is `~0`. Tuples become lists. Whole numbers keep any size (the state of a PCG64 has 128 bits).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -19,6 +20,9 @@ from cleanrl_worker.sdk.paged import PagedArray, SavedPages
 Tree: TypeAlias = Any
 """dict | list | tuple | ndarray | PagedArray | Tensor | int | float | str | bool | None, nested."""
 Arrays: TypeAlias = Mapping[str, np.ndarray[Any, Any]]
+PagesOf: TypeAlias = Callable[[str, tuple[int, ...], tuple[int, ...]], SavedPages]
+"""Makes a saved paged array of its name, stamps and shape."""
+_HERE: PagesOf = partial(SavedPages, Path())
 
 
 def split(tree: Tree) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
@@ -35,13 +39,13 @@ def paged(tree: Tree, path: str = "") -> dict[str, PagedArray]:
     return {name: found for key, value in items for name, found in paged(value, f"{path}/{_escaped(str(key))}").items()}
 
 
-def join(node: Any, arrays: Arrays, folder: Path = Path()) -> Tree:
+def join(node: Any, arrays: Arrays, pages: PagesOf = _HERE) -> Tree:
     """The tree that `split` took apart; KeyError, TypeError or ValueError for what it never made.
 
-    A paged array is a `SavedPages` that reads from `folder`.
+    `pages` knows where the paged arrays lie.
     """
     if isinstance(node, list):
-        return [join(item, arrays, folder) for item in cast("list[Any]", node)]
+        return [join(item, arrays, pages) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
     mapping = cast("dict[str, Any]", node)
@@ -50,10 +54,10 @@ def join(node: Any, arrays: Arrays, folder: Path = Path()) -> Tree:
     if "$tensor" in mapping:
         return torch.from_numpy(arrays[mapping["$tensor"]])
     if "$pages" in mapping:
-        return SavedPages(folder, mapping["$pages"], tuple(mapping["stamps"]), tuple(mapping["shape"]))
+        return pages(mapping["$pages"], tuple(mapping["stamps"]), tuple(mapping["shape"]))
     if "$pairs" in mapping:
-        return {key: join(value, arrays, folder) for key, value in mapping["$pairs"]}
-    return {key: join(value, arrays, folder) for key, value in mapping.items()}
+        return {key: join(value, arrays, pages) for key, value in mapping["$pairs"]}
+    return {key: join(value, arrays, pages) for key, value in mapping.items()}
 
 
 def _split(node: Tree, path: str, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:

@@ -7,7 +7,6 @@ view's own thread only waits for the first viewer, because each time that a thre
 
 import math
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,6 +18,7 @@ from mosaic.fastlane.layout import MAX_TILES
 from mosaic.fastlane.lease import Lookout
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.table import Job, StateTable
+from mosaic.spec.python_child import PythonChild, own_path
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
 LOOK_S = 0.5
@@ -143,12 +143,10 @@ class _Painter:
     def __init__(self, job: Job) -> None:
         # A file, not a pipe: nobody reads it unless the painter fails.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "cleanrl_worker.painter", job.to_text()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=self._stderr,
-            pass_fds=(job.table,),
+        # In the working directory of the run: MuJoCo writes its warnings into the current folder.
+        child = PythonChild(module="cleanrl_worker.painter", words=(job.to_text(),), path=own_path(), cwd=None)
+        self._process = child.popen(
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._stderr, pass_fds=(job.table,)
         )
 
     @property

@@ -11,6 +11,8 @@ from mosaic.cli import reach
 from mosaic.cli.output import plain_output
 from mosaic.errors import MosaicError
 
+DAMAGED = 7
+"""Something that was read is not what was written."""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 BUG = 1
@@ -52,6 +54,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),
     "daemon": ("daemon", "start, stop and look at the trainer daemon"),
+    "verify": ("verify", "check checkpoints and policies for damage"),
     "reindex": ("reindex", "rebuild the list of runs from their directories"),
     "doctor": ("doctor", "check this installation"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),
@@ -76,8 +79,8 @@ def _ended(words: list[str]) -> int:
         # Indented: a line of somebody else's text in a message is not to be taken for one of ours.
         print(f"error: {error}".replace("\n", "\n  "), file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
+    except KeyboardInterrupt as interrupted:
+        print(f"\n{interrupted}".rstrip(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`mosaic runs | head`): not an error of ours.

@@ -1,9 +1,6 @@
 """`mosaic daemon start|stop|status|logs|run`: the trainer daemon of this home, or a look at another one."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +11,8 @@ from mosaic.cli.screen import note, paint, pairs, print_json
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon, running_address
+from mosaic.spec import keys
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 from mosaic.spec.states import LIVE
 
@@ -44,7 +43,7 @@ def start(flags: Sequence[str]) -> int:
     refuse_remote("daemon start")
     home = Home.resolve()
     if any(flag in ("-h", "--help") for flag in flags):
-        return subprocess.run([sys.executable, "-m", MODULE, "--help"], check=False).returncode
+        return PythonChild(module=MODULE, words=("--help",)).run().returncode
     if running_address(home) is not None:
         with connect() as client:
             note(
@@ -60,7 +59,7 @@ def start(flags: Sequence[str]) -> int:
 def run(flags: Sequence[str]) -> int:
     """This process becomes the daemon: its log is on stderr, Ctrl-C ends it."""
     refuse_remote("daemon run")
-    os.execv(sys.executable, [sys.executable, "-m", MODULE, *flags])
+    PythonChild(module=MODULE, words=tuple(flags), keys=keys.ALL).take_over()
 
 
 def stop(argv: Sequence[str]) -> int:
@@ -118,6 +117,7 @@ def _facts(health: pb.Health) -> list[str]:
         "home": health.home,
         "address": health.address,
         "runs": runs or "none",
+        "index": wording.indexing(health),
         "CPU slots": f"{health.cpu_slots_used} of {health.cpu_slots} in use",
         "GPUs": ", ".join(health.gpus) or "none",
         "disk": f"{wording.size(health.disk_free_bytes)} free",

@@ -1,7 +1,6 @@
 """`mosaic doctor`: check this installation; exit code 1 if something essential is broken."""
 
 import json
-import os
 import platform
 import shutil
 import subprocess
@@ -15,21 +14,14 @@ from mosaic.cli.reach import current, look, parser
 from mosaic.cli.screen import columns, pad, paint, print_json
 from mosaic.errors import MosaicError
 from mosaic.rpc.locate import running_address
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
 MINIMUM_FREE_BYTES = 2**30
 RENDER_TIMEOUT_S = 180
 RENDERED = ("CartPole-v1", "LunarLander-v3", "HalfCheetah-v5", "ALE/Breakout-v5", "MiniGrid-Empty-5x5-v0")
-PREFLIGHT = """import json, sys
-from mosaic import envs
-for env_id in sys.argv[1:]:
-    try:
-        found = envs.preflight(env_id)
-        print(json.dumps([env_id, found.ok, found.backend, found.message]), flush=True)
-    except Exception as error:
-        print(json.dumps([env_id, False, "", str(error)]), flush=True)
-"""
-"""Run in a process of its own: only workers load environments."""
+PREFLIGHTS = "mosaic.envs.preflights"
+"""A process of its own: only workers load environments."""
 MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"), "broken": ("✗", "red")}
 
 
@@ -133,7 +125,7 @@ def _daemon() -> Finding:
             health = client.health()
     except MosaicError as error:
         return Finding("daemon", "broken", str(error))
-    detail = f"pid {health.pid}, {health.address}"
+    detail = ", ".join(filter(None, [f"pid {health.pid}", health.address, wording.indexing(health)]))
     if health.version != __version__:
         return Finding("daemon", "warning", f"{detail}: version {health.version}; 'mosaic daemon stop' renews it")
     level = "warning" if health.warnings else "ok"
@@ -141,9 +133,8 @@ def _daemon() -> Finding:
 
 
 def _render() -> Iterator[Finding]:
-    command = [sys.executable, "-c", PREFLIGHT, *RENDERED]
-    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:
+    child = PythonChild(module=PREFLIGHTS, words=RENDERED, variables={"PYTHONWARNINGS": "ignore"})
+    with child.popen(stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         for line in process.stdout:
             env_id, ok, backend, message = json.loads(line)

@@ -1,11 +1,10 @@
 """`mosaic evaluate POLICY|RUN… [flags]`: play episodes with trained policies, as runs of the daemon."""
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.following import RunFailed, detached, follow
@@ -135,12 +134,21 @@ def find_policy(client: Client, word: str) -> PolicyInfo:
         if not saved:
             raise RunNotFound(word, hint="no run saved a policy yet; 'mosaic train ppo' makes one")
         newest = max(policy.run_id for policy in saved)
-        return next(policy for policy in saved if policy.run_id == newest)
+        return _checked(client, next(policy for policy in saved if policy.run_id == newest))
     run = pick(client, word)
     for policy in saved:
         if policy.run_id == run.run_id:
-            return policy
+            return _checked(client, policy)
+    for artifact in client.artifacts(run.run_id):
+        if artifact.kind == "policy":
+            # It is not listed, so there is something wrong with it: the daemon says what.
+            return client.describe_policy(str(Path(run.run_dir) / artifact.path))
     raise PolicyError(f"run {run.run_id} has saved no policy (yet); 'mosaic show {word}' shows how far it is")
+
+
+def _checked(client: Client, policy: PolicyInfo) -> PolicyInfo:
+    """The daemon compares it with its digest before a run is made for it."""
+    return client.describe_policy(policy.path)
 
 
 def results_of(client: Client, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
@@ -153,7 +161,10 @@ def results_of(client: Client, runs: Sequence[RunRecord]) -> list[dict[str, Any]
             raise RunFailed(run)
         if SUMMARY not in client.files(run.run_id):
             raise PolicyError(f"run {run.run_id} was ended before its first batch was complete: there is no result")
-        summaries.append(json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))[-1])
+        batches = client.read_json(run.run_id, SUMMARY)
+        if not isinstance(batches, list) or not batches:
+            raise PolicyError(f"{SUMMARY} of run {run.run_id} is damaged: it holds no batch; evaluate again")
+        summaries.append(cast("list[dict[str, Any]]", batches)[-1])
     return summaries
 
 

@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mosaic.cli import DAMAGED
+from mosaic.cli.copy_watch import CopyWatch
 from mosaic.cli.pick import pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import note, print_json
@@ -32,7 +34,8 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         run = pick(client, flags.run)
         try:
-            names = _write(out, run.run_id, _sources(client, run))
+            watch = CopyWatch()
+            names = _write(out, run.run_id, watch.over(_sources(client, run)))
         except OSError as error:
             raise HomeUnusable(f"{out} could not be written: {error.strerror}; nothing of it is left") from error
     if run.state not in TERMINAL:
@@ -40,11 +43,14 @@ def main(argv: Sequence[str]) -> int:
     total = (
         sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) if out.is_dir() else out.stat().st_size
     )
+    damaged = watch.damaged()
     if flags.json:
-        print_json({"run_id": run.run_id, "out": str(out), "files": len(names), "bytes": total})
+        print_json({"run_id": run.run_id, "out": str(out), "files": len(names), "bytes": total, "damaged": damaged})
     else:
         print(f"{out}: {plural(len(names), 'file')}, {size(total)}")
-    return 0
+    for problem in damaged:
+        note(f"damaged in the run, and so in its copy: {problem}")
+    return DAMAGED if damaged else 0
 
 
 def _sources(client: Client, run: RunRecord) -> Iterator[Source]:

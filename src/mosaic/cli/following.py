@@ -8,9 +8,9 @@ from mosaic.cli import INTERRUPTED, wording
 from mosaic.cli.pick import short
 from mosaic.cli.progress import line_of, summary_of
 from mosaic.cli.screen import Block, clean, columns, note, paint, print_json, say
-from mosaic.errors import MosaicError
+from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.client import Client
-from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.rpc.locate import DaemonUnavailable, why_gone
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL, RunState
 
@@ -36,11 +36,12 @@ def changes(client: Client, runs: Sequence[RunRecord]) -> Iterator[RunRecord]:
                     yield run
             # A daemon that ends closes the stream; its successor may count revisions from anew.
             raise DaemonUnavailable("the daemon has ended; the runs go on without it. 'mosaic follow' looks again")
-        except DaemonUnavailable:
+        except DaemonUnavailable as gone:
             now = time.monotonic()
             lost_at = lost_at or now
             if now - lost_at > DAEMON_BACK_S:
-                raise
+                why = why_gone(client.home) if client.is_of_home else None
+                raise (why if isinstance(why, HomeVanished) else gone) from None
             last = 0
             time.sleep(0.2)
 

@@ -3,11 +3,12 @@
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
 from mosaic.errors import MissingExtra, MosaicError
+from mosaic.spec import keys
+from mosaic.spec.python_child import PythonChild
 
 MODULE = "mosaic.gui"
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
@@ -30,7 +31,8 @@ def main(argv: Sequence[str]) -> int:
     asks_for_help = any(word in ("-h", "--help") for word in argv)
     if not asks_for_help and not has_display(sys.platform, os.environ):
         raise NoDisplay
-    with subprocess.Popen([sys.executable, "-m", MODULE, *argv]) as window:
+    # Where the user is: there its dialogs begin, and there are the files that its flags name.
+    with PythonChild(module=MODULE, words=tuple(argv), keys=keys.ALL, cwd=None).popen() as window:
         # Ctrl-C reaches the window too, which closes by itself and remembers its layout: not to be cut short from here.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

@@ -2,19 +2,36 @@
 
 import difflib
 import re
+import time
 from collections.abc import Sequence
 
+from mosaic.cli import wording
+from mosaic.cli.screen import waiting
 from mosaic.errors import RunNotFound
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 
 _LAST = re.compile(r"@last(?:-(\d{1,6}))?")
+LOOK_AGAIN_S = 0.3
 NEAR_AMONG = 200
 """Newest runs among which a mistyped label is looked for."""
 
 
 def pick(client: Client, word: str) -> RunRecord:
     """The one run that a word means, or RunNotFound with what it could have meant."""
+    while True:
+        # Asked before: what is not found after the index was whole is not there.
+        indexing = wording.indexing(client.health())
+        try:
+            return _pick(client, word)
+        except RunNotFound:
+            if not indexing:
+                raise
+        with waiting(f"{word} is not on the list yet; {indexing} …"):
+            time.sleep(LOOK_AGAIN_S)
+
+
+def _pick(client: Client, word: str) -> RunRecord:
     if match := _LAST.fullmatch(word):
         return _last(client, word, before=int(match[1] or 0))
     # The daemon looks for the word anywhere in id, label and more; what it finds is narrowed here.

@@ -1,7 +1,6 @@
 """`mosaic play ENV --actor WHO [flags]`: a play session, as a run of the daemon; recorded, watched if asked."""
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,12 @@ from mosaic.cli.actor_params import params_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
 from mosaic.cli.pick import pick
-from mosaic.cli.reach import BadArguments, connect, parser
+from mosaic.cli.reach import BadArguments, connect, current, parser
 from mosaic.cli.screen import is_terminal, note, print_json
+from mosaic.errors import ConfigError
 from mosaic.rpc.client import Client
+from mosaic.scripts.allowed import Allowed
+from mosaic.scripts.gate import SCRIPTED
 from mosaic.spec.actors import split
 from mosaic.spec.language_model import LANGUAGE_MODEL, secrets_of
 from mosaic.spec.run_config import (
@@ -27,6 +29,7 @@ from mosaic.spec.run_config import (
     Worker,
     WorkerConfig,
 )
+from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seats import EVERYBODY, SEAT, has_several
 from mosaic.spec.states import TERMINAL, RunState
@@ -162,10 +165,26 @@ def resolved(client: Client, word: str) -> str:
         return f"policy:{find_policy(client, argument).path}"
     if name == "bdi_q" and argument.startswith("@"):
         return f"{name}:{pick(client, argument).run_id}"
+    if name == SCRIPTED and argument and not current().target:
+        return f"{name}:{_own_code(word, Path(argument))}"
     # A model is no file, whatever lies in this folder.
     if argument and name != LANGUAGE_MODEL and Path(argument).expanduser().exists():
         return f"{name}:{Path(argument).expanduser().absolute()}"
     return word
+
+
+def _own_code(word: str, file: Path) -> Path:
+    """Asked here already, where the answer can be given in the user's own words; the daemon asks again."""
+    try:
+        path = file.expanduser().absolute()
+        if not path.is_file():
+            raise BadArguments(f"{word}: there is no file {path}")
+        Allowed(Home.resolve()).real_path(path)
+    except (RuntimeError, ValueError) as error:
+        raise BadArguments(f"{word!r}: {error}") from error
+    except ConfigError as error:
+        raise BadArguments(f"{word}: {error.problems[0].message}") from error
+    return path
 
 
 def document_of(env_id: str, actors: dict[str, str], options: dict[str, Any], *, seed: int) -> dict[str, Any]:
@@ -206,7 +225,7 @@ def report(client: Client, run: RunRecord, *, as_json: bool) -> int:
     """What came of it."""
     if run.state is not RunState.FINISHED:
         raise RunFailed(run)
-    summary = json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))
+    summary = client.read_json(run.run_id, SUMMARY)
     if as_json:
         print_json(summary | {"run_id": run.run_id})
     else:

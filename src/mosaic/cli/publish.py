@@ -18,6 +18,7 @@ from mosaic.cli.screen import note, print_json
 from mosaic.errors import PolicyError
 from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
+from mosaic.spec import policy_digest
 from mosaic.spec.evaluation import Subject, document_of
 from mosaic.spec.run_config import PolicyEvalExtras
 from mosaic.spec.run_record import RunRecord
@@ -113,6 +114,7 @@ def _publication(client: Client, policy: PolicyInfo, run: RunRecord, summary: di
     path = Path(policy.path).relative_to(trained.run_dir).as_posix()
     videos = [one.path for one in client.artifacts(run.run_id) if one.kind == "video"]
     model = _bytes(client, policy.run_id, path)
+    policy_digest.check(model, what=policy.path)
     return Publication(
         algo=policy.algo,
         env_id=policy.env_id,
@@ -139,7 +141,8 @@ def _args_of(model: bytes) -> dict[str, Any]:
 
 def _script_of(algo: str) -> str:
     """The algorithm's one file, found without importing it."""
-    found = importlib.util.find_spec("cleanrl_worker")
+    # The name comes out of a policy file: as a path it would publish another file.
+    found = importlib.util.find_spec("cleanrl_worker") if algo.isidentifier() else None
     for place in (found.submodule_search_locations or []) if found else []:
         path = Path(place) / "algorithms" / f"{algo}.py"
         if path.exists():

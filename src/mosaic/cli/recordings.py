@@ -1,8 +1,6 @@
 """Recorded episodes by name (`RUN/EPISODE`, `RUN` for all of it, an episode file), and programs that work on them."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
 from mosaic.spec import episodes
 from mosaic.spec.episodes import EpisodeHead
+from mosaic.spec.python_child import PythonChild
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,7 @@ class ExportFailed(MosaicError):
 
 def run_program(module: str, request: dict[str, Any]) -> dict[str, Any]:
     """One of the play worker's programs, which alone may load environments; what its last line says."""
-    command = [sys.executable, "-m", module]
-    done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, check=False)
+    done = PythonChild(module=module).run(input=json.dumps(request), capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines()
         reason = next((line.removeprefix("error: ") for line in said if line.startswith("error: ")), "")

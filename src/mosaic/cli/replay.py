@@ -1,7 +1,6 @@
 """`mosaic replay RUN/EPISODE`: make a recorded episode again from its seed and actions, and compare, or film it."""
 
 import argparse
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -78,7 +77,7 @@ def _replayed(client: Client, found: Found, flags: argparse.Namespace) -> int:
         return INTERRUPTED
     if ended.state is not RunState.FINISHED:
         raise RunFailed(ended)
-    verdict = json.loads(b"".join(client.read_artifact(run.run_id, SUMMARY)))["replay"]
+    verdict = client.read_json(run.run_id, SUMMARY)["replay"]
     if flags.json:
         print_json(verdict | {"run_id": run.run_id})
     elif verdict["exact"]:

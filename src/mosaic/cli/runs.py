@@ -7,12 +7,14 @@ from mosaic.cli import wording
 from mosaic.cli.filters import add_filters, listed
 from mosaic.cli.pick import short
 from mosaic.cli.reach import connect, parser, place
-from mosaic.cli.screen import Block, clean, is_terminal, paint, print_json, table
+from mosaic.cli.screen import Block, clean, is_terminal, note, paint, print_json, table
 from mosaic.rpc.client import Client
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.spec.states import RunState
 
 LIMIT = 30
+DAMAGED = "!"
+"""Before the label of a run whose files are damaged."""
 NAMES = ("run", "label", "state", "steps", "done", "return", "started")
 
 
@@ -22,17 +24,22 @@ def main(argv: Sequence[str]) -> int:
         if flags.watch:
             return _watch(client, flags)
         runs = listed(client, flags)
+        indexing = wording.indexing(client.health())
+    if indexing:
+        note(f"{indexing}; the newest come first, the others follow")
     if flags.json:
         for run in runs:
             print_json(wording.as_json(run))
     elif runs:
         print("\n".join(_table(runs)))
+        if is_terminal() and any(map(damage_of, runs)):
+            print(paint(f"{DAMAGED} some of its files are damaged; 'mosaic show RUN' tells which", "dim"))
         if is_terminal():
             more = f"the newest {flags.limit}; --limit 0 lists all; " if len(runs) == flags.limit else ""
             print(paint(f"{more}{place()}", "dim"))
     elif flags.state or flags.text:
-        print("no run matches")
-    else:
+        print("no run matches" + (" so far" if indexing else ""))
+    elif not indexing:
         print(f"no runs yet ({place()}); 'mosaic train ppo' makes one")
     return 0
 
@@ -100,7 +107,7 @@ def _row(run: RunRecord) -> Sequence[str]:
     done = f"{run.global_step / run.total_timesteps:.0%}" if run.total_timesteps else ""
     return (
         short(run.run_id) if is_terminal() else run.run_id,
-        clean(run.label),
+        f"{DAMAGED} {clean(run.label)}" if damage_of(run) else clean(run.label),
         run.state,
         wording.count(run.global_step),
         done,

@@ -4,7 +4,6 @@ Every run of a series names it in its notes and carries the whole request in `me
 is enough to go on: recorded episodes count, living runs are waited for, and only seeds that nobody has are played.
 """
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,7 +142,7 @@ def failures(results: Mapping[str, Results]) -> int:
 
 
 def _named(client: Client, run_id: str) -> dict[str, Any]:
-    config = json.loads(b"".join(client.read_artifact(run_id, "config.json")))
+    config = client.read_json(run_id, "config.json")
     return config["metadata"].get("ui", {}).get("series", {})
 
 

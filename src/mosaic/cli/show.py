@@ -1,7 +1,7 @@
 """`mosaic show RUN`: everything about a run."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, cast
 
 from mosaic import config
 from mosaic.cli import wording
@@ -9,9 +9,10 @@ from mosaic.cli.pick import pick, short
 from mosaic.cli.progress import summary_of
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import clean, columns, paint, pairs, print_json, table
+from mosaic.errors import ConfigError
 from mosaic.rpc import trainer_pb2 as pb
-from mosaic.rpc.client import Client
-from mosaic.spec.run_record import RunRecord
+from mosaic.rpc.client import Client, Refused
+from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.spec.states import TERMINAL, RunState
 
 ARTIFACTS_SHOWN = 12
@@ -21,13 +22,17 @@ def main(argv: Sequence[str]) -> int:
     flags = parser("show", "Everything about a run.", json=True, runs="RUN").parse_args(argv)
     with connect() as client:
         run = pick(client, flags.run)
-        document = config_of(client, run)
+        document, problem = _config_or_problem(client, run)
         artifacts = client.artifacts(run.run_id)
+        damage = [text for text in (*damage_of(run), client.manifest_damage(run.run_id), problem) if text]
     if flags.json:
         left = [_as_json(artifact) for artifact in artifacts]
-        print_json(wording.as_json(run) | {"config": document, "artifacts": left})
+        print_json(wording.as_json(run) | {"config": document, "artifacts": left, "damage_found": damage})
         return 0
     print("\n".join(pairs(_facts(run))))
+    if damage:
+        print(f"\n{paint('damaged', 'red')}")
+        print("\n".join(f"  {clean(text)}" for text in damage))
     if changed := _settings(document):
         print(f"\n{paint('settings', 'bold')}\n{changed}")
     if artifacts:
@@ -49,6 +54,14 @@ def config_of(client: Client, run: RunRecord) -> dict[str, Any]:
     return config.loads(b"".join(client.read_artifact(run.run_id, "config.json")), what="config.json")
 
 
+def _config_or_problem(client: Client, run: RunRecord) -> tuple[dict[str, Any], str]:
+    """The config, or why it cannot be read: the rest of a run with a damaged one is shown."""
+    try:
+        return config_of(client, run), ""
+    except (ConfigError, Refused) as error:
+        return {}, str(error)
+
+
 def _facts(run: RunRecord) -> dict[str, str]:
     spark = wording.sparkline(run.sparkline, min(48, columns() - 20))
     state = paint(run.state, wording.COLOUR_OF[run.state])
@@ -60,6 +73,7 @@ def _facts(run: RunRecord) -> dict[str, str]:
         "ended": summary_of(run) if run.state in (RunState.FINISHED, RunState.CANCELLED) else "",
         "what": f"{run.algo or run.kind} on {run.env_id}, seed {run.seed}",
         "group": run.group,
+        "branched": f"from run {run.parent} at step {run.parent_step:,}" if run.parent else "",
         "progress": f"{run.global_step:,} / {run.total_timesteps:,} steps" if run.total_timesteps else "",
         "rate": f"{run.steps_per_s:,.0f} steps/s" if run.steps_per_s else "",
         "left": wording.duration(run.eta_s) if run.eta_s is not None else "",
@@ -76,7 +90,10 @@ def _facts(run: RunRecord) -> dict[str, str]:
 
 
 def _settings(document: dict[str, Any]) -> str:
-    params: dict[str, Any] = document["metadata"]["worker"]["config"]["extras"].get("algo_params", {})
+    params = document
+    for key in ("metadata", "worker", "config", "extras", "algo_params"):
+        inner = params.get(key)
+        params = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
     return "\n".join(f"  {line}" for line in pairs({name: str(value) for name, value in params.items()}))
 
 

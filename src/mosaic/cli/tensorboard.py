@@ -69,12 +69,8 @@ def _serve(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecord],
     shown = _lay(links, runs)
     with output.open("wb") as out:
         # A session of its own: Ctrl-C is ours to handle. If this process is killed, the kernel ends that one.
-        process = subprocess.Popen(
-            [*board_child.program(), *board_child.options(links, flags.port)],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        process = board_child.child(*board_child.options(links, flags.port)).popen(
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
         )
     try:
         with waiting("starting TensorBoard …"):

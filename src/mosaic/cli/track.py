@@ -1,7 +1,6 @@
 """`mosaic track RUN…`: how the exports of runs to trackers are, or a further export with --to."""
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 from mosaic.track import state
+from mosaic.track.start import exporter
 from mosaic.track.state import WANDB, Export
 from mosaic.track.trackers import ALL, LOCAL
 
@@ -58,13 +58,13 @@ def _export(run: RunRecord, tracker: str) -> None:
         raise MosaicError(
             f"run {run.run_id} is {run.state}; export it after its end, or start it with --track-{tracker}"
         )
-    command = [sys.executable, "-P", "-m", "mosaic.track", "--tracker", tracker, str(run_dir.root)]
+    child = exporter("--tracker", tracker, str(run_dir.root), tracker=tracker)
     run_dir.logs.mkdir(mode=0o700, exist_ok=True)
     with (
         waiting(f"exporting {run.label or run.run_id} …"),
         run_dir.open(run_dir.export_log(tracker), append=True) as out,
     ):
-        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False).returncode
+        code = child.run(stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode
     if code == MissingExtra.exit_code:
         raise MissingExtra(f"the export to {LOCAL[tracker].title}", tracker)
 

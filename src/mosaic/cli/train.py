@@ -52,6 +52,8 @@ class RunFlags(TrainOptions):
     """A run for each: 1-5, or 1,2,7."""
     priority: int = 0
     """Higher starts earlier."""
+    client_key: str = ""
+    """Key of this submit: with the same one again no second run is made. Chosen at random by default."""
     cpus: Annotated[int, Ge(1)] = 1
     """CPU cores that the queue reserves, and the threads of the worker."""
     gpus: Annotated[float, Ge(0)] = 0
@@ -101,7 +103,8 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
             and (code := dry_run(client, document, silent=True))
         ):
             return code
-        runs = client.submit(document, seeds=seeds, priority=flags.priority)
+        with waiting("submitting …"):
+            runs = client.submit(document, seeds=seeds, priority=flags.priority, client_key=flags.client_key)
         if flags.json:
             for run in runs:
                 print_json(wording.as_json(run))

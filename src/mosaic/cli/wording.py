@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
+from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -27,6 +28,13 @@ def as_json(record: RunRecord) -> dict[str, object]:
     """What `--json` prints of a run."""
     data: dict[str, object] = {name: value for name, value in vars(record).items() if name not in NOT_SENT}
     return data | {"state": record.state.value, "eta_s": record.eta_s}
+
+
+def indexing(health: pb.Health) -> str:
+    """How far the daemon's index is, while it is being built; empty once it is whole."""
+    if health.indexed >= health.index_total:
+        return ""
+    return f"indexing: {health.indexed:,} of {plural(health.index_total, 'run')}"
 
 
 def duration(seconds: float) -> str:

@@ -2,13 +2,15 @@
 
 import ctypes
 import os
-import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from mosaic.envs.families import family_of
 from mosaic.envs.family import Family
+from mosaic.spec.python_child import PythonChild, own_path
 
 PROBE_TIMEOUT_S = 120
 
@@ -90,11 +92,17 @@ def _probe(env_id: str, variables: Mapping[str, str]) -> tuple[tuple[int, ...] |
     import json
     import subprocess
 
-    command = [sys.executable, "-m", "mosaic.envs.render_probe", env_id]
     try:
-        done = subprocess.run(
-            command, env=os.environ | variables, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False
-        )
+        # MuJoCo writes its warnings into the current folder.
+        with tempfile.TemporaryDirectory(prefix="mosaic-probe-") as folder:
+            child = PythonChild(
+                module="mosaic.envs.render_probe",
+                words=(env_id,),
+                variables=variables,
+                path=own_path(),
+                cwd=Path(folder),
+            )
+            done = child.run(capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return None, f"no frame within {PROBE_TIMEOUT_S} s"
     if done.returncode == 0:

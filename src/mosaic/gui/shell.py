@@ -60,11 +60,21 @@ class Shell(QMainWindow):
         artifacts = self.tabs["Artifacts"]
         assert isinstance(artifacts, ArtifactsTab)
         artifacts.resume_asked.connect(self.actions_on_runs.resume)
+        artifacts.discard_asked.connect(self.actions_on_runs.resume_and_discard)
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        # In a home that is gone nothing is remembered: that would begin another one in its place.
+        if self.studio.link.state != "homeless":
+            self._remember()
+        # What runs for a tab, such as TensorBoard, ends with it.
+        for tab in self.tabs.values():
+            tab.close()
+        super().closeEvent(event)
+
+    def _remember(self) -> None:
         self._settings.setValue("geometry", self.saveGeometry())
         self._settings.setValue("layout", self.saveState(LAYOUT_VERSION))
         self._settings.setValue("tabs", self.bench.state())
@@ -73,10 +83,6 @@ class Shell(QMainWindow):
         self._chart_controls.save(self._settings)
         self.form.remember()
         self._settings.sync()
-        # What runs for a tab, such as TensorBoard, ends with it.
-        for tab in self.tabs.values():
-            tab.close()
-        super().closeEvent(event)
 
     def configure(self) -> None:
         """Open the form."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mosaic.errors import UnsafePath
 from mosaic.intake.found import Found, NotImportable
-from mosaic.spec import run_record
+from mosaic.spec import run_record, verify
 from mosaic.spec.run_dir import checked_run_id
 from mosaic.spec.states import TERMINAL
 
@@ -26,7 +26,9 @@ def read(folder: Path) -> Found:
     placed = run_record.read_file(folder / "run.json")
     if placed.state not in TERMINAL:
         raise NotImportable(f"the run is {placed.state} in it; export it again when it has ended")
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    damaged = [finding for finding in verify.look_through(folder, {}) if finding.result == "damaged"]
+    left_out = [finding.path for finding in damaged if finding.what != "document"]
     return Found(
         tool="MOSAIC",
         path=folder,
@@ -36,5 +38,10 @@ def read(folder: Path) -> Found:
         env_id=placed.env_id,
         seed=placed.seed,
         total_timesteps=placed.total_timesteps,
-        files={path.relative_to(folder).as_posix(): path for path in files},
+        files={
+            path.relative_to(folder).as_posix(): path
+            for path in files
+            if not any(path.is_relative_to(bad) for bad in left_out)
+        },
+        remarks=[f"{finding.problem}; it is left out" for finding in damaged if finding.what != "document"],
     )

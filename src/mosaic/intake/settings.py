@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mosaic.spec.keys import is_secret_name
+
 _ROW = re.compile(r"^\|([^|]+)\|(.*)\|\s*$")
 OUTSIDE = frozenset({"env_id", "seed", "total_timesteps", "exp_name", "algo"})
 """What stands beside the hyperparameters in a run config."""
@@ -34,8 +36,9 @@ def value(text: str) -> Any:
 
 
 def hyperparameters(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The part that is an algorithm's own."""
-    return {name: one for name, one in settings.items() if name not in OUTSIDE and not NOT_LEARNING.match(name)}
+    """The part that is an algorithm's own, without what is named like a secret: a config of ours holds none."""
+    chosen = {name: one for name, one in settings.items() if name not in OUTSIDE and not NOT_LEARNING.match(name)}
+    return {name: one for name, one in chosen.items() if not is_secret_name(name)}
 
 
 def whole_number(settings: Mapping[str, Any], name: str, otherwise: int) -> int:

@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import json
-import math
 import os
 import shutil
 import time
@@ -16,18 +15,19 @@ from typing import Any
 from ulid import ULID
 
 from mosaic import config
-from mosaic.errors import HomeUnusable, MosaicError
+from mosaic.errors import ConfigError, HomeUnusable, MosaicError
 from mosaic.intake import settings
 from mosaic.intake.found import Found, Moment, NotImportable
 from mosaic.spec import events, manifest, run_config, run_record
-from mosaic.spec.events import Event, RunCompleted, RunFailed, RunStarted
-from mosaic.spec.files import sync_folder, write_atomically
+from mosaic.spec.events import EARLIEST, LATEST, MAX_WHOLE, Event, RunCompleted, RunFailed, RunStarted
+from mosaic.spec.files import read_small, sync_folder, write_atomically
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs, run_ids
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
 
+MAX_SEED = 2**32 - 1
 MARK = "import:"
 """How the idempotency key of a run that was taken in begins."""
 
@@ -58,8 +58,8 @@ def known_runs(home: Home) -> dict[str, str]:
     known = {run_id: run_id for run_id in run_ids(home)}
     for run_dir in all_runs(home):
         try:
-            key = json.loads(run_dir.record.read_bytes()).get("client_key", "")
-        except (OSError, ValueError, AttributeError):
+            key = config.loads(read_small(run_dir.record)).get("client_key", "")
+        except (OSError, ConfigError):
             # No record that can be read: not one that was taken in.
             continue
         if isinstance(key, str) and key.startswith(MARK):
@@ -69,7 +69,12 @@ def known_runs(home: Home) -> dict[str, str]:
 
 def write(home: Home, found: Found, *, group: str = "") -> str:
     """The id of the new run; nothing is left of one that could not be written."""
-    found = replace(found, moments=_dated(found.moments))
+    found = replace(
+        found,
+        moments=_dated(found.moments),
+        seed=min(max(found.seed, 0), MAX_SEED),
+        total_timesteps=min(max(found.total_timesteps, 0), MAX_WHOLE),
+    )
     began = found.moments[0].time if found.moments else 0.0
     run_id = found.identity if found.tool == "MOSAIC" else _id_of(began)
     run_dir = RunDir(home.imports / run_id)
@@ -90,11 +95,11 @@ def write(home: Home, found: Found, *, group: str = "") -> str:
 
 
 def _dated(moments: Sequence[Moment]) -> list[Moment]:
-    """A time that is no number becomes that of the moment before."""
+    """A time that no event can carry becomes that of the moment before."""
     dated: list[Moment] = []
     for moment in moments:
         before = dated[-1].time if dated else 0.0
-        dated.append(moment if math.isfinite(moment.time) else replace(moment, time=before))
+        dated.append(moment if EARLIEST < moment.time < LATEST else replace(moment, time=before))
     return dated
 
 
@@ -165,7 +170,7 @@ def _document(found: Found) -> dict[str, Any]:
     worker = {
         "algo": found.algo,
         "env_id": found.env_id,
-        "seed": min(found.seed, 2**32 - 1),
+        "seed": found.seed,
         "total_timesteps": max(found.total_timesteps or found.last_step, 1),
         "extras": {"algo_params": settings.hyperparameters(found.settings), "notes": _origin(found)},
     }

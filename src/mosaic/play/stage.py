@@ -28,6 +28,7 @@ from mosaic.play.view import PlayView
 from mosaic.play.watch import Watch
 from mosaic.spec.events import Episode, Heartbeat, LiveViewOpened, RunFailed, Warned, number
 from mosaic.spec.files import write_atomically
+from mosaic.spec.keys import hidden
 from mosaic.spec.manifest import Artifact
 
 STATE_S = 0.03
@@ -202,7 +203,7 @@ class Stage:
         """A call that never returns keeps its thread for ever: the process ends around it, with all it has recorded."""
         error = EnvironmentFailed(f"{self._plan.env_id}: {what}")
         steps = self.session.now.global_step
-        self._recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=str(error)))
+        self._recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=hidden(str(error))))
         self._recorder.close()
         os.write(2, f"error: {error}\n".encode())
         os._exit(error.exit_code)

@@ -12,7 +12,7 @@ from typing import Any
 from cleanrl_worker.sdk import command
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, refuse_used, write_start
-from cleanrl_worker.sdk.ledger import Ledger, common_artifacts
+from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.stop import on_stop_signal
@@ -27,8 +27,9 @@ from mosaic.play.stage import Stage
 from mosaic.play.venue import arena_of
 from mosaic.spec import identity
 from mosaic.spec.events import RunCompleted, RunFailed, RunStarted
+from mosaic.spec.keys import hidden
 from mosaic.spec.life_lock import own_life
-from mosaic.spec.manifest import Manifest
+from mosaic.spec.manifest import Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 
@@ -81,7 +82,7 @@ def play(plan: Plan) -> int:
                     stage.sum_up()
             stopped = stage.session.orders.stopped
     except BaseException as error:
-        recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=str(error)))
+        recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=hidden(str(error))))
         raise
     else:
         recorder.emit(RunCompleted(global_step=steps, stopped=stopped and bool(plan.options.episodes)))

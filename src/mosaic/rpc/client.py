@@ -3,6 +3,7 @@
 import json
 import queue
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,12 @@ import grpc
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import MosaicError, Problem, RunNotFound
+from mosaic.errors import ConfigError, MosaicError, Problem, RunNotFound, SpoolCorrupt
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
-from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
+from mosaic.rpc.locate import DaemonUnavailable, bring_back, ensure_daemon, running_address
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
@@ -50,6 +51,14 @@ T = TypeVar("T")
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 0.5
+SUBMIT_PATIENCE_S = 180.0
+"""A first submit waits for the catalogue, which takes half a minute on a slow machine."""
+AWAY_PATIENCE_S = 15.0
+"""How long a daemon that nobody here may start can be away before a submit gives up."""
+RETRY_S = 0.2
+_AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
+"""Cancelled: not by us, but by a daemon that was ended while it answered."""
+_NOT_SENT = "failed to connect"
 
 
 class Refused(MosaicError):
@@ -60,6 +69,29 @@ class Refused(MosaicError):
         self.status = status
         # Bad input, unless the daemon's disk or the daemon itself is to blame.
         self.exit_code = {"RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
+
+
+class SubmitUnknown(DaemonUnavailable):
+    """Nobody knows whether a submit was accepted; the same submit with the same key makes no second run."""
+
+    def __init__(self, client_key: str, why: str) -> None:
+        super().__init__(f"{why}. {_perhaps_accepted(client_key)}")
+        self.client_key = client_key
+
+
+class SubmitInterrupted(KeyboardInterrupt):
+    """Ctrl-C while a submit was under way."""
+
+    def __init__(self, client_key: str) -> None:
+        super().__init__(f"interrupted. {_perhaps_accepted(client_key)}")
+        self.client_key = client_key
+
+
+def _perhaps_accepted(client_key: str) -> str:
+    return (
+        "The daemon may have accepted the run: 'mosaic runs' shows it then."
+        f" Submitting it again with this key (--client-key {client_key}) makes no second run"
+    )
 
 
 @dataclass(frozen=True)
@@ -128,8 +160,7 @@ def _translated(call: Callable[P, R]) -> Callable[P, R]:
 
 def _ours(error: Any) -> MosaicError:
     status = error.code()
-    # Cancelled: not by us, but by a daemon that was ended while it answered.
-    if status in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED):
+    if status in _AWAY:
         return DaemonUnavailable(f"the daemon does not answer ({error.details()}); 'mosaic daemon status' looks")
     return Refused(error.details(), status.name)
 
@@ -146,6 +177,9 @@ class Client:
         certificate: Path | None = None,
     ) -> None:
         self.home = home or Home.resolve()
+        self.is_of_home = target is None
+        """Whether its daemon is found by its home, rather than by an address."""
+        self._may_start = start and self.is_of_home
         self.target = target or ensure_daemon(self.home, start=start)
         self._channel = open_channel(self.target, home=self.home, certificate=certificate)
         self._stub: Any = TrainerStub(self._channel)
@@ -170,8 +204,13 @@ class Client:
         seeds: Sequence[int] = (),
         priority: int = 0,
         client_key: str | None = None,
+        patience_s: float = SUBMIT_PATIENCE_S,
     ) -> list[RunRecord]:
-        """Queue a run, or one for each seed. A retry with the same `client_key` never makes a second one."""
+        """Queue a run, or one for each seed. A retry with the same `client_key` never makes a second one.
+
+        A daemon that is busy, hangs or is killed meanwhile is asked again with the same key until it is known whether
+        the run was accepted, at most `patience_s`; then SubmitUnknown says so and tells the key.
+        """
         data = config.to_json(document) if isinstance(document, TrainRunConfig) else document
         request = pb.SubmitRunRequest(
             config_json=json.dumps(data).encode(),
@@ -179,7 +218,44 @@ class Client:
             seeds=seeds,
             priority=priority,
         )
-        return [to_record(run) for run in self._stub.SubmitRun(request, timeout=CALL_TIMEOUT_S).runs]
+        try:
+            return [to_record(run) for run in self._submitted(request, patience_s).runs]
+        except KeyboardInterrupt:
+            raise SubmitInterrupted(request.client_key) from None
+
+    def _submitted(self, request: pb.SubmitRunRequest, patience_s: float) -> pb.SubmitRunReply:
+        deadline = time.monotonic() + patience_s
+        away_since: float | None = None
+        was_sent = False
+        while True:
+            try:
+                return self._stub.SubmitRun(request, timeout=max(deadline - time.monotonic(), RETRY_S))
+            except grpc.RpcError as error:
+                failed: Any = error
+            if failed.code() not in _AWAY:
+                raise _ours(failed)
+            is_away = _NOT_SENT in (failed.details() or "")
+            if is_away and not was_sent and not self._may_start:
+                raise _ours(failed)  # Nothing was sent, so nothing was accepted.
+            was_sent |= not is_away
+            away_since = (away_since or time.monotonic()) if is_away else None
+            try:
+                self._look_for_daemon(deadline, away_since)
+            except MosaicError as error:
+                if not was_sent:
+                    raise
+                raise SubmitUnknown(request.client_key, str(error)) from None
+            time.sleep(RETRY_S)
+
+    def _look_for_daemon(self, deadline: float, away_since: float | None) -> None:
+        """After a submit that was not answered: start a daemon that was killed, or give up with the reason."""
+        now = time.monotonic()
+        if now >= deadline:
+            raise DaemonUnavailable("the daemon does not answer; 'mosaic daemon status' looks")
+        if self._may_start and running_address(self.home) is None:
+            bring_back(self.home)
+        elif away_since is not None and now - away_since > AWAY_PATIENCE_S:
+            raise DaemonUnavailable(f"the daemon at {self.target} is gone; 'mosaic daemon status' looks")
 
     def train(
         self,
@@ -249,8 +325,24 @@ class Client:
         return to_record(self._stub.ContinueRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
     @_translated
-    def resume(self, run_id: str, *, from_step: int = 0) -> RunRecord:
-        request = pb.ResumeRunRequest(run_id=run_id, from_step=from_step)
+    def resume(
+        self,
+        run_id: str,
+        *,
+        from_step: int | None = None,
+        discard_newer: bool = False,
+        client_key: str | None = None,
+    ) -> RunRecord:
+        """Go on from the newest whole checkpoint, or from that of a step: in a new run, which names this one as its
+        parent, if there are newer ones; with `discard_newer`, in the same run, which loses them.
+
+        A retry with the same `client_key` never begins a second new run.
+        """
+        request = pb.ResumeRunRequest(
+            run_id=run_id, discard_newer=discard_newer, client_key=client_key or uuid.uuid4().hex
+        )
+        if from_step is not None:
+            request.from_step = from_step
         return to_record(self._stub.ResumeRun(request, timeout=CALL_TIMEOUT_S))
 
     @_translated
@@ -342,6 +434,11 @@ class Client:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
 
     @_translated
+    def manifest_damage(self, run_id: str) -> str:
+        """What is wrong with a run's manifest; `artifacts` is then what could be found without it."""
+        return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).damage
+
+    @_translated
     def frames(
         self,
         run_id: str,
@@ -378,6 +475,14 @@ class Client:
     def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
+
+    def read_json(self, run_id: str, path: str) -> Any:
+        """A JSON file of a run; ConfigError that names it if it is damaged."""
+        try:
+            return config.any_json(b"".join(self.read_artifact(run_id, path)))
+        except ValueError as error:
+            problem = Problem("", f"is damaged, no JSON: {error}")
+            raise ConfigError([problem], what=f"{path} of run {run_id}") from error
 
     @_translated
     def algorithms(self) -> dict[str, Algorithm]:
@@ -447,7 +552,8 @@ class Client:
 class Stream(Generic[T]):
     """What the daemon sends, one after the other."""
 
-    def __init__(self, call: Any, convert: Callable[[Any], T]) -> None:
+    def __init__(self, call: Any, convert: Callable[[Any], T | None]) -> None:
+        """What `convert` makes None of is left out."""
         self._call = call
         self._convert = convert
         self._stopped = False
@@ -457,7 +563,10 @@ class Stream(Generic[T]):
 
     def __next__(self) -> T:
         try:
-            return self._convert(next(self._call))
+            while True:
+                made = self._convert(next(self._call))
+                if made is not None:
+                    return made
         except grpc.RpcError as error:
             if self._stopped:
                 raise StopIteration from None
@@ -493,8 +602,12 @@ def _state(message: pb.PlayState) -> JsonObject:
     return config.loads(message.json, what="state of a play session")
 
 
-def _event(line: pb.EventLine) -> Event:
-    return decode(line.json)
+def _event(line: pb.EventLine) -> Event | None:
+    """None for a damaged line: the record of the run counts it."""
+    try:
+        return decode(line.json) if line.seq else None
+    except SpoolCorrupt:
+        return None
 
 
 def _as_it_is(line: pb.EventLine) -> pb.EventLine:

@@ -31,7 +31,7 @@ class LiveFrame:
 _PLAIN = tuple(
     "run_id reason kind label notes algo env_id seed group priority global_step total_timesteps steps_per_s last_return"  # noqa: SIM905
     " best_return exit_code stderr_tail config_digest submitted_at started_at ended_at attempt pid last_seq revision"
-    " run_dir deleted sparkline".split()
+    " run_dir deleted sparkline parent parent_step damage damaged_lines first_damaged_line newer_events".split()
 )
 """Fields that are the same on both sides."""
 

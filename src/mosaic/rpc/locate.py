@@ -4,19 +4,20 @@ import fcntl
 import json
 import os
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import IO
+from typing import IO, Any
 
 import grpc
 
-from mosaic.errors import MosaicError
+from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.spec import home_claim, keys
+from mosaic.spec.files import scratch_file
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
@@ -29,6 +30,13 @@ class DaemonUnavailable(MosaicError):
     """No daemon answers."""
 
     exit_code = 6
+
+
+class DaemonStopped(DaemonUnavailable):
+    """A user has ended the daemon: only a user starts it again."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(f"the daemon of {home.root} was stopped; 'mosaic daemon start' starts it")
 
 
 def running_address(home: Home) -> str | None:
@@ -44,11 +52,47 @@ def running_address(home: Home) -> str | None:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            text = os.pread(descriptor, 4096, 0)
-            return json.loads(text)["addresses"][0] if text else ""
+            return _announced(descriptor).get("addresses", [""])[0]
         return None
     finally:
         os.close(descriptor)
+
+
+def was_stopped(home: Home) -> bool:
+    """Whether the last daemon of this home was told to end, rather than killed."""
+    try:
+        descriptor = os.open(home.lock, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return "stopped" in _announced(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def bring_back(home: Home) -> str:
+    """The address of a daemon that answers, for a client that had one: a killed daemon is started again.
+
+    Not one that was told to stop (DaemonStopped), and not in a home that is gone (HomeVanished).
+    """
+    if (why := why_gone(home)) is not None:
+        raise why
+    return ensure_daemon(home)
+
+
+def why_gone(home: Home) -> MosaicError | None:
+    """Why the daemon of a home, which was there, is gone; None if it runs or was killed."""
+    if running_address(home) is not None:
+        return None
+    if not home.lock.exists():
+        return HomeVanished(home.root, pid=home_claim.claimant(home.root))
+    return DaemonStopped(home) if was_stopped(home) else None
+
+
+def _announced(lock: int) -> dict[str, Any]:
+    """What the daemon wrote into its lock: `pid` and `addresses`, `stopped` at its end; empty while it starts."""
+    text = os.pread(lock, 4096, 0)
+    return json.loads(text) if text else {}
 
 
 def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) -> str:
@@ -57,7 +101,7 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
     started: subprocess.Popen[bytes] | None = None
     with ExitStack() as stack:
         # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
-        said = stack.enter_context(tempfile.TemporaryFile()) if start else None
+        said = stack.enter_context(scratch_file()) if start else None
         while True:
             address = running_address(home)
             if address and _answers(address):
@@ -77,15 +121,13 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
 def _start(home: Home, flags: Sequence[str], stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
     """A daemon of its own session: it outlives this process and its terminal."""
     home.create()
-    return subprocess.Popen(
-        [sys.executable, "-m", "mosaic.trainer", "--log-file", str(home.trainer / "daemon.log"), *flags],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        start_new_session=True,
-        env={**os.environ, "MOSAIC_HOME": str(home.root)},
-        cwd=home.root,
+    daemon = PythonChild(
+        module="mosaic.trainer",
+        words=("--log-file", str(home.trainer / "daemon.log"), *flags),
+        keys=keys.ALL,
+        variables={"MOSAIC_HOME": str(home.root)},
     )
+    return daemon.popen(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
 
 
 def _read(said: IO[bytes] | None) -> str:

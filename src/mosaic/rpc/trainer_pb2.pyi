@@ -63,7 +63,7 @@ class ConfigProblem(_message.Message):
     def __init__(self, path: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class Run(_message.Message):
-    __slots__ = ("run_id", "state", "reason", "kind", "label", "notes", "algo", "env_id", "seed", "group", "priority", "global_step", "total_timesteps", "steps_per_s", "eta_s", "last_return", "best_return", "exit_code", "stderr_tail", "config_digest", "submitted_at", "started_at", "ended_at", "attempt", "pid", "last_seq", "revision", "run_dir", "deleted", "sparkline")
+    __slots__ = ("run_id", "state", "reason", "kind", "label", "notes", "algo", "env_id", "seed", "group", "priority", "global_step", "total_timesteps", "steps_per_s", "eta_s", "last_return", "best_return", "exit_code", "stderr_tail", "config_digest", "submitted_at", "started_at", "ended_at", "attempt", "pid", "last_seq", "revision", "run_dir", "deleted", "sparkline", "parent", "parent_step", "damage", "damaged_lines", "first_damaged_line", "newer_events")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
@@ -94,6 +94,12 @@ class Run(_message.Message):
     RUN_DIR_FIELD_NUMBER: _ClassVar[int]
     DELETED_FIELD_NUMBER: _ClassVar[int]
     SPARKLINE_FIELD_NUMBER: _ClassVar[int]
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    PARENT_STEP_FIELD_NUMBER: _ClassVar[int]
+    DAMAGE_FIELD_NUMBER: _ClassVar[int]
+    DAMAGED_LINES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_DAMAGED_LINE_FIELD_NUMBER: _ClassVar[int]
+    NEWER_EVENTS_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     state: str
     reason: str
@@ -124,15 +130,25 @@ class Run(_message.Message):
     run_dir: str
     deleted: bool
     sparkline: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, run_id: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., kind: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., group: _Optional[str] = ..., priority: _Optional[int] = ..., global_step: _Optional[int] = ..., total_timesteps: _Optional[int] = ..., steps_per_s: _Optional[float] = ..., eta_s: _Optional[float] = ..., last_return: _Optional[float] = ..., best_return: _Optional[float] = ..., exit_code: _Optional[int] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., config_digest: _Optional[str] = ..., submitted_at: _Optional[float] = ..., started_at: _Optional[float] = ..., ended_at: _Optional[float] = ..., attempt: _Optional[int] = ..., pid: _Optional[int] = ..., last_seq: _Optional[int] = ..., revision: _Optional[int] = ..., run_dir: _Optional[str] = ..., deleted: _Optional[bool] = ..., sparkline: _Optional[_Iterable[float]] = ...) -> None: ...
+    parent: str
+    parent_step: int
+    damage: str
+    damaged_lines: int
+    first_damaged_line: int
+    newer_events: int
+    def __init__(self, run_id: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., kind: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., group: _Optional[str] = ..., priority: _Optional[int] = ..., global_step: _Optional[int] = ..., total_timesteps: _Optional[int] = ..., steps_per_s: _Optional[float] = ..., eta_s: _Optional[float] = ..., last_return: _Optional[float] = ..., best_return: _Optional[float] = ..., exit_code: _Optional[int] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., config_digest: _Optional[str] = ..., submitted_at: _Optional[float] = ..., started_at: _Optional[float] = ..., ended_at: _Optional[float] = ..., attempt: _Optional[int] = ..., pid: _Optional[int] = ..., last_seq: _Optional[int] = ..., revision: _Optional[int] = ..., run_dir: _Optional[str] = ..., deleted: _Optional[bool] = ..., sparkline: _Optional[_Iterable[float]] = ..., parent: _Optional[str] = ..., parent_step: _Optional[int] = ..., damage: _Optional[str] = ..., damaged_lines: _Optional[int] = ..., first_damaged_line: _Optional[int] = ..., newer_events: _Optional[int] = ...) -> None: ...
 
 class ResumeRunRequest(_message.Message):
-    __slots__ = ("run_id", "from_step")
+    __slots__ = ("run_id", "from_step", "discard_newer", "client_key")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     FROM_STEP_FIELD_NUMBER: _ClassVar[int]
+    DISCARD_NEWER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_KEY_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     from_step: int
-    def __init__(self, run_id: _Optional[str] = ..., from_step: _Optional[int] = ...) -> None: ...
+    discard_newer: bool
+    client_key: str
+    def __init__(self, run_id: _Optional[str] = ..., from_step: _Optional[int] = ..., discard_newer: _Optional[bool] = ..., client_key: _Optional[str] = ...) -> None: ...
 
 class ListRunsRequest(_message.Message):
     __slots__ = ("states", "text", "page_size", "page_token")
@@ -147,14 +163,18 @@ class ListRunsRequest(_message.Message):
     def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListRunsReply(_message.Message):
-    __slots__ = ("runs", "next_page_token", "total")
+    __slots__ = ("runs", "next_page_token", "total", "indexed", "index_total")
     RUNS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_FIELD_NUMBER: _ClassVar[int]
+    INDEX_TOTAL_FIELD_NUMBER: _ClassVar[int]
     runs: _containers.RepeatedCompositeFieldContainer[Run]
     next_page_token: str
     total: int
-    def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ...) -> None: ...
+    indexed: int
+    index_total: int
+    def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ..., indexed: _Optional[int] = ..., index_total: _Optional[int] = ...) -> None: ...
 
 class SetLabelRequest(_message.Message):
     __slots__ = ("run_id", "label", "notes", "priority")
@@ -334,10 +354,12 @@ class LiveTile(_message.Message):
     def __init__(self, env: _Optional[int] = ..., episode_length: _Optional[int] = ..., episode_return: _Optional[float] = ...) -> None: ...
 
 class ListArtifactsReply(_message.Message):
-    __slots__ = ("artifacts",)
+    __slots__ = ("artifacts", "damage")
     ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
+    DAMAGE_FIELD_NUMBER: _ClassVar[int]
     artifacts: _containers.RepeatedCompositeFieldContainer[Artifact]
-    def __init__(self, artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ...) -> None: ...
+    damage: str
+    def __init__(self, artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ..., damage: _Optional[str] = ...) -> None: ...
 
 class Artifact(_message.Message):
     __slots__ = ("kind", "path", "global_step", "label", "bytes")
@@ -518,7 +540,7 @@ class PublishEventsReply(_message.Message):
     def __init__(self, acknowledged_seq: _Optional[int] = ...) -> None: ...
 
 class Health(_message.Message):
-    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings", "cpu_percent", "memory_used_bytes", "memory_total_bytes", "disk_total_bytes", "gpu_loads")
+    __slots__ = ("version", "pid", "uptime_s", "home", "address", "runs", "cpu_slots", "cpu_slots_used", "gpus", "disk_free_bytes", "warm_workers", "warnings", "cpu_percent", "memory_used_bytes", "memory_total_bytes", "disk_total_bytes", "gpu_loads", "indexed", "index_total")
     class RunsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -543,6 +565,8 @@ class Health(_message.Message):
     MEMORY_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     DISK_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     GPU_LOADS_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_FIELD_NUMBER: _ClassVar[int]
+    INDEX_TOTAL_FIELD_NUMBER: _ClassVar[int]
     version: str
     pid: int
     uptime_s: float
@@ -560,7 +584,9 @@ class Health(_message.Message):
     memory_total_bytes: int
     disk_total_bytes: int
     gpu_loads: _containers.RepeatedCompositeFieldContainer[GpuLoad]
-    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., cpu_percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ..., disk_total_bytes: _Optional[int] = ..., gpu_loads: _Optional[_Iterable[_Union[GpuLoad, _Mapping]]] = ...) -> None: ...
+    indexed: int
+    index_total: int
+    def __init__(self, version: _Optional[str] = ..., pid: _Optional[int] = ..., uptime_s: _Optional[float] = ..., home: _Optional[str] = ..., address: _Optional[str] = ..., runs: _Optional[_Mapping[str, int]] = ..., cpu_slots: _Optional[int] = ..., cpu_slots_used: _Optional[int] = ..., gpus: _Optional[_Iterable[str]] = ..., disk_free_bytes: _Optional[int] = ..., warm_workers: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ..., cpu_percent: _Optional[float] = ..., memory_used_bytes: _Optional[int] = ..., memory_total_bytes: _Optional[int] = ..., disk_total_bytes: _Optional[int] = ..., gpu_loads: _Optional[_Iterable[_Union[GpuLoad, _Mapping]]] = ..., indexed: _Optional[int] = ..., index_total: _Optional[int] = ...) -> None: ...
 
 class GpuLoad(_message.Message):
     __slots__ = ("name", "percent", "memory_used_bytes", "memory_total_bytes")

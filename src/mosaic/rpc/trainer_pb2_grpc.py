@@ -225,7 +225,7 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResumeRun(self, request, context):
-        """Start a further attempt of an ended run from one of its checkpoints, exactly.
+        """Start a further attempt of an ended run from its newest whole checkpoint, exactly; from an older one, a new run.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

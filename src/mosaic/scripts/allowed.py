@@ -1,10 +1,12 @@
-"""Folders whose scripts may be run: `scripts.json` in the home, edited by `mosaic scripts`; nobody else's may.
+"""Folders whose code may run: `scripts.json` in the home, edited by `mosaic scripts`; no other code of a user's may.
 
-Only on the machine of the daemon: whoever may submit runs from afar may not choose which code they run.
+Only on the machine of the daemon: a client that may submit runs from afar may not choose which code they run. What lies
+among the runs of the home never runs, whatever folders are allowed: run directories come from others, too.
 """
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,7 @@ class Allowed:
     """The folders of a home."""
 
     def __init__(self, home: Home) -> None:
+        self._home = home
         self._path = home.trainer / "scripts.json"
 
     def folders(self) -> list[Path]:
@@ -46,7 +49,7 @@ class Allowed:
             raise ConfigError(
                 [Problem(str(folder), "is no folder; give the one that holds the scripts")], what="mosaic scripts add"
             )
-        if Path.home().resolve().is_relative_to(real):
+        if _is_too_wide(real):
             raise ConfigError(
                 [Problem(str(folder), "is too wide; give the folder that holds the scripts")], what="mosaic scripts add"
             )
@@ -65,24 +68,31 @@ class Allowed:
             [Problem(str(folder), f"is not among the allowed folders: {listed}")], what="mosaic scripts remove"
         )
 
-    def folder_of(self, path: Path) -> Path:
-        """The allowed folder that holds a script, the innermost one; ConfigError with what to type if there is none."""
-        real = path.resolve()
-        holding = [folder for folder in self.folders() if real.is_relative_to(folder.resolve())]
+    def real_path(self, path: Path) -> Path:
+        """Code that a config names, after symlinks, if it may run; ConfigError with what to type if it may not.
+
+        What runs is the file at this path, and what it imports lies beside this path: a link elsewhere changes neither.
+        """
+        try:
+            path = path.expanduser()
+            real = path.resolve()
+            holding = [folder for folder in self.folders() if real.is_relative_to(folder.resolve())]
+        except (OSError, ValueError, RuntimeError) as error:
+            raise _refused(f"{str(path)!r} cannot be the path of a file: {error}") from error
+        if not path.is_absolute():
+            raise _refused(f"'{path}' is no absolute path of a file")
+        if self._is_ours(real):
+            raise _refused(f"{path} lies where runs are kept, and nothing there may run; copy it to another folder")
         if not holding:
-            message = f"{path} lies in no folder whose scripts may run; to allow it: mosaic scripts add {path.parent}"
-            raise ConfigError([Problem("metadata.worker.config.algo", message)], what="run config")
-        return max(holding, key=lambda folder: len(folder.parts))
+            raise _refused(f"{path} lies in no folder whose scripts may run; {_how_to_allow(real)}")
+        return real
+
+    def _is_ours(self, real: Path) -> bool:
+        return real.is_relative_to(self._home.trainer.resolve())
 
     def read(self, algo: str) -> Script:
         """The script that a config names, allowed and readable."""
-        path = Path(algo)
-        if not path.is_absolute():
-            raise ConfigError(
-                [Problem("metadata.worker.config.algo", f"'{algo}' is no absolute path of a script")], what="run config"
-            )
-        self.folder_of(path)
-        return script.read(path)
+        return script.read(self.real_path(Path(algo)))
 
     def scripts(self) -> Iterator[Script]:
         """Those in all folders that look like training scripts; broken ones are left out."""
@@ -90,7 +100,8 @@ class Allowed:
         for folder in self.folders():
             for path in _candidates(folder):
                 # A link may lead out of the folder.
-                if path in seen or len(seen) >= MAX_SCRIPTS or not path.resolve().is_relative_to(folder):
+                real = path.resolve()
+                if path in seen or len(seen) >= MAX_SCRIPTS or not real.is_relative_to(folder) or self._is_ours(real):
                     continue
                 seen.add(path)
                 try:
@@ -103,6 +114,21 @@ class Allowed:
     def _write(self, folders: list[Path]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(self._path, json.dumps({"folders": [str(folder) for folder in folders]}, indent=1) + "\n")
+
+
+def _refused(message: str) -> ConfigError:
+    return ConfigError([Problem("", message)], what="code of a user")
+
+
+def _is_too_wide(folder: Path) -> bool:
+    return Path.home().resolve().is_relative_to(folder)
+
+
+def _how_to_allow(real: Path) -> str:
+    folder = real.parent if real.suffix == script.SUFFIX else real
+    if _is_too_wide(folder):
+        return "move it into a folder of its own, and allow that: mosaic scripts add DIR"
+    return f"to allow it: mosaic scripts add {shlex.quote(str(folder))}"
 
 
 def _candidates(folder: Path, depth: int = 0) -> Iterator[Path]:

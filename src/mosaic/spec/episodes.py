@@ -16,15 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, RecordingError
-from mosaic.spec.events import Number
+from mosaic.spec.events import Count, Number, Step
 from mosaic.spec.own_files import open_regular
+from mosaic.spec.run_record import Moment, Unsigned
 
 VERSION = 1
+MAX_LINE_BYTES = 64 * 2**20
+"""A longer line is damaged: no observation is that large, and it has to be in memory to be read."""
 TAIL_BYTES = 1 << 16
 """More than the last line of an episode takes."""
 Outcome: TypeAlias = Literal["terminated", "truncated", "stopped"]
@@ -43,11 +46,11 @@ class EpisodeHead:
     """Version of this format."""
     run_id: str
     """The run that it was played in."""
-    episode: Annotated[int, Ge(1)]
+    episode: Annotated[int, Ge(1), Le(2**32 - 1)]
     """1 for the first of its run."""
     env_id: str
     """Environment."""
-    seed: Annotated[int, Ge(0)]
+    seed: Step
     """Seed of the reset."""
     seats: dict[str, str]
     """Actor of each seat when the episode began."""
@@ -61,7 +64,7 @@ class EpisodeHead:
     """Digest of the first observation."""
     observation: JsonValue = None
     """The first observation, where observations are recorded."""
-    started_at: float = 0.0
+    started_at: Moment = 0.0
     """Unix seconds."""
 
 
@@ -69,7 +72,7 @@ class EpisodeHead:
 class EpisodeStep:
     """One action and what came of it."""
 
-    t: Annotated[int, Ge(1)]
+    t: Count
     """1 for the first step of the episode."""
     seat: str
     """Who acted."""
@@ -99,11 +102,11 @@ class EpisodeEnd:
 
     outcome: Outcome
     """By the environment, by a limit, or stopped by a person, a reset or an error."""
-    length: Annotated[int, Ge(0)]
+    length: Unsigned
     """Steps."""
     returns: dict[str, Number]
     """Sum of the rewards of each seat."""
-    ended_at: float = 0.0
+    ended_at: Moment = 0.0
     """Unix seconds."""
 
 
@@ -177,7 +180,7 @@ def sum_up(path: Path) -> EpisodeFile:
     """The episode without its steps where its end tells of them; quick, however long it is."""
     try:
         with open_regular(path, follow=True) as file:
-            first = file.readline()
+            first = file.readline(MAX_LINE_BYTES)
             file.seek(0, os.SEEK_END)
             file.seek(max(len(first), file.tell() - TAIL_BYTES))
             tail = file.read()
@@ -195,7 +198,9 @@ def sum_up(path: Path) -> EpisodeFile:
 def _whole_lines(path: Path) -> Iterator[Line]:
     try:
         with open_regular(path, follow=True) as file:
-            for number, text in enumerate(file, start=1):
+            for number, text in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), start=1):
+                if len(text) == MAX_LINE_BYTES:
+                    raise RecordingError(f"{path.name}, line {number} has more than {MAX_LINE_BYTES:,} bytes")
                 if text.endswith(b"\n"):
                     yield decode(text, what=f"{path.name}, line {number}")
     except OSError as error:

@@ -14,16 +14,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from mosaic import config
 from mosaic.errors import ConfigError, SpoolCorrupt
+from mosaic.spec.event_fields import MAX_WHOLE, QuickCheck
 
 VERSION = 1
-_LATEST_TIME = 1e12
+MAX_LINE_BYTES = 8 * 2**20
+"""A longer line is damaged: no event is that long, and it has to be in memory to be read."""
+MAX_COMPLAINTS = 10
+MAX_ATTEMPT = 2**31 - 1
+EARLIEST, LATEST = -6e10, 1e11
+"""Seconds since 1970 between which a time lies: years that have four digits, so that it can be shown."""
 
 Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
-Step: TypeAlias = Annotated[int, Ge(0)]
+Whole: TypeAlias = Annotated[int, Ge(-MAX_WHOLE - 1), Le(MAX_WHOLE)]
+Step: TypeAlias = Annotated[int, Ge(0), Le(MAX_WHOLE)]
+Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_WHOLE)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,17 +43,17 @@ class RunStarted:
     """Algorithm, by its file name."""
     env_id: str
     """Environment."""
-    seed: int
+    seed: Whole
     """Seed of this run."""
     total_timesteps: Step
     """Environment steps that the run is asked for."""
-    attempt: Annotated[int, Ge(1)] = 1
+    attempt: Annotated[int, Ge(1), Le(MAX_ATTEMPT)] = 1
     """1 for the first start, one more for each resume."""
     resumed_from_step: Step | None = None
     """Checkpoint that this attempt goes on from; null for a fresh start."""
     exact: bool = True
     """False if some part of the state could not be restored exactly (docs/protocols/checkpoint.md says which)."""
-    pid: int = 0
+    pid: Step = 0
     """Process id of the worker."""
     host: str = ""
     """Machine of the worker."""
@@ -80,7 +88,7 @@ class Episode:
     kind: ClassVar[str] = "episode"
     global_step: Step
     """Environment steps at its end."""
-    slot: Annotated[int, Ge(0)]
+    slot: Step
     """Which of the parallel environments."""
     episodic_return: Number
     """Undiscounted sum of the environment's own rewards."""
@@ -119,7 +127,7 @@ class VideoSaved:
     kind: ClassVar[str] = "video.saved"
     path: str
     """File, relative to the run directory."""
-    episode_id: Annotated[int, Ge(0)]
+    episode_id: Step
     """Which episode."""
     episodic_return: Number
     """Its return."""
@@ -134,7 +142,7 @@ class LiveViewOpened:
     kind: ClassVar[str] = "fastlane.opened"
     path: str
     """The ring, an absolute path on the worker's host."""
-    environments: Annotated[int, Ge(1)]
+    environments: Count
     """Environments that the run steps."""
 
 
@@ -143,9 +151,9 @@ class EvalBatch:
     """A batch of evaluation episodes is done."""
 
     kind: ClassVar[str] = "eval.batch"
-    batch: Annotated[int, Ge(1)]
+    batch: Count
     """1 for the first batch."""
-    episodes: Annotated[int, Ge(1)]
+    episodes: Count
     """Episodes in this batch."""
     mean: Number
     """Mean return."""
@@ -221,6 +229,7 @@ EventBody: TypeAlias = (
     | RunFailed
 )
 KINDS: Mapping[str, type[EventBody]] = {body.kind: body for body in EventBody.__args__}
+_QUICK = {kind: QuickCheck(body) for kind, body in KINDS.items()}
 
 
 @dataclass(frozen=True)
@@ -230,6 +239,14 @@ class Event:
     seq: int
     time: float
     body: EventBody
+
+
+class NewerEvent(SpoolCorrupt):
+    """A whole event of a version that comes after this one: it has its place in the sequence, and cannot be read."""
+
+    def __init__(self, message: str, seq: int) -> None:
+        super().__init__(message)
+        self.seq = seq
 
 
 def number(value: float) -> Number:
@@ -250,25 +267,41 @@ def encode(event: Event) -> str:
 
 def decode(line: str | bytes) -> Event:
     """One line; anything that is not an event of this version raises SpoolCorrupt with the reason."""
+    if len(line) > MAX_LINE_BYTES:
+        raise SpoolCorrupt(f"a line of {len(line):,} bytes; an event has at most {MAX_LINE_BYTES:,}")
     try:
         data: dict[str, Any] = config.loads(line, what="event")
-        version, seq, time, kind = (data.pop(key) for key in ("v", "seq", "time", "kind"))
+        pop = data.pop
+        version, seq, time, kind = pop("v"), pop("seq"), pop("time"), pop("kind")
     except ConfigError as error:
         raise SpoolCorrupt(str(error)) from error
     except KeyError as error:
         raise SpoolCorrupt(f"event without {error}: {line!r:.200}") from error
-    if type(version) is not int or version != VERSION:
-        raise SpoolCorrupt(f"event version {version} is not {VERSION}; read it with the MOSAIC that wrote it")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise SpoolCorrupt(f"event {seq}: unknown kind {kind!r:.200}")
-    if type(seq) is not int or seq < 1 or type(time) not in (int, float) or not abs(time) < _LATEST_TIME:
+    if (
+        type(seq) is not int
+        or not 1 <= seq <= MAX_WHOLE
+        or type(time) not in (int, float)
+        or not EARLIEST < time < LATEST
+    ):
         raise SpoolCorrupt(
-            f"event with seq {seq!r} and time {time!r}: a whole number from 1 on and seconds since 1970 are needed"
+            f"event with seq {seq!r:.40} and time {time!r:.40}: a whole number from 1 on and seconds since 1970"
+            " are needed"
         )
-    try:
-        return Event(seq, float(time), config.from_json(KINDS[kind], data, what=f"event {seq} ({kind})"))
-    except ConfigError as error:
-        raise SpoolCorrupt(str(error)) from error
+    if type(version) is not int or version != VERSION:
+        reason = f"event version {version!r:.40} is not {VERSION}; read it with the MOSAIC that wrote it"
+        raise NewerEvent(reason, seq) if type(version) is int and version > VERSION else SpoolCorrupt(reason)
+    if type(kind) is not str:
+        raise SpoolCorrupt(f"event {seq}: unknown kind {kind!r:.200}")
+    quick = _QUICK.get(kind)
+    if quick is None:
+        raise NewerEvent(f"event {seq}: unknown kind {kind!r:.200}", seq)
+    body = quick.make(data) or quick.make(quick.without_unknown(data))
+    if body is None:
+        try:
+            body = config.from_json(KINDS[kind], data, what=f"event {seq} ({kind})")
+        except ConfigError as error:
+            raise SpoolCorrupt(str(error)) from error
+    return Event(seq, float(time), body)
 
 
 def decode_spool(lines: Iterable[bytes]) -> Iterator[Event]:
@@ -285,6 +318,104 @@ def decode_spool(lines: Iterable[bytes]) -> Iterator[Event]:
             raise SpoolCorrupt(f"event {expected} is missing: the next one has seq {event.seq}")
         expected += 1
         yield event
+
+
+class EventReader:
+    """The lines of a spool in, its events out, each once and in sequence; what is damaged is kept out and counted.
+
+    A line is damaged if it is no event, or if its `seq` repeats an earlier one. A damaged line explains that one number
+    is missing. Where more are missing the line behind the gap is held until the next one tells which of the two is
+    right: if that one goes on from the held line, events are missing before it; if not, the held line is damaged.
+    """
+
+    def __init__(self, *, lines: int = 0, last_seq: int = 0, skipped: int = 0) -> None:
+        self.lines = lines
+        """Lines that were read."""
+        self.last_seq = last_seq
+        """Of the newest event in sequence."""
+        self.skipped = skipped
+        """Damaged lines since then."""
+        self.damaged = 0
+        """Damaged lines; a gap counts as one."""
+        self.first_damaged = 0
+        """Number of the first damaged line, from 1 on; 0 if there is none."""
+        self.newer = 0
+        """Events of a newer version, which are left out."""
+        self.complaints: list[str] = []
+        """What is wrong with the first damaged lines."""
+        self._held: tuple[int, Event | None, int] | None = None
+        """Number, event and line of the line behind a gap."""
+        self._skipped_since = 0
+        """Damaged lines behind the held one."""
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether an event waits for the line behind it."""
+        return self._held is not None
+
+    def read(self, lines: Iterable[bytes]) -> list[Event]:
+        """The events that stand in these whole lines, which are the next ones of the spool."""
+        found: list[Event] = []
+        for line in lines:
+            self.lines += 1
+            try:
+                event = decode(line)
+            except NewerEvent as error:
+                self.newer += 1
+                found += self._placed(error.seq, None)
+            except SpoolCorrupt as error:
+                self._leave_out(self.lines, str(error))
+                if self._held is None:
+                    self.skipped += 1
+                else:
+                    self._skipped_since += 1
+            else:
+                if event.seq == self.last_seq + 1 and self._held is None:
+                    self.last_seq, self.skipped = event.seq, 0
+                    found.append(event)
+                else:
+                    found += self._placed(event.seq, event)
+        return found
+
+    def rest(self) -> list[Event]:
+        """The event that is held, once there is no further line: it counts, its number is not believed."""
+        if self._held is None:
+            return []
+        seq, event, line = self._held
+        self._leave_out(line, f"event {self.last_seq + 1} is missing, the next one is {seq}")
+        self.last_seq, self.skipped, self._held = self.last_seq + 1 + self.skipped, self._skipped_since, None
+        return [] if event is None else [event]
+
+    def _placed(self, seq: int, event: Event | None) -> list[Event]:
+        """What can be handed out now that this one has come."""
+        if self._held is None:
+            return self._after_last(seq, event)
+        held_seq, held, line = self._held
+        self._held = None
+        if held_seq < seq <= held_seq + 1 + self._skipped_since:
+            self._leave_out(line, f"event {self.last_seq + 1} is missing, the next one is {held_seq}")
+            self.last_seq, self.skipped = seq, 0
+            return [one for one in (held, event) if one is not None]
+        self._leave_out(line, f"event {self.last_seq + 1} is missing, line {line} has number {held_seq}")
+        self.skipped += 1 + self._skipped_since
+        return self._after_last(seq, event)
+
+    def _after_last(self, seq: int, event: Event | None) -> list[Event]:
+        if seq <= self.last_seq:
+            self._leave_out(self.lines, f"event {seq} comes twice, or too late: {self.last_seq} was there before")
+            self.skipped += 1
+        elif seq <= self.last_seq + 1 + self.skipped:
+            self.last_seq, self.skipped = seq, 0
+            return [] if event is None else [event]
+        else:
+            self._held, self._skipped_since = (seq, event, self.lines), 0
+        return []
+
+    def _leave_out(self, line: int, reason: str) -> None:
+        self.damaged += 1
+        self.first_damaged = min(line, self.first_damaged or line)
+        if len(self.complaints) < MAX_COMPLAINTS:
+            self.complaints.append(f"line {line} of events.jsonl: {reason}")
 
 
 def field_docs(kind: str) -> list[str]:

@@ -2,24 +2,43 @@
 
 import fcntl
 import os
+import tempfile
 import threading
 from pathlib import Path
+from typing import IO
+
+from mosaic.errors import ConfigError, Problem
+from mosaic.spec.own_files import open_regular
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Temporary name, fsync, rename, fsync of the folder; on any error the old file stays and nothing is left over."""
+def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
+    """Temporary name, fsync, rename, fsync of the folder; on any error the old file stays and nothing is left over.
+
+    Without `durable` nothing is synced: whole for every reader, but after a power cut it may be damaged or gone.
+    """
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:  # Whatever it was, a stop signal too: nothing is left over, and it goes on to the caller.
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
+
+
+def read_small(path: Path, *, limit: int = 16 * 2**20) -> bytes:
+    """A whole file that is small by its nature; a larger one is damaged, and is not taken into memory."""
+    with open_regular(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ConfigError([Problem("", f"has more than {limit:,} bytes")], what=str(path))
+    return data
 
 
 def sync_folder(folder: Path) -> None:
@@ -34,6 +53,13 @@ def sync_file(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def scratch_file() -> IO[bytes]:
+    """A file without a name, gone with its last holder; in memory where the system can: every disk may be full."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("mosaic"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def is_locked(path: Path) -> bool:

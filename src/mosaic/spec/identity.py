@@ -5,19 +5,20 @@ import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import psutil
+from annotated_types import Ge, Le
 
 from mosaic import config
-from mosaic.spec.files import write_atomically
-from mosaic.spec.own_files import read_regular
+from mosaic.spec.files import read_small, write_atomically
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessIdentity:
     """The content of `worker.json`."""
 
-    pid: int
+    pid: Annotated[int, Ge(1), Le(2**31 - 1)]
     """Process id."""
     start_time: float
     """When the kernel started it: clock ticks since the boot on Linux, unix seconds elsewhere."""
@@ -25,7 +26,7 @@ class ProcessIdentity:
     """Which boot of the machine."""
     host: str
     """Which machine."""
-    attempt: int = 1
+    attempt: Annotated[int, Ge(0), Le(2**31 - 1)] = 1
     """Which attempt of the run."""
 
     @property
@@ -72,4 +73,4 @@ def write_self(path: Path, *, attempt: int) -> None:
 
 
 def read(path: Path) -> ProcessIdentity:
-    return config.from_json_text(ProcessIdentity, read_regular(path), what=str(path))
+    return config.from_json_text(ProcessIdentity, read_small(path), what=str(path))

@@ -51,11 +51,6 @@ def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
     return _as_file(os.open(path, _READ), path, append=False)
 
 
-def read_regular(path: Path) -> bytes:
-    with open_regular(path) as file:
-        return file.read()
-
-
 def is_regular(path: Path) -> bool:
     found = look_beneath(path.parent, path.name)
     return found is not None and stat.S_ISREG(found.st_mode)

@@ -8,22 +8,25 @@ folders above, the name of its folder (`CartPole-v1__ppo__1__1700000000`, `CartP
 (`ppo.cleanrl_model`). Weights are not looked at here: a worker does that.
 """
 
-import json
 import re
+import stat
+import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
+from mosaic import config
 from mosaic.errors import PolicyError
+from mosaic.spec.event_fields import MAX_WHOLE
 from mosaic.spec.own_files import open_regular
+from mosaic.spec.policy_digest import FORMAT, MAX_HEADER_BYTES
 
 SUFFIX = ".cleanrl_model"
-OUR_FORMAT = "mosaic-policy-1"
-MAX_HEADER_BYTES = 16 * 2**20
 MAX_SIBLING_BYTES = 2**20
 FOLDERS_ABOVE = 3
+MAX_NAME = 1000
 UNKNOWN = "unknown"
 """Environment of a run whose script, or whose other tool, does not say it."""
 
@@ -69,13 +72,18 @@ def find(word: Path) -> Path:
 
 def read(word: Path) -> PolicyFacts:
     """What there is to know of a policy file, or PolicyError that says why it is none."""
-    path = find(word)
+    path = word
     try:
+        path = find(word)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise PolicyError(f"{path} cannot be read as a policy: it is no file")
         kind = _kind_of(path)
         facts = PolicyFacts(path=path, kind=kind)
         return _from_header(facts) if kind == "mosaic" else _from_surroundings(facts)
     except OSError as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error.strerror or error}") from error
+    except (ValueError, RuntimeError) as error:  # a NUL, a home that is nobody's
+        raise PolicyError(f"{str(path)!r} cannot be read as a policy: {error}") from error
 
 
 def _kind_of(path: Path) -> Kind:
@@ -101,7 +109,7 @@ def _kind_of_zip(path: Path) -> Kind:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, ArithmeticError, EOFError, struct.error) as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error}; it may be cut off") from error
     if "data" in names and ("policy.pth" in names or "_stable_baselines3_version" in names):
         return "sb3"
@@ -118,15 +126,15 @@ def _from_header(facts: PolicyFacts) -> PolicyFacts:
             raise PolicyError(f"{facts.path} cannot be read as a policy: its header would have {length:,} bytes")
         text = file.read(length)
     try:
-        metadata: Any = json.loads(text).get("__metadata__") or {}
-        if metadata.get("format") != OUR_FORMAT:
-            raise PolicyError(f"{facts.path} is a safetensors file, but not a MOSAIC policy ({OUR_FORMAT})")
+        metadata: Any = config.any_json(text).get("__metadata__") or {}
+        if metadata.get("format") != FORMAT:
+            raise PolicyError(f"{facts.path} is a safetensors file, but not a MOSAIC policy ({FORMAT})")
         return replace(
             facts,
-            algo=str(metadata["algo"]),
-            env_id=str(metadata["env_id"]),
-            seed=_whole(json.loads(metadata["args"]).get("seed")),
-            global_step=int(metadata["global_step"]),
+            algo=_name(metadata["algo"]),
+            env_id=_name(metadata["env_id"]),
+            seed=_whole(config.any_json(metadata["args"]).get("seed")),
+            global_step=_step(metadata["global_step"]),
             source="the file",
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -149,19 +157,18 @@ def _from_surroundings(facts: PolicyFacts) -> PolicyFacts:
 def _hints(path: Path) -> Iterator[PolicyFacts]:
     empty = PolicyFacts(path=path, kind="cleanrl")
     above = list(_configs(path.parents[1 : FOLDERS_ABOVE + 1]))
-    for place, config in [*_configs(path.parents[:1]), *((place, one) for place, one in above if "metadata" in one)]:
-        yield _from_config(replace(empty, source=str(place)), config)
+    for place, found in [*_configs(path.parents[:1]), *((place, one) for place, one in above if "metadata" in one)]:
+        yield _from_config(replace(empty, source=str(place)), found)
     for pattern in (_LABEL, _REPOSITORY):
         if match := pattern.fullmatch(path.parent.name):
             env_id = match["env_id"]
             # Upstream's label of ALE/Breakout-v5 is a folder in a folder; ours has a dash there.
             if path.parent.parent.name == "ALE" or env_id.startswith("ALE-"):
                 env_id = f"ALE/{env_id.removeprefix('ALE-')}"
-            yield replace(
-                empty, algo=match["algo"], env_id=env_id, seed=int(match["seed"]), source="the name of its folder"
-            )
-    for place, config in above:
-        yield _from_config(replace(empty, source=str(place)), config)
+            seed = _whole(int(match["seed"]))
+            yield replace(empty, algo=match["algo"], env_id=env_id, seed=seed, source="the name of its folder")
+    for place, found in above:
+        yield _from_config(replace(empty, source=str(place)), found)
     card = _small_text(path.parent / "README.md")
     if card and (match := _CARD_ENV.search(card)):
         yield replace(empty, env_id=match[1], source="the model card beside it")
@@ -171,22 +178,22 @@ def _hints(path: Path) -> Iterator[PolicyFacts]:
 
 def _configs(folders: Iterable[Path]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     for folder in folders:
-        config = _json_object(folder / "config.json")
-        if config is not None:
-            yield folder / "config.json", config
+        found = _json_object(folder / "config.json")
+        if found is not None:
+            yield folder / "config.json", found
 
 
-def _from_config(facts: PolicyFacts, config: Mapping[str, Any]) -> PolicyFacts:
+def _from_config(facts: PolicyFacts, document: Mapping[str, Any]) -> PolicyFacts:
     for key in ("metadata", "worker", "config"):  # A run config keeps them inside.
-        inner = config.get(key)
-        config = cast("dict[str, Any]", inner) if isinstance(inner, dict) else config
-    algo, env_id = config.get("algo") or config.get("exp_name"), config.get("env_id")
+        inner = document.get(key)
+        document = cast("dict[str, Any]", inner) if isinstance(inner, dict) else document
+    algo, env_id = document.get("algo") or document.get("exp_name"), document.get("env_id")
     return replace(
         facts,
         # A run of a script has its path there.
-        algo=Path(algo).name.removesuffix(".py") if isinstance(algo, str) else "",
-        env_id=env_id if isinstance(env_id, str) and env_id != UNKNOWN else "",
-        seed=_whole(config.get("seed")),
+        algo=Path(algo).name.removesuffix(".py") if _is_name(algo) else "",
+        env_id=env_id if _is_name(env_id) and env_id != UNKNOWN else "",
+        seed=_whole(document.get("seed")),
     )
 
 
@@ -194,10 +201,27 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32 else None
 
 
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= MAX_NAME
+
+
+def _name(value: object) -> str:
+    if not _is_name(value):
+        raise ValueError(f"a name of at most {MAX_NAME} characters is needed")
+    return value
+
+
+def _step(value: object) -> int:
+    step = int(value) if isinstance(value, str) else -1
+    if not 0 <= step <= MAX_WHOLE:
+        raise ValueError("global_step is no number of steps")
+    return step
+
+
 def _json_object(path: Path) -> dict[str, Any] | None:
     """None for a file that is not there, or is somebody else's."""
     try:
-        content: Any = json.loads(_small_text(path) or "null")
+        content: Any = config.any_json(_small_text(path) or "null")
     except ValueError:
         return None
     return cast("dict[str, Any]", content) if isinstance(content, dict) else None

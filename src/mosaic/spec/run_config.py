@@ -15,6 +15,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue, tagged_by
 from mosaic.errors import ConfigError, Problem
+from mosaic.spec import keys
 from mosaic.spec.language_model import KEY
 
 MAX_GRID = 64
@@ -23,6 +24,8 @@ SECRETS = {"wandb_api_key": "WANDB_API_KEY", "llm_api_key": KEY}
 PROXIES = {"wandb_http_proxy": "WANDB_VPN_HTTP_PROXY", "wandb_https_proxy": "WANDB_VPN_HTTPS_PROXY"}
 """Addresses that may hold a password, and the variable that carries one which does."""
 _USER = re.compile(r"^((?:[^/@]*:)?//)?.*@", re.DOTALL)
+SCRIPT_FLAGS = "script_flags"
+"""Setting of a script: words that are handed over to it as they are."""
 PLAY_SECRETS = ("llm_api_key",)
 """Those that only a play session has a use for."""
 
@@ -313,6 +316,43 @@ def take_secrets(data: JsonObject) -> tuple[JsonObject, dict[str, str]]:
     if problems:
         raise ConfigError(problems, what="run config")
     return clean, secrets | dict(_take_passwords(clean))
+
+
+def refuse_secrets(data: JsonObject, *, what: str = "run config") -> None:
+    """ConfigError for every field, however deep, that is named like a secret: what a config says is kept on disk."""
+    problems = [Problem(path, _HOW_TO_PASS) for path in _secret_fields(data)]
+    if problems:
+        raise ConfigError(problems, what=what)
+
+
+_HOW_TO_PASS = (
+    "is named like a secret, and a config is kept on disk. Keys of Weights & Biases, MLflow and the Hub are variables"
+    " of the daemon's environment (WANDB_API_KEY; 'wandb login' also does), the key of a language model is"
+    f" {KEY}; a variable for a script of yours is named in {keys.SCRIPT_KEYS} there. Take the field out"
+)
+
+
+def _secret_fields(data: Any, prefix: str = "") -> Iterator[str]:
+    node: Any = data
+    items: Any = node.items() if isinstance(data, dict) else enumerate(node) if isinstance(data, list) else ()
+    for key, item in items:
+        path = f"{prefix}{key}"
+        # A switch, or a field that the form left empty, holds no secret.
+        filled = item is not None and not isinstance(item, bool) and item not in ("", [], {})
+        if filled and isinstance(key, str) and keys.is_secret_name(key):
+            yield path
+        elif key == SCRIPT_FLAGS:
+            yield from (f"{path}: {flag}" for flag in _secret_flags(item))
+        else:
+            yield from _secret_fields(item, f"{path}.")
+
+
+def _secret_flags(flags: Any) -> Iterator[str]:
+    """Of the words that a script gets, those that carry a secret: `--api-key=…`."""
+    words = cast("list[object]", flags.split() if isinstance(flags, str) else flags if isinstance(flags, list) else [])
+    for word in words:
+        if isinstance(word, str) and word.startswith("-") and keys.is_secret_name(flag := word.partition("=")[0]):
+            yield flag
 
 
 def with_passwords(options: "TrainOptions") -> dict[str, str]:

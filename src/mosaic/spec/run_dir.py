@@ -12,7 +12,8 @@ from typing import BinaryIO
 import platformdirs
 from ulid import ULID
 
-from mosaic.errors import HomeUnusable, UnsafePath
+from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
+from mosaic.spec import home_claim
 from mosaic.spec.own_files import look_beneath, open_beneath
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -93,6 +94,11 @@ class Home:
         return self.trainer / "runs"
 
     @property
+    def reserve(self) -> Path:
+        """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
+        return self.trainer / "reserve"
+
+    @property
     def imports(self) -> Path:
         """Runs of other tools while they are being written."""
         return self.trainer / "imports"
@@ -112,7 +118,9 @@ class Home:
         return RunDir(self.runs / checked_run_id(run_id))
 
     def create(self) -> None:
-        """Make the folders, readable by their owner only."""
+        """Make the folders, readable by their owner only; refused where a daemon lives whose home this was."""
+        if not self.lock.exists() and (pid := home_claim.claimant(self.root)) is not None:
+            raise HomeVanished(self.root, pid=pid)
         for folder in (self.trainer, self.configs, self.runs):
             _make_folder(folder)
 
@@ -148,6 +156,11 @@ class RunDir:
         """What the daemon decided: state, reason, label, priority."""
         return self.root / "run.json"
 
+    @property
+    def damaged_record(self) -> Path:
+        """A `run.json` that could not be read, kept for a look."""
+        return self.root / "run.json.damaged"
+
     def files(self) -> Iterator[tuple[str, int]]:
         """Names and sizes of all plain files, sorted; without the life lock, which is no business of a copy."""
         for path in sorted(self.root.rglob("*")):
@@ -165,6 +178,11 @@ class RunDir:
     @property
     def manifest(self) -> Path:
         return self.root / "analytics.json"
+
+    @property
+    def damaged_manifest(self) -> Path:
+        """A manifest that could not be read, kept for a look."""
+        return self.root / "analytics.json.damaged"
 
     @property
     def logs(self) -> Path:

@@ -3,12 +3,23 @@
 import json
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from annotated_types import Ge, Le
 
 from mosaic import config
-from mosaic.spec.files import write_atomically
-from mosaic.spec.own_files import read_regular
+from mosaic.errors import ConfigError, Problem
+from mosaic.spec.event_fields import MAX_WHOLE
+from mosaic.spec.files import read_small, write_atomically
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.states import RunState
+
+# Bounds are those of the message that carries a record: what no message can carry is refused when it is read.
+Steps: TypeAlias = Annotated[int, Ge(0), Le(MAX_WHOLE)]
+Unsigned: TypeAlias = Annotated[int, Ge(0), Le(2**32 - 1)]
+Signed: TypeAlias = Annotated[int, Ge(-(2**31)), Le(2**31 - 1)]
+Moment: TypeAlias = Annotated[float, Ge(-6e10), Le(1e11)]
+"""Unix seconds of a year that has four digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,42 +42,48 @@ class Placed:
     """Algorithm."""
     env_id: str = ""
     """Environment."""
-    seed: int = 1
+    seed: Unsigned = 1
     """Seed."""
     group: str = ""
     """Shared by the runs of one submit over seeds."""
-    priority: int = 0
+    priority: Signed = 0
     """Higher starts earlier."""
-    cpus: int = 1
+    cpus: Unsigned = 1
     """CPU slots it takes."""
-    gpus: float = 0.0
+    gpus: Annotated[float, Ge(0)] = 0.0
     """GPUs it takes; a fraction shares one."""
-    total_timesteps: int = 0
+    total_timesteps: Steps = 0
     """Environment steps asked for."""
     config_digest: str = ""
     """SHA-256 of the config."""
     client_key: str = ""
     """Idempotency key of its submit."""
-    submitted_at: float = 0.0
+    submitted_at: Moment = 0.0
     """Unix seconds."""
-    started_at: float = 0.0
+    started_at: Moment = 0.0
     """Unix seconds; 0 before the start."""
-    ended_at: float = 0.0
+    ended_at: Moment = 0.0
     """Unix seconds; 0 before the end."""
-    attempt: int = 0
+    attempt: Annotated[int, Ge(0), Le(2**31 - 1)] = 0
     """0 before the first start, one more for each start."""
     resume_from: str = ""
-    """Checkpoint that the next start goes on from, relative to the run directory."""
-    exit_code: int | None = None
+    """Checkpoint that the next start goes on from, relative to the run directory; empty for the newest whole one."""
+    parent: str = ""
+    """Run whose checkpoint this one began from; empty if it began from nothing."""
+    parent_step: Steps = 0
+    """Step of that checkpoint."""
+    exit_code: Signed | None = None
     """Of the worker; negative for a signal."""
     stderr_tail: tuple[str, ...] = ()
     """Last lines of stderr of a run that ended badly."""
     cancel_asked: bool = False
     """A person asked for the end."""
-    pid: int = 0
+    pid: Unsigned = 0
     """Process id of the worker; 0 if there is none."""
-    gpu_ids: tuple[int, ...] = ()
+    gpu_ids: tuple[Unsigned, ...] = ()
     """GPUs that it was given."""
+    damage: str = ""
+    """What was found damaged of the run's own files, and what was made of it."""
 
     @property
     def placed(self) -> "Placed":
@@ -90,6 +107,12 @@ class Progress:
     """Newest event."""
     sparkline: tuple[float, ...] = ()
     """The course of the mean return, thinned."""
+    damaged_lines: int = 0
+    """Lines of events.jsonl that are kept out because they are damaged; a gap counts as one."""
+    first_damaged_line: int = 0
+    """Number of the first of them, from 1 on; 0 if there is none."""
+    newer_events: int = 0
+    """Events of a newer version of MOSAIC, which are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,15 +135,33 @@ class RunRecord(Placed, Progress):
         return left / self.steps_per_s
 
 
+def damage_of(run: Placed | RunRecord) -> tuple[str, ...]:
+    """What is wrong with the files of a run, in sentences; empty if nothing is."""
+    said = [run.damage] if run.damage else []
+    if isinstance(run, RunRecord) and run.damaged_lines:
+        count = f"{run.damaged_lines:,} damaged line{'' if run.damaged_lines == 1 else 's'}"
+        first = f", the first is line {run.first_damaged_line}" if run.damaged_lines > 1 else ""
+        only = f" (line {run.first_damaged_line})" if run.damaged_lines == 1 else ""
+        said.append(f"{count}{only} in events.jsonl{first}; the others count")
+    if isinstance(run, RunRecord) and run.newer_events:
+        many = "" if run.newer_events == 1 else "s"
+        said.append(f"{run.newer_events:,} event{many} of a newer version of MOSAIC in events.jsonl; not counted")
+    return tuple(said)
+
+
 def write(run_dir: RunDir, placed: Placed) -> None:
     """Durable when this returns."""
     write_atomically(run_dir.record, json.dumps(config.to_json(placed), indent=1) + "\n")
 
 
 def read(run_dir: RunDir) -> Placed:
-    return read_file(run_dir.record)
+    placed = read_file(run_dir.record)
+    if placed.run_id != run_dir.run_id:
+        problem = Problem("run_id", f"is '{placed.run_id:.40}', the directory is of run {run_dir.run_id}")
+        raise ConfigError([problem], what=str(run_dir.record))
+    return placed
 
 
 def read_file(path: Path) -> Placed:
     """Of a copy, whose folder may have any name."""
-    return config.from_json_text(Placed, read_regular(path), what=str(path))
+    return config.from_json_text(Placed, read_small(path), what=str(path))

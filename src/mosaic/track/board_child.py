@@ -10,6 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
+from mosaic.spec.python_child import PythonChild
+
 PR_SET_PDEATHSIG = 1
 RELOAD_S = 3
 """Between two looks of TensorBoard at its folder."""
@@ -18,9 +20,9 @@ ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
 MISSING = "No module named 'tensorboard'"
 
 
-def program() -> tuple[str, ...]:
-    """The command of a child of this process."""
-    return (sys.executable, "-P", "-m", "mosaic.track.board_child", str(os.getpid()))
+def child(*options: str) -> PythonChild:
+    """Of this process."""
+    return PythonChild(module="mosaic.track.board_child", words=(str(os.getpid()), *options))
 
 
 def options(folder: Path, port: int = 0) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from mosaic.errors import MosaicError, SpoolCorrupt
 from mosaic.log import get_logger
 from mosaic.spec import events, identity
-from mosaic.spec.events import Event, RunCompleted, RunFailed, RunStarted
+from mosaic.spec.events import Event, EventReader, RunCompleted, RunFailed, RunStarted
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.spool_reader import LineReader
 
@@ -31,21 +31,22 @@ def starts(run_dir: RunDir) -> list[Event]:
 
 def follow(run_dir: RunDir) -> Iterator[Event | None]:
     """Every event from the first one on, and None whenever there is no further one yet; ends with the run."""
-    reader = LineReader(run_dir.events)
+    reader, spool = LineReader(run_dir.events), EventReader()
     deadline = time.monotonic() + FIRST_EVENT_S
-    seen, over = False, False
+    seen, over, complaints = False, False, 0
     while True:
         # Asked before the events are read: what is written before the end is then certainly read after it.
         alive = is_alive(run_dir)
         lines = reader.new_lines(PIECE_BYTES)
-        for line in lines:
-            event = _decoded(line)
-            if event is not None:
-                seen = True
-                over = isinstance(event.body, (RunCompleted, RunFailed)) or (
-                    over and not isinstance(event.body, RunStarted)
-                )
-                yield event
+        for event in spool.read(lines) if lines else spool.rest():
+            seen = True
+            over = isinstance(event.body, (RunCompleted, RunFailed)) or (
+                over and not isinstance(event.body, RunStarted)
+            )
+            yield event
+        for complaint in spool.complaints[complaints:]:
+            log.warning("event.skipped", error=complaint)
+        complaints = len(spool.complaints)
         if not lines:
             if over or (not alive and (seen or time.monotonic() > deadline)):
                 return
@@ -75,6 +76,5 @@ def is_alive(run_dir: RunDir) -> bool:
 def _decoded(line: bytes) -> Event | None:
     try:
         return events.decode(line)
-    except SpoolCorrupt as error:
-        log.warning("event.skipped", error=str(error))
+    except SpoolCorrupt:  # Told by the one that follows the run.
         return None

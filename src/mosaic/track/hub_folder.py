@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import ConfigError, Problem
+from mosaic.spec import policy_digest
 from mosaic.spec.files import write_atomically
 from mosaic.spec.policy_facts import SUFFIX
 
@@ -68,7 +69,8 @@ def repo_id(given: str, name: str) -> str:
 
 
 def write(folder: Path, publication: Publication) -> Sequence[str]:
-    """The folder, new or empty; the names of its files."""
+    """The folder, new or empty; the names of its files. A damaged model is refused."""
+    policy_digest.refuse_damaged(publication.model, what=f"the policy of {publication.algo} on {publication.env_id}")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ConfigError([Problem("--dry-run", f"{folder} is not empty; name a new folder")], what="mosaic publish")

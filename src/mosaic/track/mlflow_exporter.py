@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
+from mosaic.spec import policy_digest
 from mosaic.spec.events import Event, PolicySaved, VideoSaved
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.track import follow
@@ -157,6 +158,8 @@ class MlflowExporter:
             log.warning("file.gone", path=body.path)
             return
         try:
+            if isinstance(body, PolicySaved):
+                policy_digest.refuse_damaged(path.read_bytes(), what=str(path))
             self._client.log_artifact(self.run_id, str(path), "videos" if isinstance(body, VideoSaved) else "policy")
         except Exception as error:  # A border: a file that MLflow cannot take must not cost the history.
             log.exception("file.refused", path=body.path)

@@ -4,9 +4,9 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import state
 from mosaic.track.state import WANDB, Export
@@ -21,16 +21,20 @@ def start(
     if state.read(run_dir, tracker) is None:
         # Before it exists: if it is killed at once, the next daemon still knows that it is wanted.
         state.write(run_dir, Export(state="exporting"), tracker)
-    words = ["--background", "--tracker", tracker, *(["--sync"] if sync else []), str(run_dir.root)]
+    words = ("--background", "--tracker", tracker, *(["--sync"] if sync else []), str(run_dir.root))
     with run_dir.open(run_dir.export_log(tracker), append=True) as log:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "mosaic.track", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=dict(environment),
-            start_new_session=True,
+        return exporter(*words, tracker=tracker, base=environment).popen(
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
+
+
+def exporter(*words: str, tracker: str = WANDB, base: Mapping[str, str] | None = None) -> PythonChild:
+    """`python -m mosaic.track`, with the keys of its tracker alone.
+
+    In the working directory of the process that starts it, because relative paths in the variables of trackers and a
+    file `.env` there count (docs/tracking.md).
+    """
+    return PythonChild(module="mosaic.track", words=words, keys=(tracker,), base=base, cwd=None)
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -4,17 +4,17 @@ import os
 import re
 import signal
 import subprocess
-import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from mosaic.errors import MissingExtra, MosaicError, UnsafePath
 from mosaic.log import get_logger
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export, follow, network, state, wandb_exporter
 from mosaic.track.about import about
 from mosaic.track.network import Network
+from mosaic.track.start import exporter
 from mosaic.track.state import Export
 
 UPLOAD_S = 1800.0
@@ -56,11 +56,10 @@ def _export_first(run_dir: RunDir) -> None:
         raise SyncFailed(f"run {run_dir.run_id} still trains and its exporter follows it; sync it after its end")
     if state.is_busy(run_dir):
         raise SyncFailed(f"run {run_dir.run_id} is being exported right now; sync it in a moment")
-    command = [sys.executable, "-P", "-m", "mosaic.track", str(run_dir.root)]
     run_dir.logs.mkdir(mode=0o700, exist_ok=True)
     with run_dir.open(run_dir.wandb_log, append=True) as out:
-        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False).returncode
-    if code == MissingExtra.exit_code:
+        done = exporter(str(run_dir.root)).run(stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    if done.returncode == MissingExtra.exit_code:
         raise MissingExtra("the export to Weights & Biases", "wandb")
 
 
@@ -92,7 +91,8 @@ def _upload(run_dir: RunDir, before: Export, way: Network) -> Export:
     variables = {**os.environ, **way.environment, **wandb_exporter.environment(run_dir), "WANDB_BASE_URL": way.server}
     variables.pop("WANDB_MODE", None)
     variables.pop("WANDB_SILENT", None)
-    code, said = _run([sys.executable, "-P", "-m", "wandb", "sync", "--include-online", str(folder)], variables)
+    words = ("sync", "--include-online", str(folder))
+    code, said = _run(PythonChild(module="wandb", words=words, keys=(state.WANDB,), base=variables, cwd=None))
     with run_dir.open(run_dir.wandb_log, append=True) as out:
         out.write(said.encode())
     # It exits with 0 whatever happens; the marker is what an upload leaves behind that worked.
@@ -104,15 +104,13 @@ def _upload(run_dir: RunDir, before: Export, way: Network) -> Export:
     return replace(before, why=_reason(said) or f"wandb sync ended with exit code {code}; see logs/wandb.log")
 
 
-def _run(command: list[str], variables: Mapping[str, str]) -> tuple[int, str]:
-    process = subprocess.Popen(
-        command,
+def _run(child: PythonChild) -> tuple[int, str]:
+    process = child.popen(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=dict(variables),
         start_new_session=True,
     )
     try:

@@ -14,6 +14,7 @@ from typing import Any
 
 from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
+from mosaic.spec import policy_digest
 from mosaic.spec.events import Event, PolicySaved, RunStarted, VideoSaved
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import follow
@@ -163,6 +164,7 @@ class WandbExporter:
         self._write({"videos": film, "global_step": self._last_step, "_timestamp": time})
 
     def _add_policy(self, path: Path, policy: PolicySaved) -> None:
+        policy_digest.refuse_damaged(path.read_bytes(), what=str(path))
         about = self._about
         told = {"algo": about.algo, "env_id": about.env_id, "global_step": policy.global_step}
         artifact = self._wandb.Artifact(f"policy-{about.tracker_id}", type="model", metadata=told)

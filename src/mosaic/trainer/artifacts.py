@@ -10,25 +10,28 @@ from mosaic.spec.manifest import Artifact
 from mosaic.spec.run_dir import RunDir
 
 
-def of_manifest(run_dir: RunDir) -> tuple[Artifact, ...]:
-    """None before the run has written its manifest."""
+def of_manifest(run_dir: RunDir) -> tuple[tuple[Artifact, ...], str]:
+    """None before the run has written its manifest; and what is wrong with that one."""
     try:
-        return manifest.read(run_dir).artifacts
+        found, damage = manifest.read_parts(run_dir)
     except FileNotFoundError:
-        return ()
+        return (), ""
+    return found.artifacts, damage
 
 
-def listed(run_dir: RunDir) -> list[pb.Artifact]:
-    """Those that are there; of a path that leads out of the run, or to a link, nothing is told."""
+def listed(run_dir: RunDir) -> tuple[list[pb.Artifact], str]:
+    """Those that are there, and what is wrong with the manifest; of a path that leads out of the run, or to a link,
+    nothing is told."""
     there: list[pb.Artifact] = []
-    for artifact in of_manifest(run_dir):
+    found, damage = of_manifest(run_dir)
+    for artifact in found:
         size = _size(run_dir, artifact)
         if size is not None:
             message = pb.Artifact(kind=artifact.kind, path=artifact.path, label=artifact.label, bytes=size)
             if artifact.global_step is not None:
                 message.global_step = artifact.global_step
             there.append(message)
-    return there
+    return there, damage
 
 
 def _size(run_dir: RunDir, artifact: Artifact) -> int | None:

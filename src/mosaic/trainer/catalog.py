@@ -6,8 +6,6 @@ The daemon never imports torch or gymnasium: `python -m cleanrl_worker.describe`
 """
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +13,12 @@ from typing import Any
 from mosaic import config
 from mosaic.errors import MosaicError, UnknownAlgorithm
 from mosaic.log import get_logger
-from mosaic.scripts import page
+from mosaic.scripts import gate, page
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.script import is_script
 from mosaic.spec.files import write_atomically
+from mosaic.spec.python_child import PythonChild
+from mosaic.spec.run_config import WorkerConfig
 from mosaic.spec.run_dir import Home
 from mosaic.trainer.sources import sources_digest
 
@@ -74,9 +74,13 @@ class Catalog:
             self._classes[algo] = config.class_from_schema(schemas[algo], name=algo)
         return self._classes[algo]
 
+    def refuse_code(self, worker: WorkerConfig) -> None:
+        """ConfigError with all code that a config names and that may not run here."""
+        gate.refuse_code(worker, self._allowed)
+
     def _stored(self, digest: str) -> dict[str, Any] | None:
         try:
-            stored = json.loads(self._path.read_bytes())
+            stored = config.any_json(self._path.read_bytes())
             return stored["content"] if stored["digest"] == digest else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -88,14 +92,15 @@ class Catalog:
         except ValueError:
             content = json.loads(_cold_output())
         log.info("catalog.described", algorithms=len(content["algorithms"]))
-        write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
+        try:
+            write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
+        except OSError as error:  # a cache, which the next daemon makes again
+            log.warning("catalog.not_stored", error=str(error))
         return content
 
 
 def _cold_output() -> bytes:
-    done = subprocess.run(
-        [sys.executable, "-m", DESCRIBE], capture_output=True, timeout=DESCRIBE_TIMEOUT_S, check=False
-    )
+    done = PythonChild(module=DESCRIBE).run(capture_output=True, timeout=DESCRIBE_TIMEOUT_S)
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise CatalogUnavailable(f"the worker could not describe itself: {said[-1] if said else done.returncode}")

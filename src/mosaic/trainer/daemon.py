@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Generator
@@ -12,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mosaic.errors import MosaicError
+from mosaic.errors import HomeVanished, MosaicError
 from mosaic.log import get_logger
+from mosaic.spec import home_claim
 from mosaic.spec.run_dir import Home
-from mosaic.trainer import frames, gpus, reindex
+from mosaic.trainer import frames, gpus, reindex, reserve
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.engines.local import LocalEngine
@@ -28,6 +30,7 @@ from mosaic.trainer.supervisor import Supervisor
 from mosaic.trainer.tending import Patience
 
 LOCK_WAIT_S = 0.5
+INDEX_WAIT_S = 0.1
 
 log = get_logger()
 
@@ -56,15 +59,19 @@ def serve(settings: Settings) -> None:
     """Run until SIGTERM or Shutdown; workers go on."""
     home = settings.home
     home.create()
-    with _only_one(home) as lock:
+    with _only_one(home) as lock, _claimed(home) as claimed:
+        reserve.give_up(home)
+        log.info("daemon.starting", home=str(home.root), pid=os.getpid())
         engine, bell = LocalEngine(), Bell()
         found = gpus.names()
         slots = Slots(settings.cpus or len(os.sched_getaffinity(0)), len(found))
         store, fresh = open_store(home.index)
         reindex.clear(home, store)
-        imported = reindex.Orphans(home, store, engine).take_in()
-        log.info("daemon.index", fresh=fresh, imported=imported)
         supervisor = Supervisor(home, store, engine, slots, bell, settings.patience)
+        # A small home is known before the first answer; a large one is read beside the answers.
+        supervisor.indexing.start(wait_s=INDEX_WAIT_S)
+        unlisted, unread = supervisor.indexing.missing
+        log.info("daemon.index", fresh=fresh, unlisted=unlisted, unread=unread)
         health = Health(supervisor, found, lambda: engine.is_warm)
         if _is_network_disk(home.trainer):
             health.warnings.append("the home lies on a network file system; locks and durability may not hold there")
@@ -84,15 +91,24 @@ def serve(settings: Settings) -> None:
         supervisor.start()
         frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
+        reserve.keep(home)
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
-        while not health.ending.wait(1.0):
-            pass
-        log.info("daemon.ending")
+        is_home_there = True
+        while is_home_there and not health.ending.wait(1.0):
+            home_claim.take_askers(claimed)
+            is_home_there = _holds(lock, home)
+        if is_home_there:
+            log.info("daemon.ending")
+        else:
+            # Nothing is written any more: it would begin a second home in the place of the one that is gone.
+            log.error("daemon.home_gone", home=str(home.root), error="it was removed or moved away; the daemon ends")
         bell.close()
-        listening.close()
-        supervisor.close()
+        listening.close(is_home_there=is_home_there)
+        supervisor.close(save=is_home_there)
         engine.close()
         store.close()
+        if not is_home_there:
+            raise HomeVanished(home.root)
 
 
 def _prepare(catalog: Catalog) -> None:
@@ -128,9 +144,42 @@ def _only_one(home: Home) -> Generator[int]:
             raise AlreadyRunning(f"a daemon already runs for {home.root} ({place}); use that one")
         os.ftruncate(descriptor, 0)
         yield descriptor
-        os.ftruncate(descriptor, 0)
+        # Told to end, not killed: a client that was connected does not start another one (mosaic.rpc.locate).
+        with contextlib.suppress(OSError):  # A full disk must not keep it from ending.
+            _write_over(descriptor, {"stopped": time.time()})
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _claimed(home: Home) -> Generator[socket.socket | None]:
+    """The claim on the path of this home, which a daemon may still have whose folder was removed or moved away."""
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            claimed = home_claim.claim(home.root)
+            break
+        except home_claim.Claimed as error:
+            # A child that a killed daemon was just making has its sockets until it becomes another program.
+            if time.monotonic() > deadline:
+                place = f"pid {error.pid}, whose folder was removed or moved away; it ends by itself in a moment"
+                raise AlreadyRunning(f"a daemon still runs for {home.root} ({place}): try again then") from None
+            time.sleep(0.01)
+    try:
+        yield claimed
+    finally:
+        if claimed is not None:
+            claimed.close()
+
+
+def _holds(lock: int, home: Home) -> bool:
+    """Whether the lock that this process holds is the one that lies in the home."""
+    try:
+        return os.path.samestat(os.fstat(lock), home.lock.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # A disk that does not answer now says nothing about the home.
+        return True
 
 
 def _locked(descriptor: int) -> bool:
@@ -147,7 +196,12 @@ def _locked(descriptor: int) -> bool:
 
 
 def _announce(lock: int, addresses: list[str]) -> None:
-    os.pwrite(lock, json.dumps({"pid": os.getpid(), "addresses": addresses}).encode(), 0)
+    _write_over(lock, {"pid": os.getpid(), "addresses": addresses})
+
+
+def _write_over(lock: int, content: dict[str, Any]) -> None:
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, json.dumps(content).encode(), 0)
 
 
 def _send_output_to(path: Path) -> None:

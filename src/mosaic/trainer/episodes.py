@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from mosaic.errors import RecordingError
+from mosaic.errors import RecordingError, UnsafePath
 from mosaic.log import get_logger
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec import episodes
@@ -39,13 +39,17 @@ class EpisodeIndex:
         with self._lock:
             try:
                 return self._find(run_id, env_id, limit)
+            except sqlite3.OperationalError as error:
+                # The disk refuses to be written: the recordings are read anew, for this answer alone.
+                log.warning("episodes.in_memory", error=str(error))
+                return self._find(run_id, env_id, limit, index=":memory:")
             except sqlite3.DatabaseError as error:
                 log.warning("episodes.rebuilt", error=str(error))
                 self._home.episodes.unlink(missing_ok=True)
                 return self._find(run_id, env_id, limit)
 
-    def _find(self, run_id: str, env_id: str, limit: int) -> list[pb.RecordedEpisode]:
-        connection = sqlite3.connect(self._home.episodes)
+    def _find(self, run_id: str, env_id: str, limit: int, *, index: str | None = None) -> list[pb.RecordedEpisode]:
+        connection = sqlite3.connect(index or self._home.episodes)
         try:
             connection.executescript(_SCHEMA)
             with connection:
@@ -67,7 +71,11 @@ class EpisodeIndex:
         there = {run_dir.run_id for run_dir in runs}
         for run_dir in runs:
             for path, size in _files(run_dir):
-                name = run_dir.relative(path)
+                try:
+                    name = run_dir.relative(path)
+                except UnsafePath as error:  # a link that leads out of the run
+                    log.warning("episodes.unreadable", run_id=run_dir.run_id, error=str(error))
+                    continue
                 if known.pop((run_dir.run_id, name), None) != size:
                     self._take_in(connection, run_dir, path, size)
         gone = [key for key in known if key[0] in there or not self._home.run(key[0]).root.exists()]
@@ -98,7 +106,7 @@ class EpisodeIndex:
 
 def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
     # A run that is being deleted has none from one moment to the next.
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
         for path in sorted(run_dir.episodes.glob("episode-*.jsonl")) if run_dir.look(run_dir.episodes) else ():
             found = run_dir.look(path)
             if found is not None and stat.S_ISREG(found.st_mode):

@@ -15,6 +15,7 @@ import psutil
 
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.log import get_logger
+from mosaic.scripts.script import is_script
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs
 from mosaic.spec.run_record import RunRecord
@@ -32,6 +33,15 @@ HELPERS_END_S = 15.0
 WAITING = frozenset({RunState.QUEUED, RunState.STARTING})
 
 log = get_logger()
+
+
+@dataclass(frozen=True)
+class _Look:
+    """At a run's config."""
+
+    attempt: int = 0
+    changed_at: int = 0
+    wanted: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -58,21 +68,27 @@ class Exporters:
         self._uploads = Uploads(retry_s or uploading.retry_s())
         self._children: dict[tuple[str, str], _Child] = {}
         """By run and tracker."""
-        self._done: dict[str, int] = {}
-        """The attempt up to which each live run needs no further look."""
+        self._done: dict[str, _Look] = {}
+        """The last look at the config of each run that was live."""
         self._scanned = False
         self._reap_at = 0.0
         """When the helpers of a killed exporter have ended; 0 is never."""
 
     def look_after(self, record: RunRecord, secrets: Mapping[str, str]) -> None:
         """A run that was live a moment ago: its exporter is started once its worker has begun."""
-        attempt = self._done.get(record.run_id, 0)
-        if record.state in WAITING or attempt >= record.attempt or self._has_child(record.run_id):
+        if record.state in WAITING:
             return
-        self._done[record.run_id] = record.attempt
-        run_dir = self._home.run(record.run_id)
-        for tracker in _wanted(run_dir):
-            self._begin(run_dir, tracker, secrets)
+        run_dir, last = self._home.run(record.run_id), self._done.get(record.run_id, _Look())
+        again = last.attempt >= record.attempt
+        # A script may ask for a tracker while it runs: its worker then completes the config.
+        changed_at = _changed_at(run_dir) if is_script(record.algo) else 0
+        if changed_at == last.changed_at if again else self._has_child(record.run_id):
+            return
+        wanted = _wanted(run_dir)
+        self._done[record.run_id] = _Look(record.attempt, changed_at, frozenset(wanted))
+        for tracker in wanted:
+            if not again or tracker not in last.wanted:
+                self._begin(run_dir, tracker, {**secrets, **_told(run_dir, tracker)})
 
     def tick(self) -> None:
         """Start what is due, and see to what has ended."""
@@ -157,11 +173,26 @@ class Exporters:
                     if found is None:
                         continue
                     if found.state in state.UNDER_WAY and not state.is_busy(run_dir, tracker):
-                        # Of a process that was told to stay offline nobody else knows it.
-                        told = {"WANDB_MODE": "offline"} if uploading.is_offline_by_choice(found) else {}
-                        self._begin(run_dir, tracker, told)
+                        self._begin(run_dir, tracker, _told(run_dir, tracker))
                     elif tracker == WANDB:
                         self._uploads.consider(run_dir, self._environment({}))
+
+
+def _told(run_dir: RunDir, tracker: str) -> dict[str, str]:
+    """What the exporter before this one was told, or what the script says that asks for it."""
+    try:
+        found = state.read(run_dir, tracker)
+    except (OSError, MosaicError):
+        return {}
+    is_offline = found is not None and found.state in state.UNDER_WAY and uploading.is_offline_by_choice(found)
+    return {"WANDB_MODE": "offline"} if is_offline else {}
+
+
+def _changed_at(run_dir: RunDir) -> int:
+    try:
+        return run_dir.config.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _wanted(run_dir: RunDir) -> list[str]:

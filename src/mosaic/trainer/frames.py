@@ -50,8 +50,11 @@ def start_sweeping(ending: threading.Event) -> None:
 
     def work() -> None:
         while True:
-            if removed := sweep():
-                log.info("fastlane.swept", files=[path.name for path in removed])
+            try:
+                if removed := sweep():
+                    log.info("fastlane.swept", files=[path.name for path in removed])
+            except OSError as error:  # A border: the next look may find the file system writable again.
+                log.warning("fastlane.not_swept", error=str(error))
             if ending.wait(SWEEP_S):
                 return
 
@@ -80,7 +83,7 @@ def checked(request: pb.StreamFramesRequest) -> pb.StreamFramesRequest:
 
 def ring_of(run_dir: RunDir) -> Path:
     """The ring that a run's worker announced, if it is on this machine."""
-    for artifact in reversed(artifacts.of_manifest(run_dir)):
+    for artifact in reversed(artifacts.of_manifest(run_dir)[0]):
         if artifact.kind == "fastlane" and is_ring(Path(artifact.path)):
             return Path(artifact.path)
     raise NoLiveView(f"run {run_dir.run_id} has no live view now: it does not run, or was started with it switched off")

@@ -42,13 +42,21 @@ class Health:
         disk = shutil.disk_usage(supervisor.home.trainer)
         free = disk.free
         low = [f"only {free / 2**20:.0f} MiB are left on the disk of the home"] if free < LOW_DISK_BYTES else []
+        runs = supervisor.store.counts()
+        indexed, total = supervisor.indexed(runs)
+        if supervisor.waiting_for_room:
+            low.append(f"queued runs wait for room: {supervisor.waiting_for_room}")
+        if unwritten := len(supervisor.unwritten()):
+            low.append(f"the disk refuses to be written: what happened to {unwritten} runs is in memory only")
         used = sum(min(run.cpus, supervisor.slots.cpus) for run in supervisor.store.by_states(LIVE) if run.pid)
         found = pb.Health(
             pid=os.getpid(),
             uptime_s=time.monotonic() - self._started,
             home=str(supervisor.home.root),
             address=self.address,
-            runs=supervisor.store.counts(),
+            runs=runs,
+            indexed=indexed,
+            index_total=total,
             cpu_slots=supervisor.slots.cpus,
             cpu_slots_used=used,
             gpus=self._gpu_names,

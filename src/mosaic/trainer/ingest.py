@@ -1,23 +1,40 @@
 """Reading a run's events into its progress and its metrics, incrementally, each event once."""
 
 import contextlib
-import json
 from collections import deque
-from dataclasses import asdict, dataclass
-from statistics import fmean
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import fsum
+from typing import Annotated, Any
 
+from annotated_types import Ge
+
+from mosaic import config
+from mosaic.errors import ConfigError
+from mosaic.spec.events import (
+    Episode,
+    EvalBatch,
+    Event,
+    EventReader,
+    Heartbeat,
+    Number,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    Scalars,
+    Step,
+    number,
+)
 from mosaic.spec.own_files import is_regular
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
-from mosaic.trainer.metrics import RunMetrics
+from mosaic.trainer.metrics import NoColumns, RunMetrics
 
 CHUNK_BYTES = 2**18
 """Read at one look: some 20 ms of work, so that nobody waits longer for the supervisor."""
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
-MAX_COMPLAINTS = 10
 RETURNS = frozenset({"charts/episodic_return", "rollout/ep_rew_mean"})
 """Scalars that tell how a run does, where a script logs no whole episodes."""
 
@@ -31,24 +48,74 @@ class Ending:
     message: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cursor:
+    """How far a run's events were taken in, as `cursor.json` keeps it beside the columns."""
+
+    offset: Step
+    """Bytes of events.jsonl."""
+    lines: Step
+    """Lines."""
+    last_seq: Step
+    """Newest event."""
+    skipped: Step
+    """Damaged lines since then."""
+    damaged: Step
+    """Damaged lines."""
+    first_damaged: Step
+    """The first of them."""
+    newer: Step
+    """Events of a newer version."""
+    global_step: Step
+    """Environment steps done."""
+    steps_per_s: float
+    """Lately."""
+    returns: tuple[Number, ...]
+    """The last returns."""
+    best: Number | None
+    """Highest of their means."""
+    spark: tuple[Number, ...]
+    """The course of their mean."""
+    spark_stride: Annotated[int, Ge(1)]
+    """Returns between two of these points."""
+    spark_skip: Step
+    """Returns since the last point."""
+    started: RunStarted | None
+    """How the newest attempt began."""
+    ending: Ending | None
+    """How it ended."""
+
+
 class RunIngest:
     """One run's events, read as far as they have been written."""
 
-    def __init__(self, home: Home, run_dir: RunDir) -> None:
-        self._home = home
+    def __init__(self, home: Home, run_dir: RunDir, *, keep_metrics: bool = True) -> None:
+        """Without `keep_metrics` nothing is written: only the progress is wanted."""
         self._run_dir = run_dir
-        self._reader = LineReader(run_dir.events)
-        self.metrics = RunMetrics(home.metrics / run_dir.run_id)
-        self.ending: Ending | None = None
-        """Of the newest attempt; None while it runs."""
-        self.started_attempt = 0
-        """Newest attempt that reported its start."""
-        self.total_timesteps = 0
+        self._lines = LineReader(run_dir.events)
+        self.metrics = (RunMetrics if keep_metrics else NoColumns)(home.metrics / run_dir.run_id)
         self.behind = False
         """There was more to read than one look takes."""
-        self.last_seq = 0
-        self.complaints: list[str] = []
-        """What is wrong with the spool."""
+        self._saved_offset = 0
+        self._take_by_kind: Mapping[type[Any], Callable[[Event, Any], None]] = {
+            Scalars: self._take_scalars,
+            Episode: self._take_episode,
+            Heartbeat: self._take_heartbeat,
+            RunStarted: self._take_start,
+            EvalBatch: self._take_batch,
+            RunCompleted: self._take_completed,
+            RunFailed: self._take_failed,
+        }
+        self._begin()
+        self._load()
+
+    def _begin(self) -> None:
+        """Nothing has been read."""
+        self._events = EventReader()
+        self.started: RunStarted | None = None
+        """How the newest attempt began."""
+        self.ending: Ending | None = None
+        """Of the newest attempt; None while it runs."""
         self._global_step = 0
         self._steps_per_s = 0.0
         self._returns: deque[float] = deque(maxlen=100)
@@ -56,8 +123,24 @@ class RunIngest:
         self._spark: list[float] = []
         self._spark_stride = 1
         self._spark_skip = 0
-        self._saved_offset = 0
-        self._load()
+
+    @property
+    def started_attempt(self) -> int:
+        """Newest attempt that reported its start."""
+        return 0 if self.started is None else self.started.attempt
+
+    @property
+    def total_timesteps(self) -> int:
+        return 0 if self.started is None else self.started.total_timesteps
+
+    @property
+    def last_seq(self) -> int:
+        return self._events.last_seq
+
+    @property
+    def complaints(self) -> list[str]:
+        """What is wrong with the spool."""
+        return self._events.complaints
 
     @property
     def progress(self) -> Progress:
@@ -65,24 +148,39 @@ class RunIngest:
         return Progress(
             global_step=self._global_step,
             steps_per_s=self._steps_per_s,
-            last_return=fmean(self._returns) if self._returns else None,
+            last_return=_mean(self._returns) if self._returns else None,
             best_return=self._best,
             last_seq=self.last_seq,
             sparkline=tuple(every_second),
+            damaged_lines=self._events.damaged,
+            first_damaged_line=self._events.first_damaged,
+            newer_events=self._events.newer,
         )
 
     def poll(self) -> bool:
         """Take in a bounded part of what is new; True if there was anything, `behind` if there is more."""
-        lines = self._reader.new_lines(CHUNK_BYTES)
-        self.behind = sum(map(len, lines)) + len(lines) >= CHUNK_BYTES
-        for line in lines:
-            self._take(line)
+        lines = self._lines.new_lines(CHUNK_BYTES)
+        if self._lines.restarted:
+            # Other events than those that were read before.
+            self._lines.restarted = False
+            self.metrics.clear(generation=self.metrics.generation + 1)
+            self._begin()
+        found = self._events.read(lines) if lines else self._events.rest()
+        # A held event is handed out by the next look, which finds the line behind it or the end.
+        self.behind = self._events.is_holding or sum(map(len, lines)) + len(lines) >= CHUNK_BYTES
+        take_by_kind = self._take_by_kind
+        for event in found:
+            take = take_by_kind.get(type(event.body))
+            if take is not None:
+                take(event, event.body)
+            elif (step := getattr(event.body, "global_step", None)) is not None:
+                self._global_step = step
         # A cache: a full disk delays it, and must not keep anybody from seeing how the run ended.
         with contextlib.suppress(OSError):
             self.metrics.flush()
-            if self._reader.offset - self._saved_offset >= CURSOR_EVERY_BYTES:
+            if self._lines.offset - self._saved_offset >= CURSOR_EVERY_BYTES and not self._events.is_holding:
                 self.save()
-        return bool(lines)
+        return bool(lines or found)
 
     def catch_up(self) -> None:
         """Take in everything."""
@@ -91,91 +189,93 @@ class RunIngest:
 
     def save(self) -> None:
         """Remember how far this is, so that the next daemon goes on from here."""
-        self._saved_offset = self._reader.offset
-        self.metrics.save(
-            {
-                "offset": self._reader.offset,
-                "last_seq": self.last_seq,
-                "global_step": self._global_step,
-                "steps_per_s": self._steps_per_s,
-                "returns": list(self._returns),
-                "best": self._best,
-                "spark": [self._spark, self._spark_stride, self._spark_skip],
-                "started_attempt": self.started_attempt,
-                "total_timesteps": self.total_timesteps,
-                "ending": None if self.ending is None else asdict(self.ending),
-            }
+        if self._events.is_holding:
+            return  # The line behind the held one decides: the next daemon reads both again.
+        self._saved_offset = self._lines.offset
+        cursor = Cursor(
+            offset=self._lines.offset,
+            lines=self._events.lines,
+            last_seq=self._events.last_seq,
+            skipped=self._events.skipped,
+            damaged=self._events.damaged,
+            first_damaged=self._events.first_damaged,
+            newer=self._events.newer,
+            global_step=self._global_step,
+            steps_per_s=self._steps_per_s,
+            returns=tuple(number(value) for value in self._returns),
+            best=None if self._best is None else number(self._best),
+            spark=tuple(number(value) for value in self._spark),
+            spark_stride=self._spark_stride,
+            spark_skip=self._spark_skip,
+            started=self.started,
+            ending=self.ending,
         )
+        self.metrics.save(config.to_json(cursor))
 
     def _load(self) -> None:
-        cursor = self.metrics.load()
+        stored = self.metrics.load()
+        if stored is None:
+            return
         size = self._run_dir.events.lstat().st_size if is_regular(self._run_dir.events) else 0
         try:
-            if cursor is None:
-                return
-            if cursor["offset"] > size:
-                # Other events than those that the rows are of.
-                self.metrics.clear(generation=self.metrics.generation + 1)
-                return
-            self._spark, self._spark_stride, self._spark_skip = cursor["spark"]
-            self.ending = None if cursor["ending"] is None else Ending(**cursor["ending"])
-            self._returns.extend(cursor["returns"])
-            self.last_seq, self._global_step = cursor["last_seq"], cursor["global_step"]
-            self._steps_per_s, self._best = cursor["steps_per_s"], cursor["best"]
-            self.started_attempt, self.total_timesteps = cursor["started_attempt"], cursor["total_timesteps"]
-            self._reader.offset = self._saved_offset = cursor["offset"]
-        except (KeyError, TypeError, ValueError):  # Another version's: a cache, so begin anew.
+            cursor = config.from_json(Cursor, stored, what="cursor.json")
+        except ConfigError:  # Another version's, or damaged: a cache, so begin anew.
             self.metrics.clear()
-            self.__init__(self._home, self._run_dir)
+            return
+        if cursor.offset > size:
+            # Other events than those that the rows are of.
+            self.metrics.clear(generation=self.metrics.generation + 1)
+            return
+        self._events = EventReader(lines=cursor.lines, last_seq=cursor.last_seq, skipped=cursor.skipped)
+        self._events.damaged, self._events.first_damaged = cursor.damaged, cursor.first_damaged
+        self._events.newer = cursor.newer
+        self._spark, self._spark_stride = [float(value) for value in cursor.spark], cursor.spark_stride
+        self._spark_skip = cursor.spark_skip
+        self.started, self.ending = cursor.started, cursor.ending
+        self._returns.extend(float(value) for value in cursor.returns)
+        self._global_step, self._steps_per_s = cursor.global_step, cursor.steps_per_s
+        self._best = None if cursor.best is None else float(cursor.best)
+        self._lines.offset = self._saved_offset = cursor.offset
 
-    def _take(self, line: bytes) -> None:
-        try:
-            event: dict[str, Any] = json.loads(line)
-            seq: int = event["seq"]
-            if seq != self.last_seq + 1:
-                self._complain(f"event {self.last_seq + 1} is missing, the next one is {seq}")
-            self.last_seq = seq
-            self._apply(event["kind"], event)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            self._complain(f"a line of events.jsonl is no event ({error!r}): {line[:200]!r}")
+    def _take_scalars(self, event: Event, body: Scalars) -> None:
+        self._global_step = step = body.global_step
+        append, time = self.metrics.append, event.time
+        for tag, value in body.values.items():
+            append(tag, step, float(value), time)
+            if tag in RETURNS:
+                self._take_return(float(value))
 
-    def _complain(self, message: str) -> None:
-        """What is left out is said; the events behind it, the run's end among them, still count."""
-        if len(self.complaints) < MAX_COMPLAINTS:
-            self.complaints.append(message)
+    def _take_episode(self, event: Event, body: Episode) -> None:
+        self._global_step = step = body.global_step
+        value = float(body.episodic_return)
+        self.metrics.append("charts/episodic_return", step, value, event.time)
+        self.metrics.append("charts/episodic_length", step, body.episodic_length, event.time)
+        self._take_return(value)
 
-    def _apply(self, kind: str, event: dict[str, Any]) -> None:
-        step = self._global_step = event.get("global_step", self._global_step)
-        if kind == "scalars":
-            append, time = self.metrics.append, event["time"]
-            for tag, value in event["values"].items():
-                append(tag, step, float(value), time)
-                if tag in RETURNS:
-                    self._take_return(float(value))
-        elif kind == "episode":
-            value = float(event["episodic_return"])
-            self.metrics.append("charts/episodic_return", step, value, event["time"])
-            self.metrics.append("charts/episodic_length", step, event["episodic_length"], event["time"])
-            self._take_return(value)
-        elif kind == "run.heartbeat":
-            self._steps_per_s = float(event["steps_per_s"])
-        elif kind == "run.started":
-            self._take_start(event)
-        elif kind == "eval.batch":
-            self._returns.clear()
-            mean = float(event["mean"])
-            self.metrics.append("eval/mean_return", event["batch"], mean, event["time"])
-            self._take_return(mean)
-        elif kind == "run.completed":
-            self.ending = Ending(completed=True, stopped=event["stopped"], message=event.get("reason", ""))
-        elif kind == "run.failed":
-            self.ending = Ending(completed=False, message=f"{event['error']}: {event['message']}")
+    def _take_heartbeat(self, _: Event, body: Heartbeat) -> None:
+        self._global_step, self._steps_per_s = body.global_step, body.steps_per_s
+
+    def _take_batch(self, event: Event, body: EvalBatch) -> None:
+        self._returns.clear()
+        mean = float(body.mean)
+        self.metrics.append("eval/mean_return", body.batch, mean, event.time)
+        self._take_return(mean)
+
+    def _take_completed(self, _: Event, body: RunCompleted) -> None:
+        self._global_step = body.global_step
+        self.ending = Ending(completed=True, stopped=body.stopped, message=body.reason)
+
+    def _take_failed(self, _: Event, body: RunFailed) -> None:
+        self._global_step = body.global_step
+        self.ending = Ending(completed=False, message=f"{body.error}: {body.message}")
 
     def _take_return(self, value: float) -> None:
         self._returns.append(value)
         self._spark_skip += 1
-        mean = fmean(self._returns)
-        self._best = mean if self._best is None else max(self._best, mean)
+        mean = _mean(self._returns)
+        # One that is no number is above nothing.
+        if mean > self._best if self._best is not None else mean == mean:
+            self._best = mean
         if self._spark_skip >= self._spark_stride:
             self._spark_skip = 0
             self._spark.append(mean)
@@ -183,11 +283,15 @@ class RunIngest:
                 self._spark = self._spark[::2]
                 self._spark_stride *= 2
 
-    def _take_start(self, event: dict[str, Any]) -> None:
-        self.started_attempt = event["attempt"]
-        self.total_timesteps = event["total_timesteps"]
-        self.ending = None
-        resumed = event["resumed_from_step"]
-        if resumed is not None:
-            self.metrics.rewind(resumed)
-            self._global_step = resumed
+    def _take_start(self, _: Event, body: RunStarted) -> None:
+        self.started, self.ending = body, None
+        if body.resumed_from_step is not None:
+            self.metrics.rewind(body.resumed_from_step)
+            self._global_step = body.resumed_from_step
+
+
+def _mean(values: deque[float]) -> float:
+    try:
+        return fsum(values) / len(values)
+    except (OverflowError, ValueError):  # The sum of huge returns, or of both infinities.
+        return sum(values) / len(values)

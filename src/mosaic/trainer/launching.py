@@ -2,16 +2,23 @@
 
 import itertools
 import json
+import os
 from collections.abc import Mapping
 
 from mosaic import config
+from mosaic.config import JsonObject
+from mosaic.scripts.script import is_script
+from mosaic.spec import checkpoint_files, run_config
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import THREAD_VARIABLES
+from mosaic.trainer.secrets import of_worker
 from mosaic.trainer.workers import WORKERS
+
+MAX_DIGITS = 19
 
 
 class Launching:
@@ -41,19 +48,27 @@ class Launching:
             run_dir=run_dir,
             module=WORKERS[record.kind].module,
             argv=argv,
-            environment={**environment, **secrets},
+            environment={**environment, **_keys(record, document, secrets)},
             # Thread pools of a pre-imported process were sized when it started.
             warm=cpus == 1,
         )
 
 
+def _keys(record: RunRecord, document: JsonObject, secrets: Mapping[str, str]) -> dict[str, str]:
+    if record.kind != "play" and not is_script(record.algo):
+        return {}
+    return of_worker(run_config.parse(document).metadata.worker.config, {**os.environ, **secrets})
+
+
 def _resuming(run_dir: RunDir, record: RunRecord) -> list[str]:
     if record.resume_from:
-        return ["--resume", str(run_dir.inside(record.resume_from))]
+        # A user chose it; newer ones are there only if the user let them go.
+        return ["--resume", str(run_dir.inside(record.resume_from)), "--discard-newer"]
     # An attempt that ended before its first checkpoint left a spool behind: the next one goes on with that.
-    return ["--resume", str(run_dir.root)] if run_dir.events.exists() else []
+    begun = run_dir.events.exists() or bool(checkpoint_files.steps(run_dir))
+    return ["--resume", str(run_dir.root)] if begun else []
 
 
 def _last_slot(home: Home) -> int:
     taken = [path.stem.rsplit("-", 1)[-1] for path in home.configs.glob("worker-*.json")]
-    return max((int(slot) for slot in taken if slot.isdigit()), default=0)
+    return max((int(slot) for slot in taken if slot.isascii() and slot.isdigit() and len(slot) < MAX_DIGITS), default=0)

@@ -51,9 +51,9 @@ class Listening:
     servers: list[grpc.Server]
     addresses: list[str]
 
-    def close(self) -> None:
+    def close(self, *, is_home_there: bool) -> None:
         """Take nothing further, and give what is under way a moment."""
-        self.local.close()
+        self.local.close(unlink=is_home_there)
         for stopping in [server.stop(grace=END_S) for server in self.servers]:
             stopping.wait()
 

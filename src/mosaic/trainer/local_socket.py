@@ -41,12 +41,14 @@ class LocalSocket:
         self._listener.listen(BACKLOG)
         threading.Thread(target=self._accept, name="local-socket", daemon=True).start()
 
-    def close(self) -> None:
+    def close(self, *, unlink: bool) -> None:
         """No further connection; those that are open end with gRPC's server."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._path.unlink(missing_ok=True)
+        if unlink:
+            with contextlib.suppress(OSError):  # A read-only disk keeps it; the next daemon removes it.
+                self._path.unlink(missing_ok=True)
 
     def _accept(self) -> None:
         while True:

@@ -12,7 +12,9 @@ A cache: whatever does not fit together is thrown away and rebuilt from the even
 cursor were written by a daemon that was killed before its cursor, and are cut off.
 """
 
+import contextlib
 import json
+import re
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -23,11 +25,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.spec.files import write_atomically
+from mosaic import config
+from mosaic.errors import ConfigError
+from mosaic.spec.files import read_small, write_atomically
+from mosaic.spec.run_record import Steps
 
 Floats: TypeAlias = NDArray[np.float64]
 ROW = 3
 ROW_BYTES = 8 * ROW
+COLUMN_FIELDS = ("columns", "generation")
+_COLUMN_NAME = re.compile(r"\d{1,9}\.f64", re.ASCII)
 
 
 @dataclass
@@ -35,6 +42,15 @@ class _Column:
     path: Path
     count: int = 0
     pending: list[float] = field(default_factory=list[float])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The part of the cursor that is kept here."""
+
+    columns: dict[str, tuple[str, Steps]]
+    """Tag to file name and rows."""
+    generation: Steps
 
 
 @dataclass(frozen=True)
@@ -71,7 +87,7 @@ class RunMetrics:
     def flush(self) -> None:
         for column in self._columns.values():
             if column.pending:
-                self._folder.mkdir(parents=True, exist_ok=True)
+                self._make_folder()
                 # At its place rather than at the end: a full disk may have cut off the last write anywhere.
                 with column.path.open("r+b" if column.count else "wb") as file:
                     file.seek(column.count * ROW_BYTES)
@@ -82,36 +98,53 @@ class RunMetrics:
     def rewind(self, step: int) -> None:
         """Drop what lies after a step: a resumed run writes it again."""
         with self._lock:
-            self.flush()
             self.generation += 1
             for column in self._columns.values():
+                # Not flushed before: a full disk must not keep the events behind this one from being read.
+                column.pending = _up_to(column.pending, step)
                 if column.count:
-                    column.count = int(np.searchsorted(_rows(column)[:, 0], step, side="right"))
-                    _truncate(column)
+                    column.count = _rows_up_to(column, step)
+                    # What a read-only disk keeps beyond the count is not read, and overwritten later.
+                    with contextlib.suppress(OSError):
+                        _truncate(column)
 
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
         self.flush()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         columns = {tag: [column.path.name, column.count] for tag, column in self._columns.items()}
         whole = cursor | {"columns": columns, "generation": self.generation}
-        write_atomically(self._folder / "cursor.json", json.dumps(whole))
+        # Not synced: it is a cache, and a cursor that a power cut spoils does not fit its files.
+        write_atomically(self._folder / "cursor.json", json.dumps(whole), durable=False)
 
     def load(self) -> dict[str, Any] | None:
         """The cursor, with the columns cut to it; None if there is none or it does not fit its files."""
         try:
-            cursor: dict[str, Any] = json.loads((self._folder / "cursor.json").read_bytes())
-            generation = int(cursor["generation"])
-            columns = {tag: _Column(self._folder / name, count) for tag, (name, count) in cursor["columns"].items()}
-            for column in columns.values():
-                if column.path.stat().st_size < column.count * ROW_BYTES:
-                    raise ValueError("a column is shorter than its cursor says")
-                _truncate(column)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            cursor: dict[str, Any] = config.loads(read_small(self._folder / "cursor.json"))
+            listed = config.from_json(_Columns, {name: cursor.pop(name) for name in COLUMN_FIELDS})
+            columns = {tag: self._column(name, count) for tag, (name, count) in listed.columns.items()}
+        except (OSError, ValueError, KeyError, ConfigError):
             self.clear()
             return None
-        self._columns, self.generation = columns, generation
+        self._columns, self.generation = columns, listed.generation
         return cursor
+
+    def _column(self, name: str, count: int) -> _Column:
+        """A column of the cursor, cut to its rows; ValueError if it is none of ours, or shorter than that."""
+        column = _Column(self._folder / name, count)
+        if not _COLUMN_NAME.fullmatch(name) or column.path.is_symlink():
+            raise ValueError("no column has such a name")
+        size = column.path.stat().st_size
+        if size < count * ROW_BYTES:
+            raise ValueError("a column is shorter than its cursor says")
+        if size > count * ROW_BYTES:
+            _truncate(column)
+        return column
+
+    def _make_folder(self) -> None:
+        """In the home that is there: one that was removed or moved away is not made again."""
+        for folder in (self._folder.parent, self._folder):
+            folder.mkdir(exist_ok=True)
 
     def clear(self, *, generation: int = 0) -> None:
         with self._lock:
@@ -148,6 +181,33 @@ class RunMetrics:
             return NewRows(self.generation, found, more)
 
 
+class NoColumns(RunMetrics):
+    """Keeps nothing: for a reader that only wants to know how far a run came."""
+
+    def append(self, tag: str, step: int, value: float, time: float) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def rewind(self, step: int) -> None:
+        pass
+
+    def save(self, cursor: dict[str, Any]) -> None:
+        pass
+
+    def load(self) -> dict[str, Any] | None:
+        """The cursor of columns that were kept before: what they tell need not be read again."""
+        try:
+            cursor: dict[str, Any] = config.loads(read_small(self._folder / "cursor.json"))
+        except (OSError, ConfigError):
+            return None
+        return {name: value for name, value in cursor.items() if name not in COLUMN_FIELDS}
+
+    def clear(self, *, generation: int = 0) -> None:
+        pass
+
+
 def reduce_rows(rows: Floats, points: int) -> Floats:
     """At most `points` rows: the lowest and the highest value of each of `points` / 2 columns, in order of step."""
     if points <= 0 or len(rows) <= points:
@@ -177,6 +237,25 @@ def _extremes(low: Floats, high: Floats, start: int, stop: int, width: int) -> t
 def _rows(column: _Column) -> Floats:
     # Read rather than mapped: a resumed run cuts its columns, and touching a map beyond the end of its file is fatal.
     return np.fromfile(column.path, dtype="<f8", count=column.count * ROW).reshape(-1, ROW)
+
+
+def _rows_up_to(column: _Column, step: int) -> int:
+    """How many rows have at most this step, found by halving: a column may be larger than memory."""
+    low, high = 0, column.count
+    with column.path.open("rb") as file:
+        while low < high:
+            middle = (low + high) // 2
+            file.seek(middle * ROW_BYTES)
+            if np.frombuffer(file.read(8), dtype="<f8")[0] <= step:
+                low = middle + 1
+            else:
+                high = middle
+    return low
+
+
+def _up_to(pending: list[float], step: int) -> list[float]:
+    rows = np.array(pending).reshape(-1, ROW)
+    return rows[rows[:, 0] <= step].ravel().tolist()
 
 
 def _truncate(column: _Column) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from mosaic.errors import ConfigError, PolicyError, Problem, UnsafePath
 from mosaic.rpc import policy_info
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.spec import manifest, policy_facts
+from mosaic.spec import manifest, policy_digest, policy_facts
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.store import Store
@@ -58,6 +58,9 @@ class Policies:
         if not path.is_absolute():
             raise ConfigError([Problem("path", f"'{word}' is not an absolute path")], what="DescribePolicy")
         facts = policy_facts.read(path)
+        if facts.kind == "mosaic":
+            # Who asks for this one is about to use it; a list looks at headers only.
+            policy_digest.check_file(facts.path)
         for run in self._owner(facts.path):
             for policy in self._of(run):
                 if Path(policy.path) == facts.path:
@@ -95,9 +98,9 @@ class Policies:
 
 def _read(run_dir: RunDir) -> tuple[_File, ...]:
     try:
-        artifacts = manifest.read(run_dir).artifacts
-    except (OSError, ConfigError):
-        # A directory that somebody is removing, a manifest of another version: nothing to offer.
+        artifacts = manifest.read_parts(run_dir)[0].artifacts
+    except OSError:
+        # A directory that is being removed: nothing to offer.
         return ()
     found: list[_File] = []
     for artifact in artifacts:

@@ -1,12 +1,31 @@
 """Keys that came with a submit: in memory while the run lives, and taken out of whatever its worker prints."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mosaic.scripts.script import is_script
+from mosaic.spec import keys, language_model
 from mosaic.spec.files import write_atomically
+from mosaic.spec.run_config import PlayExtras, TrainOptions, WorkerConfig
 from mosaic.spec.run_dir import RunDir
 
-HIDDEN = "[hidden]"
+
+def of_worker(config: WorkerConfig, known: Mapping[str, str]) -> dict[str, str]:
+    """Of the variables that are known those which a worker needs: exporters, not workers, have the keys of trackers."""
+    if is_script(config.algo):
+        return keys.chosen_for_scripts(known)
+    if isinstance(config.extras, PlayExtras):
+        # The user of an interactive session may put a language model on any seat.
+        asks = config.extras.interactive or language_model.plays(config.extras.actors.values())
+        return keys.only(known, ("llm",) if asks else ())
+    return {}
+
+
+def of_dry_run(config: WorkerConfig, known: Mapping[str, str]) -> dict[str, str]:
+    """As its worker, and the keys of a tracker whose server it asks whether it would answer."""
+    tracks = isinstance(config.extras, TrainOptions) and config.extras.track_wandb
+    return of_worker(config, known) | keys.only(known, ("wandb",) if tracks else ())
 
 
 class Secrets:
@@ -14,6 +33,8 @@ class Secrets:
 
     def __init__(self) -> None:
         self._by_run: dict[str, Mapping[str, str]] = {}
+        self._retired: dict[str, tuple[RunDir, Sequence[Path]]] = {}
+        """Logs of ended runs that still hold a key, because the disk refused to be written."""
 
     def keep(self, run_id: str, variables: Mapping[str, str]) -> None:
         if variables:
@@ -25,23 +46,36 @@ class Secrets:
     def redacted(self, run_id: str, lines: Sequence[str]) -> tuple[str, ...]:
         return tuple(hide(line, self.of(run_id)) for line in lines)
 
-    def scrub(self, run_dir: RunDir, path: Path) -> None:
-        """Mask the keys in a log of a worker that has ended."""
-        keys = self.of(run_dir.run_id)
-        if keys and run_dir.look(path) is not None:
+    def retire(self, run_dir: RunDir, logs: Sequence[Path]) -> None:
+        """The worker has ended: mask the keys in its logs, then forget them. Where that fails, `retry` does it."""
+        if self.of(run_dir.run_id):
+            self._retired[run_dir.run_id] = (run_dir, logs)
+            self.retry()
+
+    def retry(self) -> None:
+        """Until then what is read of these logs is masked on its way, as it is while the run lives."""
+        for run_id, (run_dir, logs) in list(self._retired.items()):
+            with contextlib.suppress(OSError):
+                for path in logs:
+                    self._scrub(run_dir, path)
+                self.forget(run_id)
+
+    def _scrub(self, run_dir: RunDir, path: Path) -> None:
+        if run_dir.look(path) is not None:
             with run_dir.open(path) as file:
                 data = file.read()
-            clean = masked(data, keys)
+            clean = masked(data, self.of(run_dir.run_id))
             if clean != data:
                 write_atomically(path, clean)
 
     def forget(self, run_id: str) -> None:
         self._by_run.pop(run_id, None)
+        self._retired.pop(run_id, None)
 
 
 def hide(text: str, variables: Mapping[str, str]) -> str:
     for value in variables.values():
-        text = text.replace(value, HIDDEN)
+        text = text.replace(value, keys.HIDDEN)
     return text
 
 

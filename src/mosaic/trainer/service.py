@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import grpc
 
@@ -10,6 +10,7 @@ from mosaic import __version__, config
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
+    HomeUnusable,
     InvalidTransition,
     MosaicError,
     PolicyError,
@@ -23,6 +24,7 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
+from mosaic.spec import room
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.own_files import NotAFile
 from mosaic.spec.run_dir import RunDir
@@ -33,11 +35,13 @@ from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.episodes import EpisodeIndex
 from mosaic.trainer.health import Health
 from mosaic.trainer.policies import Policies
-from mosaic.trainer.store import CACHED
+from mosaic.trainer.store import CACHED, Page
 from mosaic.trainer.supervisor import Supervisor
 
 CHUNK_BYTES = 256 * 1024
 MAX_PAGE = 1000
+MAX_PAGE_BYTES = 16 * 2**20
+"""Of the 32 MiB that a message may have."""
 MAX_CONFIG_BYTES = 1024 * 1024
 MAX_TEXT = 1000
 MAX_NOTES = 64 * 1024
@@ -54,7 +58,9 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
+    HomeUnusable: grpc.StatusCode.RESOURCE_EXHAUSTED,
     streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
+    streams.CallerGone: grpc.StatusCode.CANCELLED,
 }
 
 
@@ -81,12 +87,20 @@ class TrainerService(TrainerServicer):
             priority=request.priority,
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
+            refuse_code=self._catalog.refuse_code,
         )
+        # Before that an earlier run with this key, or with a higher id, may not be known.
+        supervisor.indexing.wait_until_listed(context.is_active)
         with supervisor.submitting:
+            if not context.is_active():
+                # The caller has given up, and asks again with the same key if the run is still wanted.
+                raise streams.CallerGone
             known = self._store.by_key(request.client_key) if request.client_key else []
             missing = submit.still_missing(accepted, known)
             if known and (not missing or len(known) >= len(accepted)):
                 return pb.SubmitRunReply(runs=map(to_message, known), known=True)
+            # Before anything is made: a worker would fail at once where there is less.
+            room.check(self._home.runs)
             records = submit.write(self._home, missing, after=self._store.newest_id)
             for record, item in zip(records, missing, strict=True):
                 supervisor.secrets.keep(record.run_id, item.secrets)
@@ -110,7 +124,17 @@ class TrainerService(TrainerServicer):
         return to_message(self._supervisor.go_on(request.run_id))
 
     def ResumeRun(self, request: pb.ResumeRunRequest, context: Any) -> pb.Run:
-        return to_message(self._supervisor.resume(request.run_id, request.from_step))
+        _check_length("client_key", request.client_key, submit.MAX_KEY)
+        # The key of an earlier try may belong to a run that is not listed yet.
+        self._supervisor.indexing.wait_until_listed(context.is_active)
+        return to_message(
+            self._supervisor.resume(
+                request.run_id,
+                request.from_step if request.HasField("from_step") else None,
+                discard_newer=request.discard_newer,
+                client_key=request.client_key,
+            )
+        )
 
     def GetRun(self, request: pb.RunId, context: Any) -> pb.Run:
         return to_message(self._supervisor.get(request.run_id))
@@ -122,7 +146,9 @@ class TrainerService(TrainerServicer):
         _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
         page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
-        return pb.ListRunsReply(runs=map(self._message, page.runs), next_page_token=page.next_token, total=page.total)
+        runs, token = self._fitting(page)
+        indexed, of = self._supervisor.indexed(self._store.counts())
+        return pb.ListRunsReply(runs=runs, next_page_token=token, total=page.total, indexed=indexed, index_total=of)
 
     def DeleteRun(self, request: pb.RunId, context: Any) -> pb.Empty:
         self._supervisor.delete(request.run_id)
@@ -177,7 +203,8 @@ class TrainerService(TrainerServicer):
         return streams.log(self._supervisor, run_dir, paths[request.stream], request.offset, request.follow, context)
 
     def ListArtifacts(self, request: pb.RunId, context: Any) -> pb.ListArtifactsReply:
-        return pb.ListArtifactsReply(artifacts=artifacts.listed(self._dir(self._supervisor.get(request.run_id))))
+        found, damage = artifacts.listed(self._dir(self._supervisor.get(request.run_id)))
+        return pb.ListArtifactsReply(artifacts=found, damage=damage)
 
     def StreamFrames(self, request: pb.StreamFramesRequest, context: Any) -> Iterator[pb.LiveFrame]:
         record = self._supervisor.get(request.run_id)
@@ -185,7 +212,7 @@ class TrainerService(TrainerServicer):
 
     def ListFiles(self, request: pb.RunId, context: Any) -> pb.ListFilesReply:
         run_dir = self._dir(self._supervisor.get(request.run_id))
-        return pb.ListFilesReply(files=[pb.RunFile(path=path, bytes=size) for path, size in run_dir.files()])
+        return pb.ListFilesReply(files=[pb.RunFile(path=_sendable(path), bytes=size) for path, size in run_dir.files()])
 
     def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
         try:
@@ -279,6 +306,18 @@ class TrainerService(TrainerServicer):
             known = self._messages[record.run_id] = to_message(record)
         return known
 
+    def _fitting(self, page: Page) -> tuple[list[pb.Run], str]:
+        """As many runs of a page as one message carries, and the token of what comes behind them."""
+        runs: list[pb.Run] = []
+        size = 0
+        for record in page.runs:
+            message = self._message(record)
+            size += message.ByteSize()
+            if size > MAX_PAGE_BYTES and runs:
+                return runs, runs[-1].run_id
+            runs.append(message)
+        return runs, page.next_token
+
     def _dir(self, record: RunRecord) -> RunDir:
         return self._home.run(record.run_id)
 
@@ -287,12 +326,38 @@ def _document(data: bytes) -> config.JsonObject:
     if len(data) > MAX_CONFIG_BYTES:
         problem = Problem("config_json", f"{len(data):,} bytes; at most {MAX_CONFIG_BYTES:,} are taken")
         raise ConfigError([problem], what="run config")
-    return config.loads(data, what="run config")
+    document = config.loads(data, what="run config")
+    problems = [
+        Problem(path, "has a NUL character, which no name and no path can have") for path in _with_nul(document)
+    ]
+    if problems:
+        raise ConfigError(problems, what="run config")
+    return document
+
+
+def _with_nul(value: Any, path: str = "") -> Iterator[str]:
+    """Where a NUL stands, which no file name and no environment variable can hold."""
+    if isinstance(value, str) and "\0" in value:
+        yield path
+    elif isinstance(value, dict):
+        for key, item in cast("dict[str, Any]", value).items():
+            at = f"{path}.{key}" if path else key
+            if "\0" in key:
+                yield repr(at)
+            yield from _with_nul(item, at)
+    elif isinstance(value, list):
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield from _with_nul(item, f"{path}.{number}")
 
 
 def _check_length(name: str, text: str, limit: int) -> None:
     if len(text) > limit:
         raise ConfigError([Problem(name, f"{len(text):,} characters; at most {limit:,} are taken")], what="request")
+
+
+def _sendable(name: str) -> str:
+    """A file's name as a message can carry it: one that is no UTF-8 with question marks."""
+    return name if name.isprintable() else name.encode(errors="replace").decode()
 
 
 def _chunks(file: BinaryIO) -> Iterator[pb.FileChunk]:

@@ -4,6 +4,9 @@ Durability: WAL. A submit and a terminal state are committed with synchronous=FU
 cut may lose the last moments, never consistency; `run.json` in each run directory is the truth in any case). Each row
 carries a checksum; an index in which anything does not fit is set aside and made anew from the run directories. So is
 one of another version, without being kept: there is nothing in it to migrate.
+
+A record that the disk refuses is held in memory (a table of SQLite's temporary database) and shown over the stored one
+by every question, until it can be written.
 """
 
 import json
@@ -29,6 +32,14 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE INDEX IF NOT EXISTS runs_by_revision ON runs (revision);
 CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state) WHERE NOT deleted;
 CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != '';
+CREATE TABLE IF NOT EXISTS unread (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_HOLDING = """
+PRAGMA temp_store=MEMORY;
+CREATE TEMP TABLE held AS SELECT * FROM main.runs LIMIT 0;
+CREATE UNIQUE INDEX temp.held_by_id ON held (run_id);
+CREATE TEMP VIEW shown AS
+    SELECT * FROM main.runs WHERE run_id NOT IN (SELECT run_id FROM held) UNION ALL SELECT * FROM held;
 """
 # Whatever changes the tables or the record makes another version.
 SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(RunRecord))]).encode()) & 0x7FFFFFFF
@@ -36,7 +47,15 @@ SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(
 CACHED = 10_000
 """Records kept decoded."""
 SUFFIXES = ("", "-wal", "-shm")
-NOT_ITS_FAULT = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM")
+NOT_ITS_FAULT = (
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_READONLY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_NOMEM",
+)
 """Errors that say nothing about what is in the file."""
 
 log = get_logger()
@@ -63,10 +82,12 @@ class Store:
         self._lock = threading.RLock()
         self._cache: dict[str, RunRecord] = {}
         self._connection = self._open()
+        self._held: set[str] = set()
+        """Runs whose newest record is in memory only."""
         row = self._connection.execute("SELECT MAX(revision), MAX(run_id) FROM runs").fetchone()
-        # A new index begins at the time of day, in milliseconds: beyond what a lost one before it had reached, so that
-        # a watcher who comes back with a revision of that one misses nothing.
-        self.revision: int = row[0] or time.time_ns() // 1_000_000
+        # It goes on at the time of day, in milliseconds: beyond what a lost index had reached, and beyond what was told
+        # of records that were never written, so that a watcher who comes back with such a revision misses nothing.
+        self.revision: int = max(row[0] or 0, time.time_ns() // 1_000_000)
         """Newest revision."""
         self.newest_id: str = row[1] or ""
         """Highest run id, of deleted runs too."""
@@ -81,11 +102,13 @@ class Store:
                 raise OtherVersion(f"index version {version} is not {SCHEMA_VERSION}")
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 raise sqlite3.DatabaseError("the index fails its own integrity check")
-            connection.executescript(_SCHEMA)
-            connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            if version == 0:
+                connection.executescript(_SCHEMA)
+                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
             for *row, checksum in connection.execute("SELECT * FROM runs"):
                 if _checksum(row) != checksum:
                     raise sqlite3.DatabaseError(f"the row of run {row[0]!r:.60} does not fit its checksum")
+            connection.executescript(_HOLDING)
         except BaseException:
             connection.close()
             raise
@@ -95,8 +118,11 @@ class Store:
         with self._lock:
             self._connection.close()
 
-    def put(self, records: Iterable[RunRecord], *, durable: bool = False) -> list[RunRecord]:
-        """Store new versions of records, all or none; they come back with their revisions."""
+    def put(self, records: Iterable[RunRecord], *, durable: bool = False, unread: bool = False) -> list[RunRecord]:
+        """Store new versions of records, all or none; they come back with their revisions.
+
+        `unread` notes that their events are still to be read (`mosaic.trainer.indexing`), until `mark_read`.
+        """
         with self._lock:
             stored: list[RunRecord] = []
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
@@ -109,6 +135,9 @@ class Store:
                     self._connection.execute(
                         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(stored[-1])
                     )
+                if unread:
+                    ids = [(record.run_id,) for record in stored]
+                    self._connection.executemany("INSERT OR IGNORE INTO unread VALUES (?)", ids)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # A full disk ends the transaction by itself.
@@ -117,41 +146,76 @@ class Store:
                 raise
             self.revision = revision
             self.newest_id = max([self.newest_id, *(record.run_id for record in stored)])
+            for record in stored:
+                if record.run_id in self._held:
+                    self._connection.execute("DELETE FROM temp.held WHERE run_id = ?", (record.run_id,))
+                    self._held.discard(record.run_id)
             return stored
 
+    def hold(self, record: RunRecord) -> RunRecord:
+        """Show a record that the disk refuses; `put` stores it later, and it is lost if this process ends before."""
+        with self._lock:
+            held = replace(record, revision=self.revision + 1)
+            self._connection.execute("INSERT OR REPLACE INTO temp.held VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(held))
+            self._held.add(record.run_id)
+            self.revision = held.revision
+            return held
+
+    def held(self) -> list[RunRecord]:
+        """What is in memory only, deleted runs too; the earliest change first."""
+        if not self._held:
+            return []
+        return self._query("ORDER BY revision", (), table="held")
+
+    @property
+    def _runs(self) -> str:
+        """The table to ask: the stored one alone, which has indexes, while nothing is held."""
+        return "shown" if self._held else "runs"
+
     def get(self, run_id: str) -> RunRecord | None:
-        rows = self._query("SELECT run_id, revision, record FROM runs WHERE run_id = ? AND NOT deleted", (run_id,))
+        rows = self._query("WHERE run_id = ? AND NOT deleted", (run_id,))
         return rows[0] if rows else None
 
     def by_key(self, client_key: str) -> list[RunRecord]:
-        return self._query(
-            "SELECT run_id, revision, record FROM runs WHERE client_key = ? ORDER BY run_id", (client_key,)
-        )
+        return self._query("WHERE client_key = ? ORDER BY run_id", (client_key,))
 
     def by_states(self, states: Iterable[RunState]) -> list[RunRecord]:
         names = [state.value for state in states]
         marks = ",".join("?" * len(names))
-        return self._query(
-            f"SELECT run_id, revision, record FROM runs WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names
-        )
+        return self._query(f"WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names)
 
     def queue(self, limit: int) -> list[RunRecord]:
         """The first queued runs, in the order in which they start."""
-        where = "WHERE state = 'queued' AND NOT deleted ORDER BY priority DESC, run_id LIMIT ?"
-        return self._query(f"SELECT run_id, revision, record FROM runs {where}", (limit,))
+        return self._query("WHERE state = 'queued' AND NOT deleted ORDER BY priority DESC, run_id LIMIT ?", (limit,))
 
     def changed_since(self, revision: int, limit: int = 1000) -> list[RunRecord]:
-        return self._query(
-            "SELECT run_id, revision, record FROM runs WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit)
-        )
+        return self._query("WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit))
 
     def all_ids(self) -> set[str]:
         with self._lock:
-            return {row[0] for row in self._connection.execute("SELECT run_id FROM runs WHERE NOT deleted")}
+            return {row[0] for row in self._connection.execute(f"SELECT run_id FROM {self._runs} WHERE NOT deleted")}
+
+    def unread_ids(self) -> set[str]:
+        """Runs whose record is of their `run.json` alone: their events are still to be read."""
+        with self._lock:
+            return {row[0] for row in self._connection.execute("SELECT run_id FROM unread")}
+
+    def mark_read(self, run_ids: Iterable[str]) -> None:
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.executemany("DELETE FROM unread WHERE run_id = ?", [(run_id,) for run_id in run_ids])
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def counts(self) -> dict[str, int]:
         with self._lock:
-            rows = self._connection.execute("SELECT state, COUNT(*) FROM runs WHERE NOT deleted GROUP BY state")
+            rows = self._connection.execute(
+                f"SELECT state, COUNT(*) FROM {self._runs} WHERE NOT deleted GROUP BY state"
+            )
             return dict(rows.fetchall())
 
     def page(self, *, states: Sequence[str], text: str, size: int, after: str) -> Page:
@@ -165,17 +229,16 @@ class Store:
             values.append(f"%{_escaped(text.lower())}%")
         clause = " AND ".join(where)
         with self._lock:
-            total = self._connection.execute(f"SELECT COUNT(*) FROM runs WHERE {clause}", values).fetchone()[0]
+            total = self._connection.execute(f"SELECT COUNT(*) FROM {self._runs} WHERE {clause}", values).fetchone()[0]
         if after:
             clause += " AND run_id < ?"
             values.append(after)
-        runs = self._query(
-            f"SELECT run_id, revision, record FROM runs WHERE {clause} ORDER BY run_id DESC LIMIT ?", [*values, size]
-        )
+        runs = self._query(f"WHERE {clause} ORDER BY run_id DESC LIMIT ?", [*values, size])
         return Page(runs, total, runs[-1].run_id if len(runs) == size else "")
 
-    def _query(self, sql: str, values: Sequence[Any]) -> list[RunRecord]:
+    def _query(self, which: str, values: Sequence[Any], *, table: str = "") -> list[RunRecord]:
         with self._lock:
+            sql = f"SELECT run_id, revision, record FROM {table or self._runs} {which}"
             rows = self._connection.execute(sql, values).fetchall()
             return [self._decoded(*row) for row in rows]
 

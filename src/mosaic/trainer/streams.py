@@ -1,7 +1,7 @@
 """What watchers receive: each reads from disk at its own pace and waits for the bell, so none holds up another."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ from mosaic.trainer.supervisor import Supervisor
 
 WAIT_S = 1.0
 CHUNK_BYTES = 256 * 1024
-SEQ_AT = len(b'{"v":1,"seq":')
+HEAD = b'{"v":1,"seq":'
+MAX_DIGITS = 19
+"""Digits of numbers that every reader can keep."""
 KIND = b',"kind":"'
 HEAD_BYTES = 96
 """Number, time and kind stand in as many bytes at the beginning of each line."""
@@ -30,6 +32,13 @@ class DaemonEnding(MosaicError):
 
     def __init__(self) -> None:
         super().__init__("the daemon is ending; the next one goes on from where this stream was")
+
+
+class CallerGone(MosaicError):
+    """A call whose client does not wait for its answer any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the client has given up; nothing was done")
 
 
 def runs(store: Store, bell: Bell, after_revision: int, context: Any) -> Iterator[pb.Run]:
@@ -54,13 +63,12 @@ def events(
     only = {kind.encode() for kind in request.kinds}
     without = {kind.encode() for kind in request.without_kinds}
     reader = LineReader(run_dir.events, offset=offset_before(run_dir.events, after_seq))
-    reached = 0
+    reached, order = 0, _Order(None if reader.offset else 0)
     while context.is_active() and not bell.closed:
         heard = bell.rings
         ended = supervisor.get(run_dir.run_id).state in TERMINAL
         lines = reader.new_lines(CHUNK_BYTES)
-        for line in lines:
-            seq = _seq(line)
+        for line, seq in order.numbers(lines):
             if seq is None:
                 # Behind whatever is before it: who has that one, and asks for what is behind it, is sent it again.
                 if reached >= after_seq:
@@ -95,10 +103,37 @@ def offset_before(path: Path, seq: int) -> int:
     return low
 
 
+class _Order:
+    """The numbers of lines in a row, read without parsing the rest of each."""
+
+    def __init__(self, last: int | None) -> None:
+        self._last = last
+        """Of the line before; None if nobody knows it."""
+        self._lines_since = 0
+
+    def numbers(self, lines: Sequence[bytes]) -> Iterator[tuple[bytes, int | None]]:
+        """None for a line that is no event or not in its place: a repeat, or a number that no other goes on from."""
+        raw = [*map(_seq, lines), None]
+        for line, seq, following in zip(lines, raw, raw[1:], strict=False):
+            self._lines_since += 1
+            if seq is None or not self._is_next(seq, following):
+                yield line, None
+            else:
+                self._last, self._lines_since = seq, 0
+                yield line, seq
+
+    def _is_next(self, seq: int, following: int | None) -> bool:
+        if self._last is None:
+            return following is None or following == seq + 1
+        return self._last < seq and (seq <= self._last + self._lines_since or following == seq + 1)
+
+
 def _seq(line: bytes) -> int | None:
     """The number stands at a fixed place of every line: no need to parse the rest. None if the line is no event."""
-    number = line[SEQ_AT:HEAD_BYTES].split(b",", 1)[0]
-    return int(number) if number.isdigit() else None
+    if not line.startswith(HEAD):
+        return None
+    number = line[len(HEAD) : HEAD_BYTES].split(b",", 1)[0]
+    return int(number) if number.isdigit() and len(number) < MAX_DIGITS else None
 
 
 def _is_wanted(line: bytes, only: set[bytes], without: set[bytes]) -> bool:
@@ -138,6 +173,8 @@ def _read(run_dir: RunDir, path: Path, offset: int, secrets: Mapping[str, str]) 
     start = max(0, offset - margin)
     try:
         with run_dir.open(path) as file:
+            if start >= os.fstat(file.fileno()).st_size:
+                return b""
             data = os.pread(file.fileno(), CHUNK_BYTES + 2 * margin, start)
     except FileNotFoundError:
         return b""

@@ -19,7 +19,7 @@ from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
 from mosaic.spec import run_config, run_record
 from mosaic.spec.files import sync_folder, write_atomically
-from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig
+from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.schedule import Slots
@@ -50,11 +50,14 @@ def check(
     priority: int,
     slots: Slots,
     settings_of: Callable[[str], type[Any]],
+    refuse_code: Callable[[WorkerConfig], None],
 ) -> list[Accepted]:
     """Every run that this submit makes, or ConfigError with all that is wrong with it."""
     clean, secrets = run_config.take_secrets(document)
+    run_config.refuse_secrets(clean)
     parsed = run_config.parse(clean)
     _check_request(parsed, seeds, client_key, slots)
+    refuse_code(parsed.metadata.worker.config)
     _check_settings(parsed, settings_of)
     group = new_run_id() if len(seeds) > 1 else ""
     accepted: list[Accepted] = []

@@ -1,26 +1,30 @@
 """The supervisor: one loop that brings the workers in line with the records, whatever happened before."""
 
+import contextlib
+import errno
 import shutil
-import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from mosaic.errors import InvalidTransition, MosaicError
+from mosaic.errors import HomeUnusable, InvalidTransition, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import states
+from mosaic.spec import room, states
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, TERMINAL, RunState
-from mosaic.trainer import checkpoints, reindex, schedule
+from mosaic.trainer import branch, checkpoints, reindex, schedule, submit
 from mosaic.trainer.bell import Bell
+from mosaic.trainer.complaints import Complaints
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.exporting import Exporters
+from mosaic.trainer.indexing import Indexing, is_tended
 from mosaic.trainer.ingest import RunIngest
 from mosaic.trainer.launching import Launching
-from mosaic.trainer.records import Records
+from mosaic.trainer.records import REFUSED, Records
 from mosaic.trainer.schedule import Slots
 from mosaic.trainer.secrets import Secrets
 from mosaic.trainer.store import Store
@@ -30,8 +34,10 @@ from mosaic.trainer.watching import Watches
 TICK_S = 0.2
 SCAN_INTERVAL_S = 2.0
 RELEASE_WAIT_S = 10.0
-COMPLAIN_INTERVAL_S = 30.0
-_FRESH = {"exit_code": None, "stderr_tail": (), "ended_at": 0.0, "cancel_asked": False}
+WRITE_INTERVAL_S = 1.0
+"""How often it is tried to write down what the disk has refused."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_FRESH: dict[str, Any] = {"exit_code": None, "stderr_tail": (), "ended_at": 0.0, "cancel_asked": False}
 """A further attempt begins without the end of the one before."""
 
 log = get_logger()
@@ -60,9 +66,14 @@ class Supervisor:
         self._tending = Tending(self._records, self._watches, engine, patience, self.secrets, news=bell.ring)
         self._launching = Launching(home, cpus=slots.cpus)
         self._exporters = Exporters(home)
-        self._orphans = reindex.Orphans(home, store, engine)
+        self._removed = reindex.Removed(home, store, engine)
+        self.indexing = Indexing(home, store, engine, lock=self._lock, read_on=self._read_on, tell=self._changed)
+        self._records.bring = self.indexing.bring
+        self._complaints = Complaints()
         self._next_scan = 0.0
-        self._complained: dict[str, float] = {}
+        self._next_write = 0.0
+        self.waiting_for_room = ""
+        """Why no queued run is started, if the disk is the reason."""
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
@@ -70,18 +81,35 @@ class Supervisor:
     def start(self) -> None:
         self._thread.start()
 
-    def close(self) -> None:
-        """End the loop; workers go on."""
+    def close(self, *, save: bool = True) -> None:
+        """End the loop; workers go on. Without `save` nothing more is written: there is no home any more."""
+        self.indexing.close()
         self._closing.set()
         self._wake.set()
         self._thread.join()
-        with self._lock:
-            self._watches.save()
+        if save:
+            with self._lock:
+                self._save_all()
 
-    # What people ask for.
+    def _save_all(self) -> None:
+        try:
+            self._watches.save()
+        except OSError as error:  # a cache, which the next daemon makes anew
+            log.warning("metrics.not_saved", error=str(error))
+        self.write_held()
+        if lost := self.unwritten():
+            log.error("records.lost", run_ids=[record.run_id for record in lost])
+
+    # What users ask for.
 
     def get(self, run_id: str) -> RunRecord:
         return self._records.get(run_id)
+
+    def indexed(self, counts: Mapping[str, int]) -> tuple[int, int]:
+        """Runs that the index has whole and runs of the home, given how many are listed in each state."""
+        unlisted, unread = self.indexing.missing
+        listed = sum(counts.values())
+        return max(listed - unread, 0), listed + unlisted
 
     def add(self, records: Sequence[RunRecord]) -> list[RunRecord]:
         """Accept runs whose directories are complete; durable when this returns."""
@@ -129,9 +157,8 @@ class Supervisor:
                 if record.state is not RunState.PAUSED:
                     raise InvalidTransition(f"run {run_id} is {record.state}; only a paused run can be continued")
                 if not record.pid:
-                    newest = checkpoints.newest(self._records.dir_of(record))
                     reason = "continued after a pause"
-                    return self._records.move(record, RunState.QUEUED, reason=reason, resume_from=newest)
+                    return self._records.move(record, RunState.QUEUED, reason=reason, resume_from="")
                 watched = self._watches.of(record)
                 if not watched.stop_asked:
                     watched.release_deadline = None
@@ -142,37 +169,74 @@ class Supervisor:
                 raise InvalidTransition(f"run {run_id} is still giving its resources back; continue it in a moment")
             self.bell.wait(self.bell.rings, 0.1)
 
-    def resume(self, run_id: str, from_step: int) -> RunRecord:
-        """Open a further attempt of an ended run."""
+    def resume(
+        self, run_id: str, from_step: int | None = None, *, discard_newer: bool = False, client_key: str = ""
+    ) -> RunRecord:
+        """Open a further attempt of an ended run; from an older checkpoint, a new run, unless newer ones may go."""
+        if client_key and (known := self.store.by_key(client_key)):
+            return known[0]
+        run_dir = self._records.dir_of(self._resumable(run_id))
+        # Outside the lock: checkpoints are read to see that they are whole.
+        start = checkpoints.newest(run_dir) if from_step is None else checkpoints.of_step(run_dir, from_step)
+        if start.newer and not discard_newer:
+            return self._branch(run_id, start, client_key)
         with self._lock:
-            record = self.get(run_id)
-            state = states.reopen(record.state, run_id=run_id)
-            run_dir = self._records.dir_of(record)
-            checkpoint = checkpoints.find(run_dir, from_step)
-            if self.engine.is_alive(run_dir, record.pid):
-                raise InvalidTransition(f"a worker of run {run_id} still lives; stop it before you resume")
-            fresh = {**_FRESH, "reason": "resumed", "resume_from": checkpoint}
-            return self._records.change(record, durable=True, state=state, **fresh)
+            record = self._resumable(run_id)
+            room.check(run_dir.root)
+            chosen = "" if from_step is None else run_dir.relative(run_dir.checkpoint(start.step))
+            reason = "; ".join(["resumed", *start.remarks])
+            fresh: dict[str, Any] = {**_FRESH, "reason": reason, "resume_from": chosen}
+            return self._records.change(record, durable=True, must_write=True, state=RunState.QUEUED, **fresh)
+
+    def _resumable(self, run_id: str) -> RunRecord:
+        record = self.get(run_id)
+        states.reopen(record.state, run_id=run_id)
+        if self.engine.is_alive(self._records.dir_of(record), record.pid):
+            raise InvalidTransition(f"a worker of run {run_id} still lives; stop it before you resume")
+        return record
+
+    def _branch(self, run_id: str, start: checkpoints.Start, client_key: str) -> RunRecord:
+        with self.submitting:
+            known = self.store.by_key(client_key) if client_key else []
+            if known:
+                return known[0]
+            with self._lock:
+                parent = self._resumable(run_id)
+            room.check(self.home.runs)
+            new_id = submit.next_id(self.store.newest_id)
+            record = branch.write(self.home, parent, start.step, run_id=new_id, client_key=client_key)
+            try:
+                return self.add([replace(record, reason="; ".join([record.reason, *start.remarks]))])[0]
+            except BaseException:
+                submit.take_back(self.home, [record])
+                raise
 
     def delete(self, run_id: str) -> None:
         with self._lock:
             record = self.get(run_id)
             if record.state not in TERMINAL:
                 raise InvalidTransition(f"run {run_id} is {record.state}; cancel it before you delete it")
-            # Renamed first: whatever happens next, it is not found as a run that the index has lost.
-            doomed = reindex.set_aside(self._records.dir_of(record))
+            run_dir = self._records.dir_of(record)
             try:
-                self.store.put([replace(record, deleted=True)], durable=True)
-            except BaseException:
-                doomed.replace(self._records.dir_of(record).root)
-                raise
+                # Renamed first: whatever happens next, it is not found as a run that the index has lost.
+                doomed = reindex.set_aside(run_dir)
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    raise
+                # A new name needs room, too. Removed here and now, before the loop can find it.
+                shutil.rmtree(run_dir.root)
+                doomed = None
+            # A full disk does not keep it in the list: what follows makes the room to write that down.
+            self._records.remove(record)
             self._forget(run_id)
-            self._changed()
-        shutil.rmtree(doomed, ignore_errors=True)
+        if doomed is not None:
+            shutil.rmtree(doomed, ignore_errors=True)
+        self.wake()
 
     def _forget(self, run_id: str) -> None:
         """What lies outside the directory of a run that is gone."""
         self._watches.forget(run_id)
+        self.secrets.forget(run_id)
         self._exporters.forget(run_id)
         for path in self.home.configs.glob(f"*-{run_id}*.json"):
             path.unlink(missing_ok=True)
@@ -180,14 +244,36 @@ class Supervisor:
 
     def set_label(self, run_id: str, **changes: str | int) -> RunRecord:
         with self._lock:
-            return self._records.change(self.get(run_id), durable=False, **changes)
+            return self._records.change(self.get(run_id), durable=False, must_write=True, **changes)
+
+    def unwritten(self) -> list[RunRecord]:
+        """Records that are in memory only, because the disk refuses them."""
+        return self.store.held()
+
+    def write_held(self) -> None:
+        """Try to write them down."""
+        with self._lock:
+            self.secrets.retry()
+            for record in self.store.held():
+                try:
+                    self._records.write_held(record)
+                except REFUSED as error:
+                    self._complaints.tell("record.unwritten", error, run_id=record.run_id)
 
     def ingest_of(self, record: RunRecord) -> RunIngest:
         """A run's events and metrics, read as far as they go."""
+        while True:
+            ingest = self._read_on(record)
+            if record.state not in TERMINAL or not ingest.behind:
+                return ingest
+
+    def _read_on(self, record: RunRecord) -> RunIngest:
+        """The ingest of a run; of one without a worker, some more of its events are read: no other thread does that."""
         with self._lock:
             ingest = self._watches.of(record).ingest
-            if record.state in TERMINAL:
-                ingest.catch_up()
+            if not is_tended(record) and ingest.poll() and not ingest.behind:
+                with contextlib.suppress(OSError):  # A cache: it is read again where it cannot be kept.
+                    ingest.save()
             return ingest
 
     def register(self, run_id: str, who: ProcessIdentity) -> bool:
@@ -196,8 +282,8 @@ class Supervisor:
             record = self.get(run_id)
             if record.state in TERMINAL and who.attempt > record.attempt and who.is_alive:
                 # A person has resumed it by hand: an ended run that trains again must not look ended.
-                fresh = {"state": RunState.RUNNING, "pid": who.pid, "attempt": who.attempt, **_FRESH}
-                self._records.change(record, durable=True, **fresh | {"reason": "resumed outside the daemon"})
+                fresh: dict[str, Any] = {**_FRESH, "reason": "resumed outside the daemon", "pid": who.pid}
+                self._records.change(record, durable=True, state=RunState.RUNNING, attempt=who.attempt, **fresh)
                 return True
             return record.state not in TERMINAL and who.attempt >= record.attempt
 
@@ -223,7 +309,7 @@ class Supervisor:
             try:
                 busy = self.tick()
             except Exception as error:  # A border: a full disk must not end the supervision.
-                self._complain("supervisor.tick", error)
+                self._complaints.tell("supervisor.tick", error)
             if not busy:
                 self._wake.wait(TICK_S)
             self._wake.clear()
@@ -240,21 +326,30 @@ class Supervisor:
                         busy |= self._tending.look_after(current)
                         self._exporters.look_after(self.get(current.run_id), keys)
             except Exception as error:  # A border: as above, for one run.
-                self._complain("supervisor.run", error, run_id=record.run_id)
-        self._take_in_orphans()
-        with self._lock:
-            self._start_queued()
-            self._exporters.tick()
+                self._complaints.tell("supervisor.run", error, run_id=record.run_id)
+        for event, step in (
+            ("supervisor.held", self._write_held_now_and_then),
+            ("supervisor.scan", self._take_in_orphans),
+            ("supervisor.queue", self._start_queued),
+            ("supervisor.export", self._tick_exporters),
+        ):
+            try:
+                step()
+            except (
+                Exception
+            ) as error:  # A border: as above, so that one of them cannot keep the others from their work.
+                self._complaints.tell(event, error)
         return busy
 
-    def _complain(self, event: str, error: Exception, **context: str) -> None:
-        """Not at each tick: a disk that is full stays so for a while, and the log lies on it."""
-        key = f"{event} {context} {error!r}"
+    def _write_held_now_and_then(self) -> None:
         now = time.monotonic()
-        if now - self._complained.get(key, -COMPLAIN_INTERVAL_S) >= COMPLAIN_INTERVAL_S:
-            self._complained = {key: now, **{old: at for old, at in self._complained.items() if now - at < 600}}
-            expected = isinstance(error, (OSError, sqlite3.OperationalError))
-            log.error(event, error=str(error), exc_info=None if expected else error, **context)
+        if now >= self._next_write:
+            self._next_write = now + WRITE_INTERVAL_S
+            self.write_held()
+
+    def _tick_exporters(self) -> None:
+        with self._lock:
+            self._exporters.tick()
 
     def _take_in_orphans(self) -> None:
         now = time.monotonic()
@@ -265,23 +360,42 @@ class Supervisor:
         if self.submitting.acquire(blocking=False):
             try:
                 with self._lock:
-                    gone = self._orphans.take_out()
+                    gone = self._removed.take_out()
                     for run_id in gone:
                         log.info("run.gone", run_id=run_id)
                         self._forget(run_id)
-                    if self._orphans.take_in() or gone:
+                    self.indexing.scan()
+                    if gone:
                         self._changed()
             finally:
                 self.submitting.release()
 
     def _start_queued(self) -> None:
-        # Each takes a slot at least, and the first that does not fit holds back all behind it.
-        queued = self.store.queue(self.slots.cpus + 1)
-        if not queued:
-            return
-        live = [run for run in self.store.by_states(LIVE) if run.pid or run.state is not RunState.PAUSED]
-        for record in schedule.choose(queued, live, self.slots):
-            self._start(record)
+        with self._lock:
+            if not self.indexing.is_listed:
+                return  # An earlier run, or one that takes slots, may not be known yet.
+            # Each takes a slot at least, and the first that does not fit holds back all behind it.
+            queued = self.store.queue(self.slots.cpus + 1)
+            live = [run for run in self.store.by_states(LIVE) if run.pid or run.state is not RunState.PAUSED]
+            chosen = schedule.choose(queued, live, self.slots) if queued else []
+            if chosen and self._has_room():
+                for record in chosen:
+                    try:
+                        self._start(record)
+                    except REFUSED as error:
+                        self.waiting_for_room = f"the disk of the home refuses to be written: {error}"
+                        raise
+
+    def _has_room(self) -> bool:
+        """A worker would fail at once where there is too little: the queue waits instead, and goes on by itself."""
+        try:
+            room.check(self.home.runs)
+        except HomeUnusable as error:
+            self.waiting_for_room = str(error)
+            self._complaints.tell("supervisor.no_room", error)
+            return False
+        self.waiting_for_room = ""
+        return True
 
     def _start(self, record: RunRecord) -> None:
         run_dir = self._records.dir_of(record)
@@ -292,13 +406,18 @@ class Supervisor:
         attempt = ingest.started_attempt + 1
         changes = {"attempt": attempt, "started_at": record.started_at or time.time(), "pid": 0}
         # On disk before the worker exists: a daemon that dies in between finds either no lock or a living worker.
-        record = self._records.move(record, RunState.STARTING, reason="", gpu_ids=record.gpu_ids, **changes)
+        moving = {"reason": "", "gpu_ids": record.gpu_ids, **changes}
+        record = self._records.move(record, RunState.STARTING, must_write=True, **moving)
         try:
             secrets = self.secrets.of(record.run_id)
             launch = self._launching.make(run_dir, record, target=self.target, secrets=secrets)
             pid = self.engine.launch(launch)
         except (MosaicError, OSError) as error:
-            self._records.end(record, RunState.FAILED, f"the worker could not be started: {error}")
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                self._complaints.tell("run.not_launched", error, run_id=record.run_id)
+                self._records.change(record, durable=True, state=RunState.QUEUED, gpu_ids=())
+            else:
+                self._records.end(record, RunState.FAILED, f"the worker could not be started: {error}")
             return
         log.info("run.launched", run_id=record.run_id, pid=pid, attempt=record.attempt)
         self._records.change(record, durable=False, pid=pid)

@@ -1,19 +1,21 @@
 """Tending one live run: its events taken in, its worker adopted, its deadlines kept, its end concluded."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mosaic.errors import ConfigError, MosaicError
 from mosaic.log import get_logger
 from mosaic.scripts.script import is_script
-from mosaic.spec import identity
-from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
-from mosaic.trainer import checkpoints, verdicts
+from mosaic.spec import identity, run_record
+from mosaic.spec.run_record import Placed, RunRecord
+from mosaic.spec.states import TERMINAL, RunState
+from mosaic.trainer import verdicts
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.records import Records
 from mosaic.trainer.secrets import Secrets
-from mosaic.trainer.verdicts import Verdict
+from mosaic.trainer.verdicts import Memory, Verdict
 from mosaic.trainer.watching import Watched, Watches
 
 PROGRESS_INTERVAL_S = 0.5
@@ -85,10 +87,12 @@ class Tending:
 
     def _adopt(self, record: RunRecord) -> RunRecord:
         """Learn the process id of a worker that another daemon, or a person, started."""
-        path = self._records.dir_of(record).worker
-        if record.pid or not path.exists():
+        if record.pid:
             return record
-        who = identity.read(path)
+        try:
+            who = identity.read(self._records.dir_of(record).worker)
+        except (OSError, ConfigError):  # Not written yet, or damaged: the life lock tells that it lives.
+            return record
         if not who.is_alive:
             return record
         log.info("run.adopted", run_id=record.run_id, pid=who.pid)
@@ -140,23 +144,33 @@ class Tending:
         code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
         tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir))
-        return verdicts.judge(record, ending, code, tail, killed=watched.killed)
+        memory = Memory(self._engine.usage_of(record.pid), watched.kernel)
+        return verdicts.judge(record, ending, code, tail, killed=watched.killed, memory=memory)
+
+    def _ended_before(self, record: RunRecord) -> Placed | None:
+        """The end that `run.json` tells and the index does not: a daemon was killed between the two."""
+        try:
+            placed = run_record.read(self._records.dir_of(record))
+        except (OSError, MosaicError):
+            return None
+        return placed if placed.state in TERMINAL and placed.attempt == record.attempt else None
 
     def _conclude(self, record: RunRecord, watched: Watched, verdict: Verdict) -> None:
         """The worker is gone: what does that make the run?"""
         run_dir = self._records.dir_of(record)
-        if record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
+        if verdict.exit_code is None and (ended := self._ended_before(record)) is not None:
+            self._records.change(record, durable=True, **vars(ended))
+        elif record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
             reason = "paused; its resources are given back"
-            newest = checkpoints.newest(run_dir)
-            self._records.change(record, durable=True, pid=0, resume_from=newest, reason=reason)
+            self._records.change(record, durable=True, pid=0, resume_from="", reason=reason)
         elif record.state is RunState.STARTING and verdict.ending is None and verdict.exit_code is None:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
             self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)
         else:
-            watched.ingest.save()
-            for path in (run_dir.stdout, run_dir.stderr):
-                self._secrets.scrub(run_dir, path)
+            # A cache: a full disk must not keep the run from its end.
+            with contextlib.suppress(OSError):
+                watched.ingest.save()
+            self._secrets.retire(run_dir, [run_dir.stdout, run_dir.stderr])
             told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
             self._records.end(record, verdict.state, verdict.reason, **told)
-            self._secrets.forget(record.run_id)
         self._watches.forget(record.run_id)

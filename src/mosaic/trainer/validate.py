@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,13 @@ from typing import Any
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec import run_config
+from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer import submit
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.schedule import Slots
-from mosaic.trainer.secrets import hide
+from mosaic.trainer.secrets import hide, of_dry_run
 from mosaic.trainer.workers import WORKERS
 
 TIMEOUT_S = 60.0
@@ -24,7 +25,7 @@ TIMEOUT_S = 60.0
 def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.ValidateRunReply:
     """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
     try:
-        options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0}
+        options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0, "refuse_code": catalog.refuse_code}
         (accepted,) = submit.check(document, slots=slots, settings_of=catalog.settings_of, **options)
     except ConfigError as error:
         problems = [pb.ConfigProblem(path=problem.path, message=problem.message) for problem in error.problems]
@@ -36,18 +37,12 @@ def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.Validat
         file = Path(name) / "config.json"
         file.write_text(json.dumps(clean))
         run_dir = Home(Path(name)).run(new_run_id())
-        command = [sys.executable, "-m", module, "--config", str(file), "--dry-run", "--emit-summary"]
-        command += ["--run-dir", str(run_dir.root)]
+        words = ("--config", str(file), "--dry-run", "--emit-summary", "--run-dir", str(run_dir.root))
+        given = of_dry_run(run_config.parse(clean).metadata.worker.config, {**os.environ, **secrets})
+        child = PythonChild(module=module, words=words, variables=given, cwd=Path(name))
         try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=TIMEOUT_S,
-                check=False,
-                cwd=name,
-                env={**os.environ, **secrets},
+            done = child.run(
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S
             )
         except subprocess.TimeoutExpired as error:
             said = hide((error.output or b"").decode(errors="replace"), secrets)

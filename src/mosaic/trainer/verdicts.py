@@ -9,7 +9,9 @@ from mosaic.scripts.script import is_script
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
+from mosaic.trainer import out_of_memory
 from mosaic.trainer.ingest import Ending
+from mosaic.trainer.out_of_memory import KernelCounts, Usage
 
 STDERR_LINES = 20
 TAIL_BYTES = 16 * 1024
@@ -19,6 +21,15 @@ UNWRITABLE = (4, 120)
 """Exit codes of a worker whose disk was full: its own, and Python's for streams that it could not flush at the end."""
 OWN_WORD = "error: "
 """What the worker's command line begins its last message with."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is known of a worker's memory."""
+
+    usage: Usage
+    before: KernelCounts
+    """While it lived."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +44,7 @@ class Verdict:
 
 
 def judge(
-    record: RunRecord, ending: Ending | None, code: int | None, tail: tuple[str, ...], *, killed: bool
+    record: RunRecord, ending: Ending | None, code: int | None, tail: tuple[str, ...], *, killed: bool, memory: Memory
 ) -> Verdict:
     """From what the worker said and how it ended."""
     if record.cancel_asked:
@@ -43,11 +54,12 @@ def judge(
         reason = ending.message or (f"stopped early by a signal{kept}" if ending.stopped else "")
         return Verdict(RunState.FINISHED, reason, ending, code)
     if ending is not None:
-        return Verdict(RunState.FAILED, ending.message, ending, code, tail)
+        reason = out_of_memory.in_words(ending.message, memory.usage) or ending.message
+        return Verdict(RunState.FAILED, reason, ending, code, tail)
     if code is None:
         reason = "the worker is gone and nobody knows how it ended; resume it from its last checkpoint"
         return Verdict(RunState.LOST, reason, ending, code, tail)
-    return Verdict(RunState.FAILED, _wordless(record, code, tail), ending, code, tail)
+    return Verdict(RunState.FAILED, _wordless(record, code, tail, memory), ending, code, tail)
 
 
 def _cancelled(record: RunRecord, ending: Ending | None, *, killed: bool) -> tuple[RunState, str]:
@@ -65,16 +77,25 @@ def _cancelled(record: RunRecord, ending: Ending | None, *, killed: bool) -> tup
     return RunState.CANCELLED, f"ended by the user{' after a checkpoint' if record.kind == 'train' else ''}"
 
 
-def _wordless(record: RunRecord, code: int, tail: Sequence[str]) -> str:
+def _wordless(record: RunRecord, code: int, tail: Sequence[str], memory: Memory) -> str:
     """The reason of a failure that the worker could not write down as an event."""
+    if code == -signal.SIGKILL:
+        by_kernel = out_of_memory.of_a_kill(record.pid, memory.usage, memory.before)
+        return (
+            by_kernel or "the worker was killed by SIGKILL, sent by another process: the kernel killed none for memory"
+        )
+    if code == -signal.SIGABRT and (reason := out_of_memory.in_words("\n".join(tail), memory.usage)):
+        return reason
     if code < 0:
-        hint = "; the machine may have run out of memory" if -code == signal.SIGKILL else ""
-        return f"the worker was killed by {_name(-code)}{hint}"
+        return f"the worker was killed by {_name(-code)}"
     if code in UNWRITABLE and not tail:
         return f"the worker could not write to its disk (exit code {code}); free some and resume the run"
     if shutil.disk_usage(record.run_dir).free < FULL_BYTES:
         return f"the disk is full (the worker ended with exit code {code}); free some and resume the run"
-    return _last_words(tail) or f"the worker ended with exit code {code} without a word"
+    words = _last_words(tail)
+    if words and (reason := out_of_memory.in_words(words, memory.usage)):
+        return reason
+    return words or f"the worker ended with exit code {code} without a word"
 
 
 def last_lines(run_dir: RunDir) -> tuple[str, ...]:

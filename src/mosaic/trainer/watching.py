@@ -1,12 +1,14 @@
 """What the daemon remembers of runs between two looks; all of it can be found out again."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
+from mosaic.trainer import out_of_memory
 from mosaic.trainer.ingest import RunIngest
+from mosaic.trainer.out_of_memory import KernelCounts
 from mosaic.trainer.verdicts import Verdict
 
 ENDED_KEPT = 32
@@ -28,6 +30,8 @@ class Watched:
     killed: bool = False
     verdict: Verdict | None = None
     """Of a worker that has ended, until it is written down; a full disk may delay that."""
+    kernel: KernelCounts = field(default_factory=out_of_memory.counts)
+    """Before its worker ended."""
     complaints: int = 0
     """Complaints about its events that were logged."""
 

@@ -1,11 +1,9 @@
 """`case` runs a test for every algorithm there is; `straight` is its run from beginning to end, made once."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from worker_cases import CASES, Case
 from worker_runs import new_run, train
 
@@ -20,20 +18,15 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.fixture(scope="session")
-def straight_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], RunDir]:
-    """Made once for all processes of the suite: whoever needs it first makes it, the others wait."""
-    own = tmp_path_factory.getbasetemp()
-    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "straight"
-    shared.mkdir(exist_ok=True)
+def straight_runs(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Callable[[Case], RunDir]:
+    """Made once for all processes of the suite: the test that needs it first makes it, the others wait."""
 
     def run(case: Case) -> RunDir:
-        name = shared / f"{case.algo}.txt"
-        with FileLock(shared / f"{case.algo}.lock"):
-            if not name.exists():
-                made = new_run(shared)
-                train(made, *case.flags)
-                name.write_text(str(made.root))
-        return RunDir(Path(name.read_text()))
+        def make(folder: Path) -> None:
+            train(new_run(folder), *case.flags)
+
+        [made] = made_once(f"straight-{case.algo}", make).iterdir()
+        return RunDir(made)
 
     return run
 

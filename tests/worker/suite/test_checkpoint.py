@@ -59,7 +59,7 @@ def test_the_same_step_saved_again_replaces_the_first(run_dir: RunDir) -> None:
     assert names(run_dir) == ["step-5"]
 
 
-@pytest.mark.parametrize("culprit", ["save_file", "sync_file"])
+@pytest.mark.parametrize("culprit", ["array_file.write", "_write_synced"])
 def test_an_error_while_writing_leaves_the_older_one_and_no_part(
     culprit: str, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +68,7 @@ def test_an_error_while_writing_leaves_the_older_one_and_no_part(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint, culprit, full)
+    monkeypatch.setattr(f"cleanrl_worker.sdk.checkpoint.{culprit}", full)
     with pytest.raises(HomeUnusable, match=r"step 9 could not be written.*No space left.*older ones are intact"):
         checkpoint.save(run_dir, header(9), STATE)
     assert names(run_dir) == ["step-5"]
@@ -88,7 +88,7 @@ def test_an_error_of_the_writers_thread_is_kept_for_the_learner(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(checkpoint.array_file, "write", full)
     saved: list[Path] = []
     writer = BackgroundWriter(run_dir)
     writer.start(header(9), STATE, ready=lambda: None, done=saved.append)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ from worker_cases import CASES, flags_of
 from worker_runs import board_of, events_of, new_run, run_command, train
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, execute
+from cleanrl_worker.sdk import catalog
 from mosaic import config
-from mosaic.spec import manifest, run_config
+from mosaic.spec import manifest, room, run_config
 from mosaic.spec.events import RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -256,9 +255,11 @@ def test_a_home_that_cannot_be_written_is_said_so(
 def test_a_disk_without_room_is_refused_before_anything_is_made(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(execute, "MINIMUM_FREE_BYTES", 2**60)
+    monkeypatch.setattr(room, "NEEDED_BYTES", 2**60)
     assert cli.main(["--algo=ppo", *BRIEF]) == 4
-    assert "too little for a run; free some disk or set MOSAIC_HOME" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "too little for a run" in said
+    assert "free some disk or set MOSAIC_HOME" in said
     assert not own_home.exists()
 
 
@@ -282,10 +283,8 @@ def test_a_tensorboard_folder_that_cannot_be_written_is_said_so(
 
 
 def test_a_dry_run_tries_everything_and_writes_nothing(own_home: Path) -> None:
-    began = time.monotonic()
     done = run_command("--algo=ppo", *BRIEF, "--dry-run", "--emit-summary")
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - began < 30  # Under ten seconds on a machine that does nothing else.
     summary = json.loads(done.stdout.splitlines()[-1])
     assert summary["ok"] is True
     assert (summary["algo"], summary["module"]) == ("ppo", "cleanrl_worker.algorithms.ppo")
@@ -325,7 +324,9 @@ def test_a_backend_that_is_not_there_is_refused_before_anything_is_made(
 def test_a_dry_run_of_a_damaged_checkpoint_says_so(run_dir: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
     train(run_dir, "--algo=ppo", *BRIEF)
     (run_dir.checkpoint(128) / "state.json").write_text("garbage")
-    assert "step-128 is not a checkpoint or is damaged" in refused(capsys, "--resume", str(run_dir.root), "--dry-run")
+    named = refused(capsys, "--resume", str(run_dir.checkpoint(128)), "--dry-run")
+    assert "step-128 is not a checkpoint or is damaged" in named
+    assert "has no whole checkpoint" in refused(capsys, "--resume", str(run_dir.root), "--dry-run")
 
 
 def test_each_algorithm_file_runs_on_its_own(run_dir: RunDir) -> None:

@@ -75,7 +75,7 @@ def test_a_terminal_that_stands_still_holds_nobody_up(monkeypatch: pytest.Monkey
 
     class Still(io.StringIO):
         def write(self, text: str) -> int:
-            assert goes_on.wait(30)
+            assert goes_on.wait(300)
             return super().write(text)
 
     monkeypatch.setattr(sys, "stdout", still := Still())

@@ -53,8 +53,8 @@ def test_a_viewer_changes_nothing(run_dir: RunDir, tmp_path: Path) -> None:
     with started(*flags, "--run-dir", str(run_dir.root)) as process:
         assert wait_until(lambda: live_view_of(run_dir) is not None, process)
         with Viewer(Path(str(live_view_of(run_dir)))) as viewer:
-            assert viewer.wait(60) is not None
-            assert process.wait(60) == 0
+            assert viewer.wait(300) is not None
+            assert process.wait(300) == 0
     unseen = new_run(tmp_path)
     train(unseen, *flags)
     assert curve_of(run_dir) == curve_of(unseen)

@@ -89,7 +89,7 @@ def test_worker_md_mentions_every_event_of_a_worker() -> None:
 
 def test_checkpoint_md_has_every_field_of_the_header() -> None:
     names = [row[0].strip("`") for row in rows(page("protocols/checkpoint.md"), "## `state.json`")]
-    assert names == ["format", *(field.name for field in fields(checkpoint.Header)), "state"]
+    assert names == ["format", *(field.name for field in fields(checkpoint.Header)), "state", "files", "sha256"]
     assert checkpoint.FORMAT in page("protocols/checkpoint.md")
 
 

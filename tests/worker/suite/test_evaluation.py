@@ -23,6 +23,7 @@ from worker_runs import (
     new_run,
     policy_of,
     started,
+    started_cold,
     wait_until,
 )
 
@@ -142,7 +143,7 @@ def test_asked_to_stop_a_repeating_evaluation_is_finished_with_what_it_has(
     with started("--config", str(file), "--run-dir", str(run_dir.root)) as process:
         assert wait_until(lambda: run_dir.eval_summary.exists(), process)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said.decode()
     batches = [event.body for event in events_of(run_dir) if isinstance(event.body, EvalBatch)]
     assert [body.batch for body in batches] == list(range(1, len(batches) + 1))
@@ -321,8 +322,8 @@ def test_a_disk_that_fills_up_ends_an_evaluation_with_a_reason_and_keeps_its_his
 
     flags = ("--repeat", "--episodes=2", "--no-tensorboard", "--no-fastlane-enabled", "--quiet")
     words = ("--policy-path", str(ppo_policy), *flags, "--run-dir", str(run_dir.root))
-    with started(*words, module="cleanrl_worker.evaluate", preexec_fn=limit) as process:
-        _, said = process.communicate(timeout=60)
+    with started_cold(*words, module="cleanrl_worker.evaluate", preexec_fn=limit) as process:
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 4
     assert b"could not be written" in said
     assert b"free some disk" in said

@@ -11,11 +11,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from worker_cases import CASES, Case
-from worker_runs import events_of, newest_step, policy_of, started, train, wait_until
+from worker_runs import events_of, newest_step, policy_of, started_cold, train, wait_until
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, checkpoint, execute
-from mosaic.spec import manifest
+from cleanrl_worker.sdk import catalog, checkpoint
+from mosaic.spec import manifest, room
 from mosaic.spec.events import RunCompleted, RunFailed
 from mosaic.spec.run_dir import RunDir
 
@@ -153,7 +153,7 @@ def tiny_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
         pytest.skip("a tiny disk can be mounted by root only")
-    monkeypatch.setattr(execute, "MINIMUM_FREE_BYTES", 0)
+    monkeypatch.setattr(room, "NEEDED_BYTES", 0)
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
@@ -179,8 +179,8 @@ def test_a_spool_that_cannot_grow_ends_the_run_with_a_reason(run_dir: RunDir) ->
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
     flags = ("--total-timesteps=10000000", "--no-tensorboard", "--no-fastlane-enabled", "--quiet")
-    with started("--algo=ppo", *flags, "--run-dir", str(run_dir.root), preexec_fn=limit) as process:
-        _, said = process.communicate(timeout=60)
+    with started_cold("--algo=ppo", *flags, "--run-dir", str(run_dir.root), preexec_fn=limit) as process:
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 4
     assert b"error: events.jsonl could not be written: [Errno 27] File too large" in said
     assert events_of(run_dir)[-1].body.kind != "run.completed"
@@ -188,11 +188,11 @@ def test_a_spool_that_cannot_grow_ends_the_run_with_a_reason(run_dir: RunDir) ->
 
 def test_a_reader_that_goes_away_does_not_end_the_run(run_dir: RunDir) -> None:
     case = CASES["ppo"]
-    with started(*case.flags, "--run-dir", str(run_dir.root), stdout=subprocess.PIPE) as process:
+    with started_cold(*case.flags, "--run-dir", str(run_dir.root), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
         process.stdout = None
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said.decode()
     assert events_of(run_dir)[-1].body == RunCompleted(global_step=case.total_timesteps)
     assert "global_step=" in run_dir.stdout.read_text()
@@ -200,7 +200,7 @@ def test_a_reader_that_goes_away_does_not_end_the_run(run_dir: RunDir) -> None:
 
 def test_a_reader_that_stands_still_holds_up_neither_events_nor_checkpoints(run_dir: RunDir) -> None:
     flags = ("--algo=ppo", "--env-id=FrozenLake-v1", "--total-timesteps=10000000", "--checkpoint-interval-steps=2000")
-    with started(*flags, "--run-dir", str(run_dir.root), stdout=subprocess.PIPE) as process:
+    with started_cold(*flags, "--run-dir", str(run_dir.root), stdout=subprocess.PIPE) as process:
         # Its lines fill a pipe (64 KiB) several times over.
         assert wait_until(lambda: newest_step(run_dir) > 60_000, process)
         assert run_dir.events.stat().st_size > 500_000

@@ -8,7 +8,7 @@ import pytest
 
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
-from mosaic.errors import HomeUnusable, SpoolCorrupt
+from mosaic.errors import HomeUnusable
 from mosaic.spec.events import Event, Heartbeat, RunFailed, RunStarted, Warned, decode_spool, encode
 
 
@@ -119,7 +119,7 @@ def test_the_recorder_beats_by_itself(spool: Path) -> None:
         return Heartbeat(global_step=7, steps_per_s=1.0)
 
     recorder = Recorder(Spool(spool), [], beat=beat)
-    assert beaten.wait(10)
+    assert beaten.wait(300)
     recorder.close()
     assert [event.body for event in read(spool)] == [Heartbeat(global_step=7, steps_per_s=1.0)]
 
@@ -136,7 +136,7 @@ def test_nothing_beats_after_the_end(spool: Path) -> None:
         return Heartbeat(global_step=7, steps_per_s=1.0)
 
     recorder = Recorder(Spool(spool), [], beat=beat)
-    assert asked.wait(10)
+    assert asked.wait(300)
     recorder.close()
     assert [type(event.body) for event in read(spool)] == [RunFailed]
 
@@ -207,7 +207,8 @@ def test_a_spool_that_is_nothing_but_a_torn_line_begins_anew(spool: Path) -> Non
     assert (opened.last_seq, spool.read_bytes()) == (0, b"")
 
 
-def test_a_spool_with_a_gap_is_refused(spool: Path) -> None:
-    spool.write_text("".join(encode(Event(seq, 0.0, note("x"))) + "\n" for seq in (1, 3)))
-    with pytest.raises(SpoolCorrupt, match="event 2 is missing"):
-        Spool(spool)
+def test_a_spool_with_a_gap_is_gone_on_with(spool: Path) -> None:
+    spool.write_text("".join(encode(Event(seq, 0.0, note("x"))) + "\n" for seq in (1, 3, 4)))
+    opened = Spool(spool)
+    opened.close()
+    assert opened.last_seq == 4

@@ -4,6 +4,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 import torch
 from worker_cases import CASES, Case
 from worker_runs import (
+    DEADLINE_S,
     board_of,
     copy_of,
     curve_of,
+    die_after_a_checkpoint,
     evaluated_returns,
     events_of,
     final_files,
@@ -34,9 +37,14 @@ from mosaic.spec import identity, manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted, Warned
 from mosaic.spec.run_dir import RunDir
 
-INTERVAL = 100
-OFTEN = (f"--checkpoint-interval-steps={INTERVAL}", "--quiet")
-TRIES = 5
+
+def interval(case: Case) -> int:
+    """Steps between two checkpoints: often enough for a kill at any moment to fall between two of them."""
+    return max(40, case.total_timesteps // 16)
+
+
+def often(case: Case) -> tuple[str, ...]:
+    return f"--checkpoint-interval-steps={interval(case)}", "--quiet"
 
 
 @pytest.fixture
@@ -47,23 +55,17 @@ def moment() -> random.Random:
     return random.Random(seed)
 
 
-def interrupted(case: Case, folder: Path, step: int, number: signal.Signals, *flags: str) -> RunDir:
-    """A run that got this signal after the checkpoint of `step`; again if it was quicker than the signal.
-
-    At least two checkpoints are left to be made.
-    """
+def killed(case: Case, folder: Path, step: int, delay_s: float, *flags: str) -> RunDir:
+    """A run that was killed so long after the checkpoint of `step`; at least two checkpoints are left to be made."""
     settings = case.settings
-    latest = case.total_timesteps - 2 * max(INTERVAL, settings.get("num_envs", 1) * settings.get("num_steps", 1))
-    for _ in range(TRIES):
-        run_dir = new_run(folder)
-        with started(*case.flags, *OFTEN, *flags, "--run-dir", str(run_dir.root)) as process:
-            in_time = wait_until(lambda run_dir=run_dir: newest_step(run_dir) >= step, process)
-            process.send_signal(number)
-            process.wait(timeout=60)
-        if in_time and newest_step(run_dir) <= latest:
-            assert process.returncode == (-number if number is signal.SIGKILL else 0)
-            return run_dir
-    pytest.fail(f"the run was almost over before signal {number} came, {TRIES} times")
+    between = max(interval(case), settings.get("num_envs", 1) * settings.get("num_steps", 1))
+    run_dir = new_run(folder)
+    # It holds at the last checkpoint but two, which is the third from the end.
+    dies = partial(die_after_a_checkpoint, step, delay_s, case.total_timesteps - 3 * between)
+    with started(*case.flags, *often(case), *flags, "--run-dir", str(run_dir.root), before=dies) as process:
+        process.wait(DEADLINE_S)
+        assert process.returncode == -signal.SIGKILL
+    return run_dir
 
 
 def attempts_of(run_dir: RunDir) -> list[RunStarted]:
@@ -104,12 +106,12 @@ def test_killed_then_stopped_then_resumed_ends_as_if_nothing_had_been(
     case: Case, straight: RunDir, tmp_path: Path, moment: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kill_at = moment.randint(1, int(case.total_timesteps * 0.4))
-    run_dir = interrupted(case, tmp_path, kill_at, signal.SIGKILL)
+    run_dir = killed(case, tmp_path, kill_at, moment.uniform(0.0, 0.2))
 
     killed_after = newest_step(run_dir)
     with monkeypatch.context() as patch:
         signal_after_a_checkpoint(patch, moment.choice([signal.SIGTERM, signal.SIGINT]))
-        resume(run_dir, *OFTEN)
+        resume(run_dir, *often(case))
     stopped_after = newest_step(run_dir)
     assert_stopped_in_good_order(run_dir)
     assert len(evaluated_returns(new_run(tmp_path), policy_of(run_dir), "--episodes=3")) == 3
@@ -142,7 +144,7 @@ def test_the_path_of_a_gpu_is_resumed_exactly_too(
     train(straight, *flags)
     with monkeypatch.context() as patch:
         signal_after_a_checkpoint(patch, signal.SIGTERM)
-        train(run_dir, *flags, *OFTEN)
+        train(run_dir, *flags, *often(case))
     assert_stopped_in_good_order(run_dir)
     resume(run_dir)
     assert_same_run(run_dir, straight)
@@ -183,7 +185,7 @@ def test_bfloat16_is_resumed_exactly_and_warned_of_where_it_is_slow(
     train(exact, *flags)
     with monkeypatch.context() as patch:
         signal_after_a_checkpoint(patch, signal.SIGTERM)
-        train(run_dir, *flags, *OFTEN, "--bfloat16")
+        train(run_dir, *flags, *often(case), "--bfloat16")
     resume(run_dir)
     assert_same_run(run_dir, straight)
     assert curve_of(exact) != curve_of(straight)
@@ -201,7 +203,7 @@ def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(
     straight_runs: Callable[[Case], RunDir], tmp_path: Path
 ) -> None:
     case = CASES["ppo"]
-    run_dir = interrupted(case, tmp_path, 1000, signal.SIGKILL, "--env-backend=async")
+    run_dir = killed(case, tmp_path, 1000, 0.1, "--env-backend=async")
     resume(run_dir)
     straight = straight_runs(case)
     assert curve_of(run_dir) == curve_of(straight)
@@ -211,10 +213,11 @@ def test_environments_in_processes_are_resumed_to_the_curve_of_the_bare_ones(
 def test_resuming_from_an_older_checkpoint_takes_the_run_back_there(
     case: Case, straight: RunDir, run_dir: RunDir
 ) -> None:
-    train(run_dir, *case.flags, *OFTEN, "--checkpoints-kept=1000")
+    train(run_dir, *case.flags, *often(case), "--checkpoints-kept=1000")
     steps = checkpoint.list_steps(run_dir)
     older = steps[len(steps) // 2]
-    resume(run_dir, "--checkpoint-interval-steps=0", checkpoint_folder=run_dir.checkpoint(older))
+    flags = "--checkpoint-interval-steps=0", "--discard-newer"
+    resume(run_dir, *flags, checkpoint_folder=run_dir.checkpoint(older))
     assert checkpoint.list_steps(run_dir) == [step for step in steps if step <= older] + [case.total_timesteps]
     assert_same_run(run_dir, straight)
     assert_no_point_is_doubled(run_dir, straight)
@@ -227,7 +230,7 @@ def test_killed_before_the_first_checkpoint_it_starts_over(case: Case, straight:
     with started(*flags, "--run-dir", str(run_dir.root)) as process:
         assert wait_until(lambda: run_dir.events.exists() and len(curve_of(run_dir)) > 3, process)
         process.kill()
-        process.wait(timeout=60)
+        process.wait(DEADLINE_S)
     assert checkpoint.list_steps(run_dir) == []
     resume(run_dir, f"--total-timesteps={case.total_timesteps}")
     assert [body.resumed_from_step for body in attempts_of(run_dir)] == [None, 0]
@@ -296,7 +299,7 @@ def test_a_learner_of_a_gpu_is_not_resumed_by_one_of_a_cpu(
 def test_a_run_whose_worker_lives_is_not_resumed_by_a_second_one(
     case: Case, run_dir: RunDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = (*case.flags, *OFTEN, "--total-timesteps=10000000", "--run-dir", str(run_dir.root))
+    flags = (*case.flags, *often(case), "--total-timesteps=10000000", "--run-dir", str(run_dir.root))
     with started(*flags) as process:
         assert wait_until(lambda: newest_step(run_dir) > 0, process)
         assert cli.main(["--resume", str(run_dir.root)]) == 2

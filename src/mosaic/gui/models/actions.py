@@ -135,11 +135,30 @@ class RunActions(QObject):
         self._each(runs, action.ask, action.done)
 
     def resume(self, run_id: str, from_step: int) -> None:
-        """Go on from one of its checkpoints."""
+        """Go on from one of its checkpoints; in a new run, if there are newer ones."""
+        self._resume(run_id, from_step, discard_newer=False)
+
+    def resume_and_discard(self, run_id: str, from_step: int) -> None:
+        """Go on from one of its checkpoints in the run itself, which loses the newer ones."""
+        self._resume(run_id, from_step, discard_newer=True)
+
+    def _resume(self, run_id: str, from_step: int, *, discard_newer: bool) -> None:
         run = self._studio.runs.get(run_id)
-        if run is not None:
-            asked = f"resumed from step {from_step:,}"
-            self._each([run], lambda client, run: client.resume(run.run_id, from_step=from_step), asked)
+        if run is None:
+            return
+
+        def tell(after: RunRecord) -> None:
+            how = f"resumed from step {from_step:,}"
+            if after.run_id != run.run_id:
+                how = f"a new run, “{name_of(after)}”, goes on from step {from_step:,}"
+            self._studio.noticed.emit(Notice(f"{name_of(run)}: {how}", kind="info"))
+
+        def failed(error: MosaicError) -> None:
+            self._studio.noticed.emit(Notice(str(error), run.run_id))
+
+        self._studio.link.call(
+            lambda client: client.resume(run_id, from_step=from_step, discard_newer=discard_newer), tell, failed
+        )
 
     def rename(self, run: RunRecord, label: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, label=label), f"is now called {label}")

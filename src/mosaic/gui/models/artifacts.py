@@ -5,9 +5,10 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mosaic import config
 from mosaic.errors import HomeUnusable
 from mosaic.gui.models.terminal import plain
 from mosaic.plain_text import plain_line
@@ -45,6 +46,8 @@ class Kept:
     label: str = ""
     size_bytes: int = 0
     """0 where nobody knows: a folder on another machine."""
+    newer: int = 0
+    """Of a checkpoint: how many of this run lie after it."""
 
     @property
     def is_folder(self) -> bool:
@@ -85,7 +88,12 @@ def listed(client: Client, run_id: str, folder: Path | None) -> Sequence[Kept]:
     ]
     found.append(Kept("config", "config.json", size_bytes=_size(folder, "config.json")))
     order = list(GROUPS)
-    shown = [one for one in found if one.kind in GROUPS]
+    steps = [one.step for one in found if one.kind == "checkpoint" and one.step is not None]
+    shown = [
+        replace(one, newer=sum(step > (one.step or 0) for step in steps)) if one.kind == "checkpoint" else one
+        for one in found
+        if one.kind in GROUPS
+    ]
     # The newest checkpoint and the newest video first: the ones that are wanted.
     return sorted(shown, key=lambda one: (order.index(one.kind), -(one.step or 0), _natural(one.path)))
 
@@ -104,7 +112,7 @@ def text_of(client: Client, run_id: str, path: str) -> Text:
     if path.endswith(".json") and whole:
         # What is no JSON is shown as it is: that is what is wrong with it.
         with contextlib.suppress(ValueError):
-            content = json.dumps(json.loads(content), indent=2, ensure_ascii=False)
+            content = json.dumps(config.any_json(content), indent=2, ensure_ascii=False)
     lines = [plain(line) for line in content.split("\n")]
     # A view takes seconds to lay out a line of half a million characters.
     whole = whole and all(len(line) <= LONGEST_LINE for line in lines)

@@ -42,7 +42,7 @@ class Board(Beside):
         self.with_events = 0
         """Runs of the selection that have written event files."""
         self.runs: Sequence[BoardRun] = ()
-        self._program = program or board_child.program()
+        self._program = program
         self._folder: Path | None = None
         self._laying: threading.Thread | None = None
         self._process = Child(self, merged=True)
@@ -110,8 +110,11 @@ class Board(Beside):
 
     def _start(self, folder: Path) -> None:
         self.output = self.url = ""
-        program, *arguments = self._program
-        self._process.start(program, [*arguments, *board_child.options(folder)])
+        options = board_child.options(folder)
+        if self._program:
+            self._process.start(self._program[0], [*self._program[1:], *options])
+        else:
+            self._process.start_python(board_child.child(*options))
         self._become("starting")
 
     def _read(self) -> None:

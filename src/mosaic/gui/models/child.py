@@ -1,6 +1,8 @@
 """A program that the window runs beside itself: whether it runs, why it could not, and its end."""
 
-from PySide6.QtCore import QObject, QProcess, Signal
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+
+from mosaic.spec.python_child import PythonChild
 
 END_MS = 1000
 
@@ -19,6 +21,17 @@ class Child(QProcess):
     @property
     def runs(self) -> bool:
         return self.state() != QProcess.ProcessState.NotRunning
+
+    def start_python(self, child: PythonChild) -> None:
+        """A module of ours."""
+        variables = QProcessEnvironment()
+        for name, value in child.environment.items():
+            variables.insert(name, value)
+        self.setProcessEnvironment(variables)
+        if child.cwd is not None:
+            self.setWorkingDirectory(str(child.cwd))
+        program, *words = child.command
+        self.start(program, words)
 
     def end(self) -> None:
         """Now, and without a word: for one that has nothing to lose."""

@@ -22,7 +22,7 @@ from mosaic.gui.models.refusals import problems_in
 from mosaic.gui.models.run_settings import ENV_ID, PRIORITY, SEEDS, UI
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
-from mosaic.rpc.client import Client, Refused, Validation
+from mosaic.rpc.client import Client, Refused, SubmitUnknown, Validation
 from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.scripts.allowed import Allowed
 from mosaic.spec.run_record import RunRecord
@@ -236,7 +236,9 @@ class Desk(QObject):
         self.submitted.emit(ids)
 
     def _not_started(self, order: Order, error: MosaicError) -> None:
-        if isinstance(error, DaemonUnavailable):
+        if isinstance(error, SubmitUnknown):
+            self.said.emit(f"Perhaps started: {error}, and so does Start with the same settings.", "bad")
+        elif isinstance(error, DaemonUnavailable):
             self.said.emit(f"Not started: {error}. Starting it again makes no second run.", "bad")
         else:
             self._unanswered = None

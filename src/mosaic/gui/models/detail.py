@@ -26,6 +26,8 @@ def detail_of(run_id: str, client: Client) -> Batch:
             )
             for item in client.artifacts(run_id)
         )
+        if damage := client.manifest_damage(run_id):
+            notices.append(Notice(damage, run_id))
         if data := _config(run_id, client):
             document = config.loads(data, what="config.json")
     except DaemonUnavailable:

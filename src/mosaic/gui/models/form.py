@@ -180,7 +180,7 @@ class Form(QObject):
             value = look_up(document, path, field.setting.default)
             if field.setting.kind != "secret":
                 field.type(field.setting.show(value))
-        known = {*self.fields, *DERIVED, *FIXED, *NOT_FOR_SCRIPTS}
+        known = {*self.fields, *DERIVED, *FIXED, *(f"{EXTRAS}.{name}" for name in NOT_FOR_SCRIPTS)}
         self._look_at_env()
         self._look_at_seeds()
         self._say([])

@@ -1,12 +1,12 @@
 """The gamepads of this machine, read by a process of its own while a person plays."""
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
 from mosaic.gui.models.child import Child
+from mosaic.spec.python_child import PythonChild
 
 CHILD = "mosaic.gui.models.gamepad_child"
 
@@ -26,7 +26,7 @@ class Gamepad(QObject):
         """Why none can be read, for people; empty as far as is known."""
         self.down: Sequence[str] = ()
         self.axes: Mapping[str, float] = {}
-        self._program: Sequence[str] = (sys.executable, "-m", CHILD)
+        self._program: Sequence[str] = ()
         self._rest = b""
         self._process = Child(self)
         self._process.readyReadStandardOutput.connect(self._read)
@@ -47,9 +47,11 @@ class Gamepad(QObject):
 
     def start(self) -> None:
         if not self.runs:
-            program, *arguments = self._program
             self._rest, self.problem = b"", ""
-            self._process.start(program, arguments)
+            if self._program:
+                self._process.start(self._program[0], self._program[1:])
+            else:
+                self._process.start_python(PythonChild(module=CHILD))
 
     def stop(self) -> None:
         self._process.end()

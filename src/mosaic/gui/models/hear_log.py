@@ -122,6 +122,8 @@ class LogEar:
         for line in lines:
             try:
                 event = decode(line.json)
+                if not line.seq:
+                    raise SpoolCorrupt(f"event {event.seq} is not in its place")
             except SpoolCorrupt as error:
                 for complaint in _complaints(following, line.json, error):
                     notices.append(Notice(complaint, following.run_id))

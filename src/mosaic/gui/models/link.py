@@ -10,15 +10,16 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from PySide6.QtCore import Signal
 
-from mosaic.errors import MosaicError
+from mosaic.errors import HomeVanished, MosaicError
 from mosaic.gui.models.beside import Beside
 from mosaic.log import get_logger
 from mosaic.rpc.client import Client
-from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.rpc.locate import DaemonStopped, DaemonUnavailable, bring_back, ensure_daemon, why_gone
 from mosaic.rpc.trainer_pb2 import Health
 from mosaic.spec.run_dir import Home
 
-State: TypeAlias = Literal["connecting", "connected", "lost"]
+State: TypeAlias = Literal["connecting", "connected", "lost", "stopped", "homeless"]
+"""Stopped: told to end by a user, who alone starts it again. Homeless: the home was removed or moved away."""
 R = TypeVar("R")
 CALLERS = 4
 """Calls under way at once: a dry run takes seconds, and what a person does meanwhile must not wait for it."""
@@ -34,6 +35,8 @@ class _Call:
     ask: Callable[[Client], Any]
     done: Callable[[Any], object]
     failed: Callable[[MosaicError], object]
+    is_start: bool = False
+    """It starts the daemon itself."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,9 @@ class Link(Beside):
     def reach(self) -> Sequence[str]:
         """The words that make the command line talk to the same daemon, beside the home."""
         target = ("--target", self.target) if self.target is not None else ()
-        return (*target, *(("--certificate", str(self._certificate)) if self._certificate is not None else ()))
+        certificate = ("--certificate", str(self._certificate)) if self._certificate is not None else ()
+        # A verb must not start what a user has stopped, nor begin a new home.
+        return (*target, *certificate, *(("--no-start",) if self.state in ("stopped", "homeless") else ()))
 
     @property
     def client(self) -> Client | None:
@@ -109,10 +114,27 @@ class Link(Beside):
     ) -> None:
         """Ask the daemon in another thread; the answer, or the error, comes back in this one.
 
-        A daemon that is gone is started for it: somebody wants something of it.
+        A daemon that was killed is started for it; one that was told to stop is not, nor is a home that is gone begun
+        anew: the call fails and says so.
         """
         number = next(self._numbers)
         self._calls[number] = _Call(ask, done, failed or self.call_failed.emit)
+        self._asked.put(number)
+
+    def start_daemon(
+        self, done: Callable[[Health], object], failed: Callable[[MosaicError], object] | None = None
+    ) -> None:
+        """Also one that was told to stop: the user wants it."""
+
+        def start(client: Client) -> Health:
+            if not self.is_remote:
+                if not self.home.lock.exists():
+                    raise HomeVanished(self.home.root)
+                ensure_daemon(self.home)
+            return client.health()
+
+        number = next(self._numbers)
+        self._calls[number] = _Call(start, done, failed or self.call_failed.emit, is_start=True)
         self._asked.put(number)
 
     def _make_calls(self) -> None:
@@ -121,21 +143,22 @@ class Link(Beside):
 
     def _ask(self, number: int) -> _Answer:
         try:
-            return _Answer(number, self._calls[number].ask(self._connected(start=True)), is_good=True)
+            call = self._calls[number]
+            return _Answer(number, call.ask(self._connected(start=True, is_asked=call.is_start)), is_good=True)
         except MosaicError as error:
             return _Answer(number, error, is_good=False)
         except Exception as error:  # The border of the thread: it belongs to whoever asked.
             log.exception("link.call_failed")
             return _Answer(number, MosaicError(f"an error in the window: {error!r}"), is_good=False)
 
-    def _connected(self, *, start: bool) -> Client:
-        """The client; where the home's daemon is gone, a new one is started if `start`."""
+    def _connected(self, *, start: bool, is_asked: bool = False) -> Client:
+        """The client; where the home's daemon was killed, a new one is started if `start`, unless `is_asked` does."""
         with self._connecting:
             if self._client is None:
                 self._client = Client(self.target, home=self.home, start=start, certificate=self._certificate)
-            elif start and self.state == "lost" and not self.is_remote:
+            elif start and not is_asked and not self.is_remote and self.state in ("lost", "stopped", "homeless"):
                 # Its socket is the same file, so the client that is there finds it.
-                Client(home=self.home, start=True).close()
+                bring_back(self.home)
         return self._client
 
     def _watch(self) -> None:
@@ -144,7 +167,9 @@ class Link(Beside):
             try:
                 found: Health | MosaicError = self._connected(start=first).health(timeout_s=ANSWER_S)
             except MosaicError as error:
-                found = error
+                # Of a daemon of this machine that was there it can be seen why it is gone.
+                was_there = self._client is not None and not self.is_remote
+                found = (why_gone(self.home) if was_there else None) or error
             first = False
             self._post(self._looked, found)
             self._stopping.wait(LOOK_S)
@@ -161,11 +186,17 @@ class Link(Beside):
     def _take(self, found: Health | MosaicError) -> None:
         before = self.state
         if isinstance(found, MosaicError):
-            self.state, self.problem = "lost", str(found)
-            if not isinstance(found, DaemonUnavailable) and before != "lost":
+            self.state, self.problem = _state_of(found), str(found)
+            if not isinstance(found, DaemonUnavailable) and before != self.state:
                 self.call_failed.emit(found)
         else:
             self.state, self.problem, self.health = "connected", "", found
             self.health_changed.emit()
         if self.state != before:
             self.state_changed.emit()
+
+
+def _state_of(problem: MosaicError) -> State:
+    if isinstance(problem, HomeVanished):
+        return "homeless"
+    return "stopped" if isinstance(problem, DaemonStopped) else "lost"

@@ -14,7 +14,7 @@ from mosaic.gui.models.policies_model import PoliciesModel, name_of_policy
 from mosaic.gui.models.policy_form import PolicyForm
 from mosaic.gui.models.refusals import problems_in
 from mosaic.gui.models.studio import Studio
-from mosaic.rpc.client import Client, Validation
+from mosaic.rpc.client import Client, SubmitUnknown, Validation
 from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.spec.run_record import RunRecord
@@ -137,7 +137,9 @@ class PolicyDesk(QObject):
     def _not_started(self, error: MosaicError) -> None:
         self.is_starting = False
         self.busy_changed.emit()
-        if isinstance(error, DaemonUnavailable):
+        if isinstance(error, SubmitUnknown):
+            self.said.emit(f"Perhaps started: {error}, and so does Start with the same settings.", "bad")
+        elif isinstance(error, DaemonUnavailable):
             self.said.emit(f"Not started: {error}. Starting it again makes no second run.", "bad")
         else:
             self._unanswered = None

@@ -1,10 +1,10 @@
 """Recorded episodes as the window reads them from the daemon: how to make one again, and where two of them differ."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import RecordingError
 from mosaic.gui.models.play_offer import document_of
@@ -62,8 +62,8 @@ def fetch(client: Client, episode: RecordedEpisode) -> Recorded:
     head = episodes.decode(lines[0], what=f"{name}, line 1") if lines else None
     if not isinstance(head, EpisodeHead):
         raise RecordingError(f"{episode.path} of run {episode.run_id} is no recorded episode")
-    steps = [content for line in lines[1:] if (content := json.loads(line)).get("kind") == "step"]
-    return Recorded(name, head, steps)
+    read = (config.loads(line, what=f"{name}, line {number}") for number, line in enumerate(lines[1:], start=2))
+    return Recorded(name, head, [content for content in read if content.get("kind") == "step"])
 
 
 def first_difference(one: Recorded, other: Recorded) -> Difference | None:

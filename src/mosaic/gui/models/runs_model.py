@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import name_of, summary_of
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import RunRecord, damage_of
 
 RECORD = int(Qt.ItemDataRole.UserRole)
 COLOUR = RECORD + 2
@@ -125,7 +125,9 @@ class RunsModel(QAbstractListModel):
         return True
 
     def notices(self, run_id: str) -> Sequence[str]:
-        return self._notices.get(run_id, ())
+        """What was told of a run, and what its record says of damaged files."""
+        record = self._by_id.get(run_id)
+        return (*(damage_of(record) if record else ()), *self._notices.get(run_id, ()))
 
     def row_of(self, run_id: str) -> int | None:
         row = bisect_left(self._keys, _key(run_id))

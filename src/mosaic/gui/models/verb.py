@@ -1,13 +1,14 @@
 """A verb of the command line, run beside the window on the same daemon; what it prints comes as JSON."""
 
 import json
-import sys
 from typing import Any
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from PySide6.QtCore import QObject, QProcess, Signal
 
 from mosaic.gui.models.child import Child
 from mosaic.gui.models.link import Link
+from mosaic.spec import keys
+from mosaic.spec.python_child import PythonChild
 
 
 class Verb(QObject):
@@ -34,10 +35,15 @@ class Verb(QObject):
         """`replay`, `@last`, …; one that runs already goes on."""
         if self.runs:
             return
-        environment = QProcessEnvironment.systemEnvironment()
-        environment.insert("MOSAIC_HOME", str(self._link.home.root))
-        self._process.setProcessEnvironment(environment)
-        self._process.start(sys.executable, ["-m", "mosaic.cli", *self._link.reach, *words])
+        verb = PythonChild(
+            module="mosaic.cli",
+            words=(*self._link.reach, *words),
+            # As in a terminal: it may send the key of a language model along, or start a daemon.
+            keys=keys.ALL,
+            variables={"MOSAIC_HOME": str(self._link.home.root)},
+            cwd=None,
+        )
+        self._process.start_python(verb)
         self.changed.emit()
 
     def stop(self) -> None:

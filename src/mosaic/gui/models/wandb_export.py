@@ -1,12 +1,12 @@
 """The export of one run to Weights & Biases, as the window knows it: looked at, uploaded, its server probed."""
 
-import sys
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, QProcess, QProcessEnvironment, QTimer, Signal
+from PySide6.QtCore import QFileSystemWatcher, QObject, QProcess, QTimer, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.child import Child
@@ -18,6 +18,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.track import network, state
 from mosaic.track.about import about
 from mosaic.track.network import Answer
+from mosaic.track.start import exporter
 from mosaic.track.state import Export
 
 LOOK_MS = 2000
@@ -99,12 +100,9 @@ class WandbExport(QObject):
         """Upload it, in a process of its own; a key goes into that one's environment and nowhere else."""
         if self._record is None or self._uploading:
             return
-        variables = QProcessEnvironment.systemEnvironment()
-        if key:
-            variables.insert("WANDB_API_KEY", key)
-        self._process.setProcessEnvironment(variables)
+        base = {**os.environ, "WANDB_API_KEY": key} if key else None
         self._uploading, self.problem, self._is_lost = self._record.run_id, "", False
-        self._process.start(sys.executable, ["-P", "-m", "mosaic.track", "--sync", self._record.run_dir])
+        self._process.start_python(exporter("--sync", self._record.run_dir, base=base))
         self.changed.emit()
 
     def probe(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from mosaic.gui.models.batch import Level, LogLine, LogSource
 from mosaic.gui.models.terminal import plain
 from mosaic.plain_text import plain_line
+from mosaic.rpc.trainer_pb2 import Health
 from mosaic.spec.events import (
     CheckpointSaved,
     EvalBatch,
@@ -33,6 +34,13 @@ _TITLES: Mapping[str, str] = {
     "losses/qf2_loss": "Q2 loss",
     "losses/qf_loss": "Q loss",
 }
+
+
+def indexing_of(health: Health | None) -> str:
+    """How far the daemon's index is, while it is being built; empty once it is whole."""
+    if health is None or health.indexed >= health.index_total:
+        return ""
+    return f"indexing: {health.indexed:,} of {health.index_total:,} runs"
 
 
 def title_of(tag: str) -> str:

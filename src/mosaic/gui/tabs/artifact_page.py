@@ -18,6 +18,7 @@ from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of, size
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.ask import confirm
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.film_view import FilmView
 from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
@@ -32,6 +33,9 @@ class ArtifactPage(QWidget):
     """Shows one thing; what is on another machine is fetched from the daemon."""
 
     resume_asked = Signal(str, int)
+    """Go on from the checkpoint of a step; in a new run, if there are newer ones."""
+    discard_asked = Signal(str, int)
+    """Go on from it in the same run, which loses the newer ones."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
@@ -55,10 +59,12 @@ class ArtifactPage(QWidget):
             self.view.addWidget(page)
         self._title, self._about = label("", "heading"), label("", "faint")
         self.resume = icon_button(theme, "rotate-ccw", "Resume from this checkpoint")
+        self.discard = icon_button(theme, "trash-2", "Resume here and discard newer…")
         self.open = icon_button(theme, "folder-open", "Open folder")
         self.save = icon_button(theme, "download", "Save as…")
         self.copy = copy_button(theme, "Copy path", self._path)
         self.resume.clicked.connect(self._resume)
+        self.discard.clicked.connect(self._ask_to_discard)
         self.open.clicked.connect(self._open_folder)
         self.save.clicked.connect(self._ask_where)
         layout = QVBoxLayout(self)
@@ -66,7 +72,7 @@ class ArtifactPage(QWidget):
         layout.setSpacing(0)
         layout.addLayout(row(self._title, self._about, 1, margins=(14, 14, 12, 8)))
         layout.addLayout(row(self.open, self.save, self.copy, 1, margins=(14, 0, 12, 10)))
-        layout.addLayout(row(self.resume, 1, margins=(14, 0, 12, 0)))
+        layout.addLayout(row(self.resume, self.discard, 1, margins=(14, 0, 12, 0)))
         layout.addWidget(self.view, 1)
         self.show_kept(None, None)
 
@@ -87,10 +93,14 @@ class ArtifactPage(QWidget):
     def show_buttons(self, run: RunRecord | None) -> None:
         """What can be done with it, as the run is now."""
         kept, remote = self.kept, self._studio.link.is_remote
+        newer = 0 if kept is None else kept.newer
         self.resume.setVisible(kept is not None and kept.kind == "checkpoint")
+        self.resume.setText("New run from this checkpoint" if newer else "Resume from this checkpoint")
+        self.discard.setVisible(newer > 0)
         ended = run is not None and run.state in TERMINAL
-        self.resume.setEnabled(ended)
-        self.resume.setToolTip("" if ended else "Only an ended run can be resumed: cancel it first.")
+        for button in (self.resume, self.discard):
+            button.setEnabled(ended)
+            button.setToolTip("" if ended else "Only an ended run can be resumed: cancel it first.")
         self.open.setVisible(kept is not None and not remote)
         self.save.setVisible(kept is not None and not kept.is_folder)
         self.copy.setVisible(kept is not None)
@@ -155,6 +165,17 @@ class ArtifactPage(QWidget):
         if self._run is not None and self.kept is not None and self.kept.step is not None:
             self.resume_asked.emit(self._run.run_id, self.kept.step)
 
+    def _ask_to_discard(self) -> None:
+        run, kept = self._run, self.kept
+        if run is None or kept is None or (step := kept.step) is None:
+            return
+        newer = "1 newer checkpoint" if kept.newer == 1 else f"{kept.newer} newer checkpoints"
+        question = (
+            f"Resume “{name_of(run)}” from step {step:,} and delete {newer}?\n\nThe best one may be among them. The"
+            " curve goes on from this step. This cannot be undone; a new run from this checkpoint keeps everything."
+        )
+        confirm(self, "Discard newer", question, "Discard", lambda: self.discard_asked.emit(run.run_id, step))
+
     def _open_folder(self) -> None:
         if self.kept is not None:
             path = Path(self._path())
@@ -182,8 +203,15 @@ def _words(run: RunRecord | None, kept: Kept | None) -> str:
     words = {
         "policy": f"The policy{step}: weights, normalisers and network shape in one safetensors file.\n\n"
         f"mosaic evaluate {run.run_id}",
-        "checkpoint": f"The whole train state{step}. A resumed run goes on from here exactly.",
+        "checkpoint": f"The whole train state{step}. {_going_on(kept)}",
         "tensorboard": "A folder of TensorBoard files; the TensorBoard tab shows them.",
         "wandb": "The folder that Weights & Biases keeps of this run.",
     }
     return words.get(kept.kind, "Reading…")
+
+
+def _going_on(kept: Kept) -> str:
+    if not kept.newer:
+        return "A resumed run goes on from here exactly."
+    there = "There is a newer checkpoint" if kept.newer == 1 else f"There are {kept.newer} newer checkpoints"
+    return f"{there}: a new run, which names this one as its parent, goes on from here exactly, and they are kept."

@@ -27,7 +27,9 @@ class ArtifactsTab(QWidget):
     """The tree on the left, what is selected in it on the right."""
 
     resume_asked = Signal(str, int)
-    """Go on with this run from the checkpoint of this step."""
+    """Go on with this run from the checkpoint of this step; in a new run, if there are newer ones."""
+    discard_asked = Signal(str, int)
+    """The same in this run itself, which loses the newer ones."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
@@ -55,6 +57,7 @@ class ArtifactsTab(QWidget):
         self._seen.changed.connect(self.refresh)
         self.tree.chosen.connect(self._choose)
         self.page.resume_asked.connect(self.resume_asked)
+        self.page.discard_asked.connect(self.discard_asked)
         studio.selection_changed.connect(self.refresh)
         studio.runs_changed.connect(self.refresh)
         studio.link.state_changed.connect(self.refresh)
@@ -92,8 +95,11 @@ class ArtifactsTab(QWidget):
             return
         self.tree.show_items(found)
         shown = self.page.kept
-        if shown is None or shown.path not in {one.path for one in found}:
+        there = {one.path: one for one in found}
+        if shown is None or shown.path not in there:
             self.page.show_kept(self._studio.record(), None)
+        elif there[shown.path].newer != shown.newer:
+            self.page.show_kept(self._studio.record(), there[shown.path])
 
     def _failed(self, run_id: str, error: MosaicError) -> None:
         if run_id != self._run_id:

@@ -1,5 +1,7 @@
 """The Evaluate tab: what the selected evaluations return, how sure that is, and how policies compare."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QWidget
@@ -16,8 +18,10 @@ from mosaic.gui.widgets.comparison_table import ComparisonTable
 from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.histogram_view import HistogramView
 from mosaic.gui.widgets.parts import icon_button, label, row
-from mosaic.gui.widgets.scalar_chart import ScalarChart
 from mosaic.spec.states import TERMINAL
+
+if TYPE_CHECKING:
+    from mosaic.gui.widgets.scalar_chart import ScalarChart
 
 NOTHING = (
     "Select evaluations on the left to see how their returns are distributed.\n\n"
@@ -35,11 +39,12 @@ class EvaluateTab(QWidget):
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self._studio = studio
+        self._studio, self._theme = studio, theme
         self.model = Evaluations(studio)
         self.line = ElidedLabel()
         self.histogram = HistogramView(theme)
-        self.chart = ScalarChart(theme)
+        self.chart: ScalarChart | None = None
+        """Made with the page, when there is something to show."""
         self.table = ComparisonTable(theme)
         self.blank = Blank(theme, "brain-circuit", NOTHING)
         self._load = [icon_button(theme, "brain-circuit", "Load trained policy…") for _ in range(2)]
@@ -47,7 +52,6 @@ class EvaluateTab(QWidget):
             button.clicked.connect(lambda _=False: self.load_asked.emit())
         self._stack = QStackedWidget()
         self._stack.addWidget(self._nothing())
-        self._stack.addWidget(self._page())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
@@ -66,10 +70,17 @@ class EvaluateTab(QWidget):
 
     def refresh(self) -> None:
         assessed = self.model.assessed
-        self._stack.setCurrentIndex(1 if assessed else 0)
         self._say()
         if not assessed:
+            self._stack.setCurrentIndex(0)
             return
+        if self.chart is None:
+            # pyqtgraph takes most of a second to import: not before a chart is needed.
+            from mosaic.gui.widgets.scalar_chart import ScalarChart
+
+            self.chart = ScalarChart(self._theme)
+            self._stack.addWidget(self._page(self.chart))
+        self._stack.setCurrentIndex(1)
         played = [one.played for one in assessed]
         self.line.setText(assessed[0].line)
         self.histogram.show_histogram(histogram(played))
@@ -96,13 +107,13 @@ class EvaluateTab(QWidget):
         layout.addLayout(row(1, self._load[0], 1))
         return made
 
-    def _page(self) -> QWidget:
+    def _page(self, chart: "ScalarChart") -> QWidget:
         charts = QSplitter(Qt.Orientation.Horizontal)
         charts.addWidget(_card("Distribution of the return", "share of the episodes; dashed: mean", self.histogram))
-        charts.addWidget(_card("Running estimate", "mean of the first n episodes, with its 95 % interval", self.chart))
+        charts.addWidget(_card("Running estimate", "mean of the first n episodes, with its 95 % interval", chart))
         charts.setSizes([1, 1])
         charts.setChildrenCollapsible(False)
-        self.chart.setMinimumWidth(160)
+        chart.setMinimumWidth(160)
         whole = QSplitter(Qt.Orientation.Vertical)
         whole.addWidget(charts)
         whole.addWidget(self.table)

@@ -74,6 +74,10 @@ class OverviewTab(QWidget):
             self._detail = detail
             self._config.setPlainText(plain(self._json()))
 
+    def fact(self, name: str) -> str:
+        """What is shown under a name."""
+        return self._facts[name].text()
+
     def _left(self) -> QWidget:
         facts = QGridLayout()
         facts.setHorizontalSpacing(18)
@@ -155,6 +159,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "Priority": str(record.priority),
         "Run": record.run_id,
         "Group": record.group or "–",
+        "Branched": f"from run {record.parent} at step {record.parent_step:,}" if record.parent else "–",
         "Folder": record.run_dir,
         "Notes": record.notes or "–",
     }

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from mosaic.gui.models.arranged_runs import ArrangedRuns, stretches
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
+from mosaic.gui.models.wording import indexing_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.order_button import OrderButton
 from mosaic.gui.widgets.parts import icon_label, label, row, search_field
@@ -29,6 +30,8 @@ class RunsPanel(QWidget):
         """Runs and groups as they were selected, the current one first."""
         self._scrolled = 0
         self._count = label("", "faint")
+        self.indexing = label("", "muted")
+        """How far the daemon's index is, while it is being built."""
         self.arranged = ArrangedRuns(studio.runs)
         self.filter = search_field(theme, "Filter runs…", self._filter)
         self.view = RunView(self.arranged, theme)
@@ -42,18 +45,21 @@ class RunsPanel(QWidget):
         self.arranged.changed.connect(self._after_rearranging)
         studio.runs_changed.connect(self._show_count)
         studio.selection_changed.connect(self._follow)
+        studio.link.health_changed.connect(self._show_indexing)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order)
         layout.addLayout(row(*heading, margins=(14, 8, 8, 6)))
         layout.addLayout(row(self.filter, margins=(10, 2, 10, 8)))
+        layout.addLayout(row(self.indexing, margins=(14, 0, 10, 6)))
         layout.addWidget(self.view, 1)
         self.setMinimumWidth(256)
         # The list comes first: that is where the arrow keys belong when the window opens.
         QWidget.setTabOrder(self.view, self.filter)
         QWidget.setTabOrder(self.filter, self._order)
         self._after_rearranging()
+        self._show_indexing()
 
     def select(self, keys: Sequence[str]) -> None:
         """Select these runs or groups, the first as the current one; those that the list does not show are left out."""
@@ -142,6 +148,11 @@ class RunsPanel(QWidget):
 
     def _runs_of(self, keys: Sequence[str]) -> list[str]:
         return list(dict.fromkeys(run_id for key in keys for run_id in self.arranged.runs_of(key)))
+
+    def _show_indexing(self) -> None:
+        text = indexing_of(self._studio.link.health)
+        self.indexing.setText(text)
+        self.indexing.setVisible(bool(text))
 
     def _show_count(self) -> None:
         total = self._studio.runs.rowCount()

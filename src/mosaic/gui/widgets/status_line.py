@@ -12,7 +12,6 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.parts import icon_label
 from mosaic.gui.widgets.plain_label import PlainLabel
-from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import GpuLoad, Health
 
 NOTICE_MS = 15_000
@@ -77,10 +76,9 @@ class StatusLine(QStatusBar):
         self._fade.start()
 
     def start_daemon(self) -> None:
-        """Any call starts a daemon that is gone."""
         self._starting = True
         self._show_daemon()
-        self._studio.link.call(Client.health, self._started, self._not_started)
+        self._studio.link.start_daemon(self._started, self._not_started)
 
     def _started(self, _: Health) -> None:
         self._starting = False
@@ -106,15 +104,22 @@ class StatusLine(QStatusBar):
                 text = "starting the daemon…"
             case _ if link.is_remote:
                 text = f"daemon at {in_html(link.target or '')} gone — reconnecting…"
+            case "homeless":
+                text = "the home is gone — move it back, or close this window"
+            case "stopped":
+                text = f"The daemon was stopped. Start it: {self._link('start')}"
             case _:
-                colour = self._theme.colour("accent").name()
-                text = f'daemon gone — <a href="start" style="color:{colour};text-decoration:none">start</a>'
+                text = f"daemon gone — {self._link('start')}"
         if link.state != "connected":
             for pair in self._machine:  # nobody knows
                 pair.hide()
         self._plug.setPixmap(pixmap(self._theme, icon, token, 13))
         self.daemon.setText(text)
         self.daemon.setToolTip(tip(self._explained() if link.state == "connected" else link.problem))
+
+    def _link(self, text: str) -> str:
+        colour = self._theme.colour("accent").name()
+        return f'<a href="start" style="color:{colour};text-decoration:none">{text}</a>'
 
     def _address(self) -> str:
         link = self._studio.link
@@ -134,7 +139,8 @@ class StatusLine(QStatusBar):
 
     def _show_runs(self) -> None:
         total, live = self._studio.runs.rowCount(), self._studio.live_count
-        self._runs.setText(f"{total:,} run{'' if total == 1 else 's'}" + (f" · {live} live" if live else ""))
+        parts = [f"{total:,} run{'' if total == 1 else 's'}", f"{live} live" if live else ""]
+        self._runs.setText(" · ".join(filter(None, parts)))
 
     def _show_machine(self) -> None:
         health = self._studio.link.health

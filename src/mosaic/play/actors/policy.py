@@ -11,11 +11,14 @@ from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy
 from mosaic.envs.batch import Batch
 from mosaic.envs.pixels import SHAPE
 from mosaic.errors import MosaicError, PolicyError, RunNotFound
+from mosaic.log import get_logger
 from mosaic.play.actor import Choice, Context, Outcome, View
 from mosaic.play.arena import Arena
-from mosaic.spec import manifest, policy_facts
+from mosaic.spec import manifest, policy_digest, policy_facts
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.run_dir import Home, checked_run_id
+
+log = get_logger()
 
 DESCRIPTOR = ActorDescriptor(
     id="policy",
@@ -57,6 +60,8 @@ class PolicyActor:
 def make(argument: str, context: Context) -> PolicyActor:
     path = find(argument, context.home)
     file, actor = open_policy(path, env_id=context.arena.env_id)
+    if not file.has_digest:
+        log.warning("policy.without_digest", path=str(path), meaning=f"it {policy_digest.NO_DIGEST}")
     batch = _batch(context.arena)
     _check_fit(file, batch, context.arena.env_id)
     return PolicyActor(actor, batch, deterministic=context.deterministic)
@@ -69,7 +74,7 @@ def find(argument: str, home: Home) -> Path:
         return path
     try:
         run_dir = home.run(checked_run_id(argument))
-        found = manifest.read(run_dir).artifacts if run_dir.manifest.exists() else None
+        found = manifest.read_parts(run_dir)[0].artifacts if run_dir.manifest.exists() else None
     except MosaicError:
         found = None
         raise PolicyError(f"'{argument}' is neither a policy file that is there nor the id of a run") from None

@@ -9,12 +9,14 @@ or a single `make(context)` that returns an object with these four.
 """
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from mosaic.errors import ActorFailed
 from mosaic.play.actor import Actor, Choice, Context, Outcome, View
+from mosaic.scripts.allowed import Allowed
 from mosaic.spec.actors import ActorDescriptor
 
 DESCRIPTOR = ActorDescriptor(
@@ -49,7 +51,7 @@ class ScriptedActor:
 
 
 def make(argument: str, context: Context) -> Actor:
-    script = _load(Path(argument).expanduser())
+    script = _load(Allowed(context.home).real_path(Path(argument)))
     maker = getattr(script, "make", None)
     if callable(maker):
         return ScriptedActor(maker(context))
@@ -63,6 +65,9 @@ def _load(path: Path) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise ActorFailed(f"{path} is no Python file that is there")
     module = importlib.util.module_from_spec(spec)
+    # What lies beside it is its own; last, so that none of it takes the place of a library.
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:

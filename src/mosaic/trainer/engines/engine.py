@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mosaic.spec.run_dir import RunDir
+from mosaic.trainer.out_of_memory import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,10 @@ class Engine(Protocol):
 
     def clear_away(self, pid: int, run_dir: RunDir) -> int | None:
         """After its end: end what it left behind; its exit code, or None if that went to somebody else."""
+        ...
+
+    def usage_of(self, pid: int) -> Usage:
+        """The memory of a worker that was cleared away."""
         ...
 
     def warm_up(self) -> None:

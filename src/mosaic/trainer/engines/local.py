@@ -10,21 +10,23 @@ import ctypes
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
 import psutil
 
-from mosaic.errors import InvalidTransition, MosaicError
+from mosaic.errors import MosaicError
 from mosaic.spec import identity
+from mosaic.spec.files import is_locked, scratch_file
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.life_lock import life_lock
+from mosaic.spec.python_child import NOWHERE, PythonChild
 from mosaic.spec.run_dir import RunDir
+from mosaic.trainer import out_of_memory
 from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import Zygote
+from mosaic.trainer.out_of_memory import Usage
 
 PR_SET_CHILD_SUBREAPER = 36
 REAP_S = 1.0
@@ -38,6 +40,7 @@ class LocalEngine:
         self._children: set[int] = set()
         """Workers that we started and have not waited for yet: their pids cannot be anybody else's."""
         self._exit_codes: dict[int, int] = {}
+        self._usages: dict[int, Usage] = {}
         self._zygote: Zygote | None = None
         self._lock = threading.Lock()
         # Workers that the zygote forks become our own children, so that their exit codes reach us (Linux only).
@@ -52,6 +55,7 @@ class LocalEngine:
                 files = (out.fileno(), err.fileno(), lock)
                 pid = self._fork(launch, files) or _spawn(launch, files)
             self._exit_codes.pop(pid, None)
+            self._usages.pop(pid, None)
             self._children.add(pid)
             return pid
 
@@ -77,9 +81,9 @@ class LocalEngine:
         zygote = self._zygote
         if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S):
             return None
-        with tempfile.TemporaryFile() as out, Path(os.devnull).open("ab") as nowhere:
+        with scratch_file() as out, Path(os.devnull).open("ab") as nowhere:
             with self._lock:
-                pid = zygote.fork(module, (), {}, Path("/"), (out.fileno(), nowhere.fileno(), nowhere.fileno()))
+                pid = zygote.fork(module, (), {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
             if pid is None:
                 return None
             _, status = os.waitpid(pid, 0)
@@ -124,10 +128,15 @@ class LocalEngine:
         self.kill(pid, run_dir)
         self._reap_session(pid)
         if pid in self._children:
-            _, status = os.waitpid(pid, 0)
+            limit = out_of_memory.address_limit_of(pid)
+            _, status, used = os.wait4(pid, 0)
             self._children.discard(pid)
+            self._usages[pid] = Usage(peak_bytes=1024 * used.ru_maxrss, address_limit_bytes=limit)
             self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
         return self._exit_codes.get(pid)
+
+    def usage_of(self, pid: int) -> Usage:
+        return self._usages.get(pid, Usage())
 
     def session_of(self, pid: int, run_dir: RunDir) -> list[int]:
         """The worker and whatever it started that still lives; empty if its pid belongs to somebody else by now."""
@@ -158,15 +167,12 @@ class LocalEngine:
 def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     """Cold: a new interpreter."""
     stdout, stderr, lock = files
-    process = subprocess.Popen(
-        [sys.executable, "-m", launch.module, *launch.argv],
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=[lock],
-        env={**os.environ, **launch.environment},
-        cwd=launch.run_dir.root,
-        start_new_session=True,
+    # Libraries write their own logs into the working directory (MuJoCo does): they belong to the run.
+    child = PythonChild(
+        module=launch.module, words=tuple(launch.argv), variables=launch.environment, cwd=launch.run_dir.root
+    )
+    process = child.popen(
+        stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, pass_fds=[lock], start_new_session=True
     )
     # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
     process.returncode = 0
@@ -181,11 +187,9 @@ def _identity(run_dir: RunDir) -> ProcessIdentity | None:
 
 
 def _is_locked(run_dir: RunDir) -> bool:
+    # Asked without making the file: that needs a disk with room.
     try:
-        with life_lock(run_dir):
-            return False
-    except InvalidTransition:
-        return True
+        return is_locked(run_dir.life_lock)
     except FileNotFoundError:
         return False
 

@@ -2,19 +2,20 @@
 
 import contextlib
 import json
-import os
+import select
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mosaic.log import get_logger
+from mosaic.spec.python_child import PythonChild
 from mosaic.trainer.sources import sources_digest
 
 MODULE = "cleanrl_worker.zygote"
 FORK_REPLY_S = 10.0
+LOOK_S = 0.5
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 log = get_logger()
@@ -28,15 +29,14 @@ class Zygote:
         self._ready = False
         self._digest = sources_digest()
         # Thread pools are sized when a library is imported: one thread, which is what warm workers are for.
-        threads = dict.fromkeys(THREAD_VARIABLES, "1")
+        threads: dict[str, str] = dict.fromkeys(THREAD_VARIABLES, "1")
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, str(theirs.fileno())],
+            child = PythonChild(module=MODULE, words=(str(theirs.fileno()),), variables=threads)
+            self._process = child.popen(
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
-                env={**os.environ, **threads},
             )
 
     @property
@@ -54,10 +54,14 @@ class Zygote:
         return self._ready and self._process.poll() is None
 
     def wait_until_ready(self, timeout_s: float) -> bool:
+        """Whether it can be used. Asleep meanwhile: the digest of all sources, which `usable` takes, is not free."""
         deadline = time.monotonic() + timeout_s
-        while not self.ready and self.usable and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return self.ready
+        try:
+            while not self.ready and self._process.poll() is None and (left := deadline - time.monotonic()) > 0:
+                select.select([self._socket], [], [], min(left, LOOK_S))
+            return self.ready and self.usable
+        except (OSError, ValueError):  # It was closed meanwhile, by a thread that found it outdated.
+            return False
 
     def fork(
         self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, files: Sequence[int]

@@ -131,7 +131,7 @@ CASES = {
         Case(
             algo="ppo_atari",
             env_id=LIGHTS,
-            total_timesteps=640,
+            total_timesteps=384,
             settings={"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1},
             tags=PPO_TAGS,
             learning=Learning(
@@ -193,7 +193,7 @@ CASES = {
         Case(
             algo="ppo_rnd",
             env_id=LIGHTS,
-            total_timesteps=512,
+            total_timesteps=320,
             settings={
                 "num_envs": 2,
                 "num_steps": 16,
@@ -220,7 +220,7 @@ CASES = {
         Case(
             algo="dqn_atari",
             env_id=LIGHTS,
-            total_timesteps=500,
+            total_timesteps=320,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
                 "buffer_size": 120,
@@ -248,7 +248,7 @@ CASES = {
         Case(
             algo="c51_atari",
             env_id=LIGHTS,
-            total_timesteps=500,
+            total_timesteps=320,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
                 "buffer_size": 120,
@@ -276,7 +276,7 @@ CASES = {
         Case(
             algo="rainbow_atari",
             env_id=LIGHTS,
-            total_timesteps=500,
+            total_timesteps=320,
             # The buffer wraps around.
             settings={
                 "buffer_size": 120,
@@ -308,7 +308,7 @@ CASES = {
         Case(
             algo="sac_continuous_action",
             env_id="Pendulum-v1",
-            total_timesteps=800,
+            total_timesteps=500,
             settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
             tags=frozenset(
                 f"losses/{name}"
@@ -334,7 +334,7 @@ CASES = {
         Case(
             algo="td3_continuous_action",
             env_id="Pendulum-v1",
-            total_timesteps=800,
+            total_timesteps=500,
             settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
             tags=frozenset(
                 f"losses/{name}"
@@ -351,7 +351,7 @@ CASES = {
         Case(
             algo="ddpg_continuous_action",
             env_id="Pendulum-v1",
-            total_timesteps=800,
+            total_timesteps=500,
             settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
             tags=frozenset(f"losses/{name}" for name in ("qf1_values", "qf1_loss", "actor_loss")),
             learning=Learning(

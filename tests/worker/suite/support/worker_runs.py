@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Forked
 from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
 
 from cleanrl_worker import cli, evaluate
@@ -20,7 +22,7 @@ from mosaic.spec import manifest
 from mosaic.spec.events import Episode, Event, RunStarted, Scalars, decode_spool
 from mosaic.spec.run_dir import RunDir, new_run_id
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 UNREPEATABLE = "charts/SPS"
 
 
@@ -52,8 +54,22 @@ def run_command(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any)
 
 
 @contextmanager
-def started(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any) -> "Iterator[subprocess.Popen[bytes]]":
+def started(*flags: str, module: str = "cleanrl_worker.cli", before: Callable[[], object] = bool) -> Iterator[Forked]:
     """The whole command, in a process of its own that does not outlive the block."""
+    process = Forked(module, flags, before=before)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(DEADLINE_S)
+        process.close()
+
+
+@contextmanager
+def started_cold(
+    *flags: str, module: str = "cleanrl_worker.cli", **changes: Any
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """By a new interpreter: for what an interpreter is given from the beginning, as its limits and its streams."""
     options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | changes
     process = subprocess.Popen([sys.executable, "-m", module, *flags], **options)
     try:
@@ -63,7 +79,7 @@ def started(*flags: str, module: str = "cleanrl_worker.cli", **changes: Any) -> 
         process.communicate(timeout=DEADLINE_S)
 
 
-def wait_until(condition: Callable[[], bool], process: "subprocess.Popen[bytes]") -> bool:
+def wait_until(condition: Callable[[], bool], process: "Forked | subprocess.Popen[bytes]") -> bool:
     """Whether `condition` came true while the process lived."""
     deadline = time.monotonic() + DEADLINE_S
     while not condition():
@@ -86,6 +102,27 @@ def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals)
             os.kill(os.getpid(), each)
 
     patch.setattr(Run, "_checkpoint_saved", saved)
+
+
+def die_after_a_checkpoint(step: int, delay_s: float, latest: int) -> None:
+    """This process kills itself so long after the first checkpoint from this step on.
+
+    After a checkpoint from `latest` on it goes no further: however late the kill comes, something is left to be done.
+    """
+    right = Run._checkpoint_saved
+    dying: list[threading.Timer] = []
+
+    def saved(self: Run, folder: Path, global_step: int, reason: Any) -> None:
+        right(self, folder, global_step, reason)
+        if global_step >= step and not dying:
+            dying.append(threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGKILL)))
+            dying[0].start()
+        if global_step >= latest:
+            threading.Event().wait()
+
+    Run._checkpoint_saved = saved
+    # No checkpoint is left out because the one before is still being written.
+    setattr(checkpoint.BackgroundWriter, "busy", False)  # noqa: B010 - a property there
 
 
 def newest_step(run_dir: RunDir) -> int:

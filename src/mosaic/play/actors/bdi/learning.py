@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le
 
+from mosaic import config
 from mosaic.errors import ActorFailed
 from mosaic.play.actors.bdi.acting import Settings
 from mosaic.spec.files import write_atomically
@@ -61,7 +62,7 @@ class Table:
 
 def load(path: Path) -> Table:
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data: Any = config.any_json(path.read_bytes())
         if data.pop("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
         table = Table(**data)

@@ -7,7 +7,6 @@ import json
 import logging
 import queue
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ import agentspeak
 from agentspeak import GoalType, Literal, Trigger, lexer, parser, runtime
 
 from mosaic.errors import ActorFailed
+from mosaic.spec.python_child import PythonChild
 
 HUB = "mosaic.play.actors.bdi_spade.hub"
 START_S = 30.0
@@ -49,12 +49,8 @@ class Office:
         self._ended = False
         self._numbers = itertools.count(1)
         self._folder = tempfile.TemporaryDirectory(prefix="mosaic-spade-")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", HUB, str(port), self._folder.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        child = PythonChild(module=HUB, words=(str(port), self._folder.name), cwd=Path(self._folder.name))
+        self._process = child.popen(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self._thread = threading.Thread(target=self._hear, name="spade", daemon=True)
         self._thread.start()
         try:

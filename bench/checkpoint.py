@@ -1,0 +1,202 @@
+"""`python -m bench.checkpoint`: what digests add to the time of a checkpoint, and how fast each hash is here.
+
+Checkpoints are written by the worker's own writer, from the copy in memory to the synced name, with digests and without
+in turn, so that whatever else the machine does meets both: the state of a real PPO run, a replay buffer of vectors in
+one file, and one of pictures in pages of which a few have changed. The time spent on digests is also taken by itself:
+its share is known on a machine that is too busy for the comparison.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import xxhash
+
+from cleanrl_worker.sdk import checkpoint
+from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
+from cleanrl_worker.sdk.paged import PagedArray
+from cleanrl_worker.sdk.replay import ReplayBuffer
+from mosaic.spec import digests
+from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.spec.run_list import all_runs
+
+TARGET = 0.02
+"""Of the time of a checkpoint."""
+SPACE = gym.spaces.Box(-1, 1, (376,), np.float32)
+
+
+def main() -> int:
+    words = argparse.ArgumentParser(prog="python -m bench.checkpoint", description=__doc__.partition("\n")[0])
+    words.add_argument("--pairs", type=int, default=15, help="checkpoints with and without digests (default 15)")
+    words.add_argument("--folder", type=Path, help="where to write (default: a temporary folder)")
+    flags = words.parse_args()
+    print(f"hashes of 64 MiB in memory, MiB/s: {_hash_rates()}")
+    worst = 0.0
+    with tempfile.TemporaryDirectory(dir=flags.folder) as folder:
+        for name, state, change in (_ppo(Path(folder)), _vectors(), _pictures()):
+            run_dir = RunDir(Path(folder) / new_run_id())
+            run_dir.create()
+            withs, withouts = _compare(run_dir, state, change, flags.pairs)
+            share = statistics.median(one.digests_s / one.wall_s for one in withs)
+            low, middle, high = _ratio([one.wall_s for one in withs], [one.wall_s for one in withouts])
+            worst = max(worst, share)
+            took_ms = [1000 * statistics.median(one.wall_s for one in each) for each in (withs, withouts)]
+            print(f"{name}: digests take {100 * share:.2f} % of the time")
+            print(
+                f"  {took_ms[0]:.1f} ms with digests, {took_ms[1]:.1f} ms without;"
+                f" ratio of neighbours {middle:.3f} (quartiles {low:.3f} to {high:.3f}, n={len(withs)})"
+            )
+    return 0 if worst <= TARGET else 1
+
+
+def _hash_rates() -> str:
+    data = os.urandom(64 * 2**20)
+    hashes: dict[str, Callable[[bytes], Any]] = {
+        "xxh3_128": xxhash.xxh3_128,
+        "sha256": hashlib.sha256,
+        "blake2b": hashlib.blake2b,
+        "sha1": hashlib.sha1,
+        "md5": hashlib.md5,
+        "crc32": zlib.crc32,
+    }
+    rates = {name: 64 / min(_seconds(partial(one, data)) for _ in range(3)) for name, one in hashes.items()}
+    return ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items())
+
+
+@dataclass(frozen=True)
+class Spent:
+    wall_s: float
+    digests_s: float
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _ratio(ones: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Quartiles of the ratios of neighbours."""
+    return statistics.quantiles([one / other for one, other in zip(ones, others, strict=True)], n=4)
+
+
+def _ppo(folder: Path) -> tuple[str, Any, Callable[[], None]]:
+    """What a run of 8 environments saved."""
+    command = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", "ppo", "--num-envs", "8", "--quiet"]
+    variables = {**os.environ, "MOSAIC_HOME": str(folder / "home")}
+    subprocess.run([*command, "--total-timesteps", "16384"], env=variables, check=True, stdout=subprocess.DEVNULL)
+    [run_dir] = all_runs(Home(folder / "home"))
+    latest = checkpoint.latest(run_dir)
+    assert latest is not None
+    size = sum(file.stat().st_size for file in latest.iterdir())
+    return f"ppo, {size / 1000:.0f} kB", checkpoint.load(latest, algo="ppo")[1], lambda: None
+
+
+def _vectors() -> tuple[str, Any, Callable[[], None]]:
+    buffer = ReplayBuffer(100_000, 1, SPACE, gym.spaces.Discrete(4))
+    generator = np.random.default_rng(1)
+    for _ in range(100_000):
+        row = generator.random(376, np.float32)
+        buffer.add(row[None], row[None], np.zeros(1), np.zeros(1), np.zeros(1))
+    size = sum(value.nbytes for value in buffer.state().values() if isinstance(value, np.ndarray))
+    return f"a replay buffer of vectors, {size / 1e6:.0f} MB", {"replay": buffer.state()}, lambda: None
+
+
+def _pictures() -> tuple[str, Any, Callable[[], None]]:
+    """50,000 frames of Atari; 2,500 are new at each checkpoint."""
+    frames = PagedArray((50_000, 84 * 84), np.uint8)
+    generator = np.random.default_rng(1)
+    for row in range(50_000):
+        frames.write(row, generator.integers(0, 255, 84 * 84, np.uint8))
+
+    def change() -> None:
+        for row in range(2_500):
+            frames.write(row, np.roll(frames.array[row], 1))
+
+    return (
+        f"a replay buffer of pictures, {frames.array.nbytes / 1e6:.0f} MB, a twentieth new",
+        {"frames": frames},
+        change,
+    )
+
+
+def _compare(run_dir: RunDir, state: Any, change: Callable[[], None], pairs: int) -> tuple[list[Spent], list[Spent]]:
+    writer = BackgroundWriter(run_dir)
+    steps = itertools.count(1)
+
+    def once() -> Spent:
+        step = next(steps)
+        change()
+        header = Header(algo="bench", args={}, global_step=step, mean_return=None)
+
+        def save() -> None:
+            writer.start(header, state, ready=lambda: None, done=lambda _: None)
+            writer.wait()
+
+        with _clocked() as clock:
+            wall_s = _seconds(save)
+        assert writer.error is None, writer.error
+        checkpoint.remove(run_dir, [one for one in checkpoint.list_steps(run_dir) if one < step])
+        return Spent(wall_s, sum(clock))
+
+    once()
+    withs: list[Spent] = []
+    withouts: list[Spent] = []
+    for pair in range(pairs):
+        # Each goes first every other time.
+        for digested in (True, False) if pair % 2 else (False, True):
+            with contextlib.nullcontext() if digested else _no_digests():
+                (withs if digested else withouts).append(once())
+    return withs, withouts
+
+
+@contextlib.contextmanager
+def _no_digests() -> Generator[None]:
+    add, seal = digests.Tally.add, digests.seal
+    digests.Tally.add = lambda *_: None
+    digests.seal = lambda text, *_: text
+    try:
+        yield
+    finally:
+        digests.Tally.add, digests.seal = add, seal
+
+
+@contextlib.contextmanager
+def _clocked() -> Generator[list[float]]:
+    """The times of all that is done for digests."""
+    add, seal = digests.Tally.add, digests.seal
+    clock: list[float] = []
+
+    def timed_add(tally: digests.Tally, piece: memoryview) -> None:
+        clock.append(_seconds(partial(add, tally, piece)))
+
+    def timed_seal(text: bytes, rest: bytes | memoryview = b"") -> bytes:
+        began = time.perf_counter()
+        sealed = seal(text, rest)
+        clock.append(time.perf_counter() - began)
+        return sealed
+
+    digests.Tally.add, digests.seal = timed_add, timed_seal
+    try:
+        yield clock
+    finally:
+        digests.Tally.add, digests.seal = add, seal
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

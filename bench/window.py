@@ -1,0 +1,187 @@
+"""How much work the window is: until it is there, and between two turns of its event loop (`make bench-live`).
+
+All figures are ratios. The start is held against a bare Qt window in the same interpreter; work between two turns of
+the event loop, in which nothing is painted and no key is heard, against a fixed piece of work (bench/calibration.py,
+about 25 ms on a core of 2024). Exit code 1 if a figure misses its target.
+"""
+
+import os
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QEventLoop
+from PySide6.QtWidgets import QApplication
+
+from bench.calibration import unit_s
+from mosaic.gui import app
+from mosaic.gui.models.batch import Batch, LogLine, NewPoints, Points
+from mosaic.gui.models.hear_curves import PIECE_ROWS
+from mosaic.gui.models.hear_log import PIECE
+from mosaic.gui.models.hear_runs import PAGE
+from mosaic.gui.models.link import Link
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+
+STARTS = 5
+BARE = """
+import json, time
+import numpy, grpc
+from PySide6.QtWidgets import QApplication, QMainWindow
+application = QApplication([])
+window = QMainWindow()
+window.show()
+application.processEvents()
+print(json.dumps(time.process_time()))
+"""
+OURS = """
+import json, time
+from mosaic.gui import app
+from mosaic.gui.models.link import Link
+from mosaic.spec.run_dir import Home
+application = app.make_application()
+opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
+opened.window.show()
+application.processEvents()
+print(json.dumps(time.process_time()))
+"""
+MOST_START = 8.0
+"""Times a bare window."""
+MOST_TURN = 4.0
+"""Times the piece of work."""
+MOST_TURN_OF_ALL_RUNS = 12.0
+"""Ten thousand runs are put into another order at once."""
+RUNS, LINES, TAGS = 10_000, 1_000_000, 500
+
+
+def started_s(program: str, home: Path) -> float:
+    """Processor seconds of a process until its window is there; the least of a few."""
+    command, environment = [sys.executable, "-c", program], os.environ | {"MOSAIC_HOME": str(home)}
+    outputs = (subprocess.run(command, env=environment, check=True, capture_output=True).stdout for _ in range(STARTS))
+    return min(float(json.loads(output.splitlines()[-1])) for output in outputs)
+
+
+class Turns:
+    """The longest turn of the event loop, in processor seconds of the GUI thread."""
+
+    def __init__(self, application: QApplication) -> None:
+        self._application = application
+        self.longest_s = 0.0
+
+    def turn(self, does: Callable[[], object] = lambda: None) -> None:
+        began = time.thread_time()
+        does()
+        self._application.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 0)
+        self.longest_s = max(self.longest_s, time.thread_time() - began)
+
+    def settle(self, seconds: float = 0.6) -> None:
+        """Timers of the models have their turn."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.turn()
+            time.sleep(0.002)
+
+
+def record(number: int) -> RunRecord:
+    return RunRecord(
+        run_id=new_run_id(),
+        algo="ppo",
+        env_id=f"Env{number % 7}-v0",
+        state=RunState.FINISHED,
+        last_return=float(number % 500),
+        group=f"g{number // 5}",
+        seed=number % 5 + 1,
+        sparkline=tuple(float(value) for value in range(40)),
+    )
+
+
+def ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
+    records = [record(number) for number in range(RUNS)]
+    for first in range(0, RUNS, PAGE):
+        turns.turn(lambda first=first: opened.studio.take(Batch(records=tuple(records[first : first + PAGE]))))
+    turns.settle()
+    panel = opened.window.runs
+    for act in (
+        lambda: panel.arranged.show_by(sort="return"),
+        lambda: panel.arranged.show_by(sort="name"),
+        lambda: panel.arranged.show_by(grouping="seeds"),
+        lambda: panel.arranged.collapse_all(collapsed=True),
+        lambda: panel.arranged.collapse_all(collapsed=False),
+        lambda: panel.filter.setText("env3"),
+        panel.filter.clear,
+        panel.view.scrollToBottom,
+    ):
+        turns.turn(act)
+        turns.settle(0.2)
+
+
+def a_million_lines(turns: Turns, opened: app.Opened) -> None:
+    log = opened.studio.log
+    opened.window.bench.bring_up("Log")
+    lines = [LogLine("stdout", f"line {number}, global_step={number * 7}") for number in range(LINES)]
+    turns.settle(0.2)
+    for first in range(0, LINES, PIECE):
+        turns.turn(lambda first=first: log.append(lines[first : first + PIECE]))
+    while log.searching:
+        turns.turn()
+    turns.turn(lambda: log.filter(text="GLOBAL_STEP=6999993"))
+    while log.searching:
+        turns.turn()
+    assert log.rowCount() == 1
+
+
+def five_hundred_tags(turns: Turns, opened: app.Opened) -> None:
+    opened.window.bench.bring_up("Metrics")
+    run = record(RUNS)
+    opened.studio.take(Batch(records=(run,)))
+    opened.studio.select([run.run_id])
+    turns.settle()
+    turns.longest_s = 0.0  # what draws charts was imported just now, once in the life of a window
+    rows = PIECE_ROWS // TAGS
+    for piece in range(4):
+        steps = np.arange(piece * rows, (piece + 1) * rows, dtype=float)
+        points = {f"custom/tag_{tag:03}": Points(steps, 1.7e9 + steps, steps) for tag in range(TAGS)}
+        turns.turn(lambda points=points: opened.studio.take(Batch(points=(NewPoints(run.run_id, points),))))
+        turns.settle()
+
+
+def main() -> int:
+    figures: list[tuple[str, float, float]] = []
+    with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as folder:
+        home = Home(Path(folder))
+        home.create()
+        bare_s, ours_s = started_s(BARE, home.root), started_s(OURS, home.root)
+        print(f"a bare window {bare_s:.2f} s, ours {ours_s:.2f} s of the processor")
+        figures.append(("start of the window, times a bare one", ours_s / bare_s, MOST_START))
+        application = app.make_application()
+        for case in (ten_thousand_runs, a_million_lines, five_hundred_tags):
+            opened = app.open_window(application, home, Link(home))
+            opened.window.show()
+            turns = Turns(application)
+            turns.settle()
+            turns.longest_s = 0.0
+            calibration_s = unit_s()
+            case(turns, opened)
+            print(f"{case.__name__}: {1e3 * turns.longest_s:.0f} ms, the piece of work {1e3 * calibration_s:.0f} ms")
+            name = f"longest turn of the event loop, {case.__name__.replace('_', ' ')}"
+            most = MOST_TURN_OF_ALL_RUNS if case is ten_thousand_runs else MOST_TURN
+            figures.append((name, turns.longest_s / calibration_s, most))
+            opened.close()
+            opened.window.deleteLater()
+            application.processEvents()
+    for name, value, most in figures:
+        print(f"{name:<62} {value:7.2f}  at most {most:.1f}  {'ok' if value <= most else 'MISSED'}")
+    return 0 if all(value <= most for _, value, most in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
