@@ -27,6 +27,7 @@ from pydantic_core import from_json as parse_json
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from mosaic.errors import ConfigError, Problem
+from mosaic.plain_text import plain
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -93,7 +94,7 @@ def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
     required: Any = dataclasses.MISSING
     made: list[tuple[str, Any, Any]] = []
     for key, spec in schema["properties"].items():
-        text = spec.get("description", "")
+        text = plain(spec.get("description", ""))
         hint = Annotated[_hint_of(spec), tyro.conf.arg(help=text), pydantic.Field(description=text)]
         default = spec.get("default", required)
         made.append(

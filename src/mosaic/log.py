@@ -4,14 +4,15 @@ import io
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
 from mosaic.errors import HomeUnusable
+from mosaic.plain_text import plain
 
 
 def configure(*, level: str = "INFO", file: Path | None = None) -> None:
@@ -29,7 +30,7 @@ def configure(*, level: str = "INFO", file: Path | None = None) -> None:
         console = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
-        processors = [*shared, console]
+        processors = [*shared, _made_plain, console]
         write = _to_stderr
     else:
         try:
@@ -97,6 +98,11 @@ class _Unfailing:
         told = {"event": "log.dropped", "level": "warning", "lines": self._dropped}
         line = json.dumps(told) if self._as_json else f"log.dropped lines={self._dropped}"
         return ("\n" if self._torn else "") + line + "\n"
+
+
+def _made_plain(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """For a terminal: what a run or a client said must not steer it."""
+    return {name: plain(value) if isinstance(value, str) else value for name, value in line.items()}
 
 
 def get_logger(**context: object) -> structlog.typing.FilteringBoundLogger:

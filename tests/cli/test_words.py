@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mosaic.cli import VERBS, completion, wording
+from mosaic.cli.output import ESC
 from mosaic.cli.progress import line_of
 from mosaic.cli.screen import clean, fit, table, width_of
 from mosaic.cli.train import seeds_of
@@ -43,7 +44,7 @@ def test_a_wide_progress_line_shows_everything():
 def test_widths_of_wide_and_combining_letters():
     assert width_of("日本") == 4
     assert width_of("e\u0301") == 1
-    assert width_of("\x1b[31mred\x1b[0m") == 3
+    assert width_of(f"{ESC}[31mred{ESC}[0m") == 3
     assert fit("日本語", 5) == "日本…"
     assert clean("a\x1b[31m\nb") == "a [31m b"
 

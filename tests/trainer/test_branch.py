@@ -201,9 +201,8 @@ def test_a_kill_while_a_branch_is_made_leaves_a_whole_run_or_none(home: Home, mo
 def test_a_branch_that_no_index_knows_yet_is_found_with_its_key(home: Home) -> None:
     parent = small_run(home, 10, 20)
     made = branch.write(home, parent, 10, run_id=new_run_id(), client_key="k")
-    with closing(Store(home.index)) as store:
-        assert reindex.Orphans(home, store, Nobody()).take_in() == 2
-        [found] = store.by_key("k")
+    found = reindex.read(home, home.run(made.run_id), Nobody())
+    assert found.client_key == "k"
     assert (found.run_id, found.state, found.resume_from) == (made.run_id, "queued", "checkpoints/step-10")
     assert (found.parent, found.parent_step) == (parent.run_id, 10)
     run_dir = home.run(made.run_id)

@@ -160,14 +160,25 @@ class Damaged:
         (home.root.parent / "x").write_text("not a column")
         return run_dir
 
+    def start(self, kit: Any) -> None:
+        """Begin, and wait until the events of all runs are read."""
+        self.daemon.start()
+        client = self.daemon.client
+
+        def is_whole() -> bool:
+            health = client.health()
+            return 0 < health.index_total == health.indexed
+
+        kit.eventually(is_whole, 120, what="the index")
+
     def list(self) -> dict[str, RunRecord]:
         return {run.run_id: run for run in self.daemon.client.list()}
 
 
 @pytest.fixture(scope="module")
-def damaged(module_daemons: Callable[..., Any]) -> Damaged:
+def damaged(module_daemons: Callable[..., Any], kit: Any) -> Damaged:
     made = Damaged(module_daemons("--no-warm", "--cpus", "1"))
-    made.daemon.start()
+    made.start(kit)
     return made
 
 
@@ -184,12 +195,13 @@ def as_healthy(run: RunRecord) -> None:
     assert damage_of(run) == ()
 
 
-def test_every_run_is_listed_and_the_healthy_ones_are_unchanged(damaged: Damaged) -> None:
+def test_every_run_is_listed_and_the_healthy_ones_are_unchanged(damaged: Damaged, kit: Any) -> None:
     before = damaged.list()
     assert len(before) == len(list(damaged.daemon.home.runs.iterdir())) > 250
     for run_id in damaged.healthy:
         as_healthy(before[run_id])
-    damaged.daemon.restart()
+    damaged.daemon.kill()
+    damaged.start(kit)
     after = damaged.list()
     assert {run_id: (run.state, run.damaged_lines) for run_id, run in after.items()} == {
         run_id: (run.state, run.damaged_lines) for run_id, run in before.items()

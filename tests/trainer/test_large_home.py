@@ -215,6 +215,7 @@ def test_rows_are_taken_back_without_reading_their_column(tmp_path):
     (tmp_path / "metrics").mkdir()
     for step in (1, 2, 2, 5, 9):
         metrics.append("x", step, step / 2, 0.0)
+    metrics.flush()
     metrics.rewind(2)
     assert metrics.read("x")[0][:, 0].tolist() == [1, 2, 2]
     metrics.rewind(0)

@@ -1,4 +1,4 @@
-"""Arrays to a safetensors file, with the digest of its bytes: hashed piece by piece as it is written.
+"""Arrays to a safetensors file, with the digest of its bytes: hashed while it is written.
 
 A safetensors file is a length (uint64, little endian), a JSON header of that many bytes, and the arrays without gaps.
 The library's own `save_file` would write the same, but what it wrote would have to be read again for its digest.
@@ -6,6 +6,7 @@ The library's own `save_file` would write the same, but what it wrote would have
 
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from mosaic.spec.digests import FileDigest, Tally
 
 Array = np.ndarray[Any, Any]
 
-PIECE_BYTES = 2**18
-"""Hashed right after it was written, while it is in the processor's cache."""
+ASIDE_BYTES = 4 * 2**20
+"""From here on a thread of its own computes the digest, beside the disk's work."""
+PIECE_BYTES = 4 * 2**20
+"""Hashed at once, without the interpreter's lock."""
 DTYPES = {
     "float64": "F64",
     "float32": "F32",
@@ -39,15 +42,26 @@ def write(path: Path, arrays: Mapping[str, Array]) -> FileDigest:
     """On disk when this returns."""
     # The largest items first, so that each array begins at a multiple of its item's size.
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    contents = [memoryview(_header(arrays, order)), *(_bytes(arrays[name]) for name in order)]
     tally = Tally()
-    with path.open("wb") as file:
-        for content in (memoryview(_header(arrays, order)), *(_bytes(arrays[name]) for name in order)):
+
+    def hash_all() -> None:
+        for content in contents:
             for start in range(0, content.nbytes, PIECE_BYTES):
-                piece = content[start : start + PIECE_BYTES]
-                file.write(piece)
-                tally.add(piece)
-        file.flush()
-        os.fsync(file.fileno())
+                tally.add(content[start : start + PIECE_BYTES])
+
+    large = sum(content.nbytes for content in contents) >= ASIDE_BYTES
+    aside = threading.Thread(target=hash_all, name="digest") if large else None
+    if aside is not None:
+        aside.start()
+    try:
+        with path.open("wb") as file:
+            for content in contents:
+                file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        hash_all() if aside is None else aside.join()
     return tally.digest
 
 

@@ -4,15 +4,18 @@ import difflib
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 
 from mosaic.cli import reach
+from mosaic.cli.output import plain_output
 from mosaic.errors import MosaicError
 
 DAMAGED = 7
 """Something that was read is not what was written."""
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+BUG = 1
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "demo": ("demo", "train PPO on CartPole until it is solved, then evaluate the policy"),
@@ -61,14 +64,20 @@ VERBS: Mapping[str, tuple[str, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
+    with plain_output():
+        return _ended(list(sys.argv[1:] if argv is None else argv))
+
+
+def _ended(words: list[str]) -> int:
+    """The exit code, whatever happened."""
     try:
         code = _run(words)
         # Here rather than at the interpreter's end, where a closed pipe would leave a traceback.
         sys.stdout.flush()
         return code
     except MosaicError as error:
-        print(f"error: {error}", file=sys.stderr)
+        # Indented: a line of somebody else's text in a message is not to be taken for one of ours.
+        print(f"error: {error}".replace("\n", "\n  "), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt as interrupted:
         print(f"\n{interrupted}".rstrip(), file=sys.stderr)
@@ -77,6 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away (`mosaic runs | head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except Exception:
+        # A border: what the interpreter would print of a bug at its end would not be made plain.
+        traceback.print_exc()
+        return BUG
 
 
 def _run(words: list[str]) -> int:

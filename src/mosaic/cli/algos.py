@@ -4,9 +4,11 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
+from mosaic.cli.output import library_colours
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import columns, is_terminal, paint, print_json, table
 from mosaic.errors import UnknownAlgorithm
+from mosaic.plain_text import plain
 from mosaic.rpc.client import Algorithm
 
 
@@ -41,7 +43,8 @@ def _show_page(algorithm: Algorithm) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console(width=min(columns(), 100)).print(Markdown(page))
+    with library_colours():
+        Console(width=min(columns(), 100)).print(Markdown(plain(page)))
 
 
 def _page_of_settings(algorithm: Algorithm) -> str:

@@ -13,7 +13,7 @@ from mosaic.cli.pick import pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import note, print_json
 from mosaic.cli.wording import plural, size
-from mosaic.errors import HomeUnusable
+from mosaic.errors import HomeUnusable, UnsafePath
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -55,6 +55,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _sources(client: Client, run: RunRecord) -> Iterator[Source]:
     for name in client.files(run.run_id):
+        # The names come from the daemon, which may be another machine's: none may be written beside OUT.
+        if name.startswith("/") or ".." in name.split("/"):
+            raise UnsafePath(f"the daemon lists '{name}', which is no name of a file in a run; nothing was exported")
         yield name, client.read_artifact(run.run_id, name)
 
 

@@ -1,5 +1,8 @@
 """`mosaic logs RUN`: what a run printed."""
 
+import codecs
+import io
+import re
 import sys
 from collections.abc import Sequence
 
@@ -8,27 +11,30 @@ from mosaic.cli.reach import connect, parser
 from mosaic.rpc.client import Client
 
 FIRST_WINDOW_BYTES = 64 * 1024
+_BEGUN = re.compile(r"\x1b(?:\[[0-?]{0,32})?$")
 
 
 def main(argv: Sequence[str]) -> int:
     words = parser("logs", "What a run printed.", runs="RUN")
     words.add_argument("-f", "--follow", action="store_true", help="go on as it prints more, until the run ends")
     words.add_argument("--stderr", action="store_true", help="its stderr instead of its stdout")
+    words.add_argument("--raw", action="store_true", help="its bytes as they are; only for a file or a program")
     words.add_argument("--tail", type=int, metavar="N", help="only the last N lines of what is there")
     flags = words.parse_args(argv)
     if flags.tail is not None and flags.tail < 0:
         words.error(f"--tail must not be negative (got {flags.tail})")
     stream = "stderr" if flags.stderr else "stdout"
+    write = _write_raw if flags.raw else LogText().write
     with connect() as client:
         run = pick(client, flags.run)
         offset = 0
         if flags.tail is not None:
             text, offset = _tail(client, run.run_id, stream, flags.tail)
-            _write(text)
+            write(text)
             if not flags.follow:
                 return 0
         for chunk in client.logs(run.run_id, stream=stream, offset=offset, follow=flags.follow):
-            _write(chunk)
+            write(chunk)
     return 0
 
 
@@ -47,6 +53,21 @@ def _tail(client: Client, run_id: str, stream: str, lines: int) -> tuple[bytes, 
         window *= 8
 
 
-def _write(data: bytes) -> None:
+class LogText:
+    """A log as text: a lone carriage return begins a new line, so that nothing is written over what stands there."""
+
+    def __init__(self) -> None:
+        self._decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
+        self._begun = ""
+
+    def write(self, data: bytes) -> None:
+        text = self._begun + self._decoder.decode(data)
+        # A colour that the end of a chunk cuts in two is printed, or rather left out, with the next one.
+        self._begun = found[0] if (found := _BEGUN.search(text)) else ""
+        sys.stdout.write(text.removesuffix(self._begun))
+        sys.stdout.flush()
+
+
+def _write_raw(data: bytes) -> None:
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

@@ -11,9 +11,10 @@ import tty
 from collections.abc import Generator, Mapping
 from typing import Any
 
+from mosaic.cli.output import ESC, draw
 from mosaic.cli.pictures import DRAW, Canvas, Way, ask, canvas
 from mosaic.cli.reach import BadArguments
-from mosaic.cli.screen import fit, is_terminal
+from mosaic.cli.screen import clean, fit, is_terminal
 from mosaic.cli.sight import NothingToSee, Sight, sights
 from mosaic.cli.watch import CLEAR, HIDE_CURSOR, HOME, RESET, SHOW_CURSOR
 from mosaic.errors import MosaicError
@@ -166,10 +167,10 @@ def _draw(sight: Sight | None, table: _Table, way: Way, before: Canvas) -> Canva
     if len(state.get("returns", {})) < 2:
         # Of this very picture; the state may be older or newer.
         state = {**state, "t": tile.episode_length, "returns": {"": tile.episode_return}}
-    lines = [fit(line, room.columns) for line in caption(state, table.said)]
-    sys.stdout.write(
-        f"{start}{DRAW[way](sight.pixels, room)}" + "\n".join(f"{line}\x1b[K" for line in lines) + "\x1b[J"
-    )
+    lines = [fit(clean(line), room.columns) for line in caption(state, table.said)]
+    sys.stdout.write(start)
+    draw(DRAW[way](sight.pixels, room))
+    sys.stdout.write("\n".join(f"{line}{ESC}[K" for line in lines) + f"{ESC}[J")
     sys.stdout.flush()
     return room
 

@@ -1,6 +1,5 @@
 """What goes to the terminal: colours where they are wanted, tables, a block of lines that is redrawn."""
 
-import json
 import os
 import re
 import shutil
@@ -11,9 +10,14 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
+from mosaic.cli.output import ESC
+from mosaic.plain_text import json_text
+
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_ESCAPES = re.compile(rf"{ESC}\[[0-9;]*m")
 ELLIPSIS = "…"
+NEW = "\n"
+_LINE_ENDS = re.compile(r"[\n\r\t]+")
 WAIT_SHOWN_S = 0.6
 
 
@@ -25,7 +29,7 @@ def paint(text: str, colour: str) -> str:
     """In colour on a terminal; plain when piped or with NO_COLOR (no-color.org)."""
     if not colour or not is_terminal() or os.environ.get("NO_COLOR"):
         return text
-    return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
+    return f"{ESC}[{COLOURS[colour]}m{text}{ESC}[0m"
 
 
 def clean(text: str) -> str:
@@ -66,6 +70,7 @@ def table(
     names: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = (), shrink: str = ""
 ) -> list[str]:
     """Lines of a table; the column `shrink` gives way where the terminal is too narrow."""
+    rows = [[_LINE_ENDS.sub(" ", cell) for cell in row] for row in rows]
     widths = [max([width_of(name), *(width_of(row[at]) for row in rows)]) for at, name in enumerate(names)]
     if shrink:
         at = names.index(shrink)
@@ -83,13 +88,15 @@ def table(
 
 
 def pairs(values: Mapping[str, str]) -> list[str]:
-    """`name  value` lines; empty values are left out."""
+    """`name  value` lines; empty values are left out, and further lines of a value stand below its first."""
+    values = {_LINE_ENDS.sub(" ", name): value for name, value in values.items()}
     width = max(map(len, values), default=0)
-    return [f"{paint(pad(name, width), 'dim')}  {value}" for name, value in values.items() if value]
+    below = "\n" + " " * (width + 2)
+    return [f"{paint(pad(name, width), 'dim')}  {value.replace(NEW, below)}" for name, value in values.items() if value]
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+    print(json_text(value), flush=True)
 
 
 def say(text: str) -> None:
@@ -108,7 +115,7 @@ def waiting(text: str) -> Generator[None]:
 
     def show() -> None:
         shown.set()
-        sys.stderr.write(f"\x1b[2m{text}\x1b[0m")
+        sys.stderr.write(f"{ESC}[2m{text}{ESC}[0m")
         sys.stderr.flush()
 
     timer = threading.Timer(WAIT_SHOWN_S, show)
@@ -120,7 +127,7 @@ def waiting(text: str) -> Generator[None]:
     finally:
         timer.cancel()
         if shown.is_set():
-            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.write(f"{ESC}[G{ESC}[2K")
             sys.stderr.flush()
 
 
@@ -136,9 +143,9 @@ class Block:
         if not self.live:
             return
         shown = list(lines)[: max(1, shutil.get_terminal_size((80, 24)).lines - 1)]
-        text = "".join(f"\x1b[2K{line}\n" for line in shown)
-        rest = "\x1b[J" if len(shown) < self._drawn else ""
-        sys.stdout.write((f"\x1b[{self._drawn}A\r" if self._drawn else "") + text + rest)
+        text = "".join(f"{ESC}[2K{line}\n" for line in shown)
+        rest = f"{ESC}[J" if len(shown) < self._drawn else ""
+        sys.stdout.write((f"{ESC}[{self._drawn}A{ESC}[G" if self._drawn else "") + text + rest)
         sys.stdout.flush()
         self._drawn = len(shown)
 

@@ -60,7 +60,10 @@ def _export(run: RunRecord, tracker: str) -> None:
         )
     child = exporter("--tracker", tracker, str(run_dir.root), tracker=tracker)
     run_dir.logs.mkdir(mode=0o700, exist_ok=True)
-    with waiting(f"exporting {run.label or run.run_id} …"), run_dir.export_log(tracker).open("ab") as out:
+    with (
+        waiting(f"exporting {run.label or run.run_id} …"),
+        run_dir.open(run_dir.export_log(tracker), append=True) as out,
+    ):
         code = child.run(stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode
     if code == MissingExtra.exit_code:
         raise MissingExtra(f"the export to {LOCAL[tracker].title}", tracker)
@@ -69,4 +72,4 @@ def _export(run: RunRecord, tracker: str) -> None:
 def _line(run: RunRecord, tracker: str, export: Export) -> str:
     name = "W&B" if tracker == WANDB else LOCAL[tracker].title
     text = f"{run.run_id}  {name}  {paint(export.state, COLOURS[export.state])}: {plural(export.rows, 'row')}"
-    return "  ".join(part for part in (text, clean(export.why), export.url) if part)
+    return "  ".join(part for part in (text, clean(export.why), clean(export.url)) if part)

@@ -15,11 +15,13 @@ from annotated_types import Ge
 from mosaic import config
 from mosaic.cli import script_words, wording
 from mosaic.cli.following import follow_and_report
+from mosaic.cli.output import library_colours
 from mosaic.cli.pick import short
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
+from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
 from mosaic.scripts.script import is_script
 from mosaic.spec.run_config import (
@@ -126,7 +128,8 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
     settings = config.class_from_schema(known[algo].schema, name=algo)
     prog = f"mosaic train {algo}"
     summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
-    parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=summary)
+    with library_colours():
+        parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))
     if flags.follow and flags.detach:
         raise ConfigError([Problem("--follow", "contradicts --detach")], what=prog)
     return parsed, flags
@@ -137,7 +140,8 @@ def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
     given = script_words.parse(argv)
     prog = "mosaic train --script"
     description = f"Flags of the run; those of {given.script.name} follow behind '--'."
-    flags = config.from_flags(RunFlags, given.words, prog=prog, description=description)
+    with library_colours():
+        flags = config.from_flags(RunFlags, given.words, prog=prog, description=plain(description))
     script_words.refuse_unused(vars(flags), vars(RunFlags()), prog=prog)
     return document_of(str(given.script.path), given.settings, flags), flags
 

@@ -4,14 +4,15 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from mosaic.cli import INTERRUPTED
+from mosaic.cli.output import ESC, draw
 from mosaic.cli.pick import pick
 from mosaic.cli.pictures import DRAW, WAYS, Canvas, Way, ask, canvas
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import fit, is_terminal
 from mosaic.cli.sight import Sight, add_flags, caption, sights, wishes_of
 
-HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-HOME, CLEAR, RESET = "\x1b[H", "\x1b[2J", "\x1b[0m"
+HIDE_CURSOR, SHOW_CURSOR = f"{ESC}[?25l", f"{ESC}[?25h"
+HOME, CLEAR, RESET = f"{ESC}[H", f"{ESC}[2J", f"{ESC}[0m"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -46,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 def _once(coming: Iterator[Sight | None], way: Way) -> int:
     for sight in coming:
         if sight is not None:
-            sys.stdout.write(DRAW[way](sight.pixels, canvas(2)))
+            draw(DRAW[way](sight.pixels, canvas(2)))
             print(caption(sight.head))
             return 0
     return 1
@@ -62,5 +63,7 @@ def show(coming: Iterator[Sight | None], way: Way) -> None:
         # Drawn over itself, without a flicker; a terminal of another size begins anew.
         start = HOME if room == size else CLEAR + HOME
         size = room
-        sys.stdout.write(f"{start}{DRAW[way](sight.pixels, room)}{fit(caption(sight.head), room.columns)}\x1b[K\x1b[J")
+        sys.stdout.write(start)
+        draw(DRAW[way](sight.pixels, room))
+        sys.stdout.write(f"{fit(caption(sight.head), room.columns)}{ESC}[K{ESC}[J")
         sys.stdout.flush()

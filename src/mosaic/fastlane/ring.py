@@ -20,6 +20,7 @@ import errno
 import fcntl
 import mmap
 import os
+import re
 import secrets
 import struct
 import tempfile
@@ -57,6 +58,7 @@ from mosaic.fastlane.layout import (
     unpadded,
 )
 from mosaic.spec.files import is_locked
+from mosaic.spec.own_files import is_regular
 
 SLOTS = 3
 MAX_PIXELS = 1280 * 960
@@ -67,6 +69,12 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EACCES, errno.EROFS,
 def folders() -> tuple[Path, ...]:
     """Where rings may be: shared memory, else (in a container it can be absent, or tiny) the temporary folder."""
     return Path("/dev/shm"), Path(tempfile.gettempdir())
+
+
+def is_ring(path: Path) -> bool:
+    """Whether this is a ring that a worker of our user may have made: by its place and name, and no link."""
+    name = re.fullmatch(rf"mosaic-{os.getuid()}-[0-9a-f]+\.ring", path.name)
+    return name is not None and path.parent in folders() and is_regular(path)
 
 
 class RingWriter:

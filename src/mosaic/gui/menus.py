@@ -18,6 +18,7 @@ from mosaic.gui.tabs import TABS
 from mosaic.gui.widgets.ask import ask_long_text, ask_text, confirm
 from mosaic.gui.widgets.palette import Palette
 from mosaic.gui.widgets.parts import icon_button
+from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
@@ -212,7 +213,8 @@ class Menus(QObject):
 
     @staticmethod
     def _copy(text: str) -> None:
-        QGuiApplication.clipboard().setText(text)
+        # What is pasted into a terminal is carried out there.
+        QGuiApplication.clipboard().setText(plain(text))
 
     def _about(self) -> None:
         box = QMessageBox(self._window)

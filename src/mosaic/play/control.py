@@ -1,7 +1,8 @@
 """The socket of a session: commands in, states out, both as JSON objects, one a line. docs/protocols/play.md has them.
 
-`play.sock` in the run directory, a unix stream socket, mode 0600. Every state replaces the one before it: a reader that
-is slow misses states rather than see old ones. A command with an `id` is answered by `{"id": …, "error": ""}`.
+`play.sock` in the run directory, a unix stream socket, mode 0600, for processes of the same user and of root. Every
+state replaces the one before it: a reader that is slow misses states rather than see old ones. A command with an `id`
+is answered by `{"id": …, "error": ""}`.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mosaic.spec.sockets import short_address
+from mosaic.spec.sockets import is_of_our_user, peer_of, short_address
 
 MAX_LINE = 1 << 20
 SEND_TIMEOUT_S = 5.0
@@ -73,6 +74,9 @@ class Control:
                 made, _ = self._listener.accept()
             except OSError:
                 return
+            if not is_of_our_user(peer_of(made)[1]):
+                made.close()
+                continue
             connection = _Connection(self, made)
             self._connections.add(connection)
             connection.start()

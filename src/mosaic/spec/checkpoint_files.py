@@ -14,6 +14,7 @@ from typing import Any, cast
 from mosaic.errors import CheckpointError
 from mosaic.spec import digests
 from mosaic.spec.digests import FileDigest
+from mosaic.spec.own_files import open_regular
 from mosaic.spec.run_dir import RunDir
 
 FORMAT = "mosaic-checkpoint-1"
@@ -57,7 +58,8 @@ def encode(document: Mapping[str, Any], files: Mapping[str, FileDigest]) -> byte
 def read(folder: Path) -> dict[str, Any]:
     """`state.json`, as it was written, or CheckpointError."""
     try:
-        text = (folder / DOCUMENT).read_bytes()
+        with open_regular(folder / DOCUMENT) as file:
+            text = file.read()
     except OSError as error:
         raise CheckpointError(f"{folder} is not a checkpoint or is damaged: {error}; {ADVICE}") from error
     return decode(text, folder)

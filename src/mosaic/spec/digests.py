@@ -4,8 +4,8 @@ A JSON text carries its own digest as `"sha256": "<64 hex digits>"`. It is the S
 64 characters are zeros, so it covers every other byte: length, header, metadata and what follows the text. The last
 such member of the text counts; within strings of JSON its quotes are escaped, so none of them looks like it.
 
-Files in a list may be gigabytes that a learner's machine writes every minute. They have an XXH3 of 128 bits, which
-costs a hundredth of the writing; SHA-256 would cost twice as much as the writing itself (`python -m bench.checkpoint`).
+Files in a list may be gigabytes that a learner's machine writes every minute. They have an XXH3 of 128 bits: SHA-256
+takes longer than a fast disk does (`python -m bench.checkpoint`).
 """
 
 import hashlib

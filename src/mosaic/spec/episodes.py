@@ -22,6 +22,7 @@ from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, RecordingError
 from mosaic.spec.events import Count, Number, Step
+from mosaic.spec.own_files import open_regular
 from mosaic.spec.run_record import Moment, Unsigned
 
 VERSION = 1
@@ -178,7 +179,7 @@ def read(path: Path) -> EpisodeFile:
 def sum_up(path: Path) -> EpisodeFile:
     """The episode without its steps where its end tells of them; quick, however long it is."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             first = file.readline(MAX_LINE_BYTES)
             file.seek(0, os.SEEK_END)
             file.seek(max(len(first), file.tell() - TAIL_BYTES))
@@ -196,7 +197,7 @@ def sum_up(path: Path) -> EpisodeFile:
 
 def _whole_lines(path: Path) -> Iterator[Line]:
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             for number, text in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), start=1):
                 if len(text) == MAX_LINE_BYTES:
                     raise RecordingError(f"{path.name}, line {number} has more than {MAX_LINE_BYTES:,} bytes")

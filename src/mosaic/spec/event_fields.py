@@ -45,7 +45,7 @@ class QuickCheck:
                 data[name] = value
         made = object.__new__(self._cls)
         # Not by its constructor: that of a frozen class sets each field by a call.
-        made.__dict__.update(data)
+        object.__setattr__(made, "__dict__", data)
         return made
 
 

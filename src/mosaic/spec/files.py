@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from mosaic.errors import ConfigError, Problem
+from mosaic.spec.own_files import open_regular
 
 
 def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
@@ -33,7 +34,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
 
 def read_small(path: Path, *, limit: int = 16 * 2**20) -> bytes:
     """A whole file that is small by its nature; a larger one is damaged, and is not taken into memory."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise ConfigError([Problem("", f"has more than {limit:,} bytes")], what=str(path))
@@ -63,7 +64,8 @@ def scratch_file() -> IO[bytes]:
 
 def is_locked(path: Path) -> bool:
     """Whether a living process holds the lock (flock) of a file; OSError if there is no such file."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    # Without waiting for a writer, where a pipe lies in the place of the file.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

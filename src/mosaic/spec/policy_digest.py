@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from mosaic.errors import PolicyError
 from mosaic.spec import digests
+from mosaic.spec.own_files import open_regular
 
 FORMAT = "mosaic-policy-1"
 MAX_HEADER_BYTES = 16 * 2**20
@@ -35,7 +36,8 @@ def seal(data: bytes) -> bytes:
 def check_file(path: Path) -> bool:
     """PolicyError if a policy of ours is damaged; False if it has no digest to tell."""
     try:
-        data = path.read_bytes()
+        with open_regular(path, follow=True) as file:
+            data = file.read()
     except OSError as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error.strerror or error}") from error
     return check(data, what=str(path))

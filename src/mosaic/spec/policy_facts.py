@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, cast
 from mosaic import config
 from mosaic.errors import PolicyError
 from mosaic.spec.event_fields import MAX_WHOLE
+from mosaic.spec.own_files import open_regular
 from mosaic.spec.policy_digest import FORMAT, MAX_HEADER_BYTES
 
 SUFFIX = ".cleanrl_model"
@@ -86,7 +87,7 @@ def read(word: Path) -> PolicyFacts:
 
 
 def _kind_of(path: Path) -> Kind:
-    with path.open("rb") as file:
+    with open_regular(path, follow=True) as file:
         start = file.read(9)
     if start.startswith(b"PK"):
         return _kind_of_zip(path)
@@ -119,7 +120,7 @@ def _kind_of_zip(path: Path) -> Kind:
 
 def _from_header(facts: PolicyFacts) -> PolicyFacts:
     """A length (uint64, little endian), then so many bytes of JSON."""
-    with facts.path.open("rb") as file:
+    with open_regular(facts.path, follow=True) as file:
         length = int.from_bytes(file.read(8), "little")
         if length > MAX_HEADER_BYTES:
             raise PolicyError(f"{facts.path} cannot be read as a policy: its header would have {length:,} bytes")
@@ -228,8 +229,8 @@ def _json_object(path: Path) -> dict[str, Any] | None:
 
 def _small_text(path: Path) -> str | None:
     try:
-        about = path.stat()
-        readable = stat.S_ISREG(about.st_mode) and about.st_size <= MAX_SIBLING_BYTES
-        return path.read_text(errors="replace") if readable else None
+        with open_regular(path, follow=True) as file:
+            text = file.read(MAX_SIBLING_BYTES + 1)
+        return text.decode(errors="replace") if len(text) <= MAX_SIBLING_BYTES else None
     except OSError:
         return None

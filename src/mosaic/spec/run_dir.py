@@ -3,15 +3,18 @@
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import platformdirs
 from ulid import ULID
 
 from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
 from mosaic.spec import home_claim
+from mosaic.spec.own_files import look_beneath, open_beneath
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _LABEL_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
@@ -159,12 +162,13 @@ class RunDir:
         return self.root / "run.json.damaged"
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Names and sizes of all files, sorted; without the life lock, which is no business of a copy."""
+        """Names and sizes of all plain files, sorted; without the life lock, which is no business of a copy."""
         for path in sorted(self.root.rglob("*")):
             # One that goes away meanwhile is left out.
             with contextlib.suppress(FileNotFoundError):
-                if path.is_file() and not path.is_symlink() and path != self.life_lock:
-                    yield path.relative_to(self.root).as_posix(), path.stat().st_size
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode) and path != self.life_lock:
+                    yield path.relative_to(self.root).as_posix(), found.st_size
 
     @property
     def life_lock(self) -> Path:
@@ -291,6 +295,17 @@ class RunDir:
         if not path.is_relative_to(root):
             raise UnsafePath(f"'{relative}' lies outside run {self.run_id}")
         return path
+
+    def open(self, name: str | Path, *, append: bool = False) -> BinaryIO:
+        """A file of this run, without following a link; NotAFile if there is none."""
+        return open_beneath(self.root, self._name(name), append=append)
+
+    def look(self, name: str | Path) -> os.stat_result | None:
+        """Of a file or folder of this run, without following a link; None if there is none."""
+        return look_beneath(self.root, self._name(name))
+
+    def _name(self, name: str | Path) -> str | Path:
+        return name.relative_to(self.root) if isinstance(name, Path) and name.is_relative_to(self.root) else name
 
     def relative(self, path: Path) -> str:
         """The name under which the manifest and the events mention a file of this run."""

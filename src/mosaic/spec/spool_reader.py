@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import BinaryIO
 
+from mosaic.spec.own_files import open_regular
+
 LONGEST = 8 * 2**20
 """Bytes of a line that are read at most: what goes on behind them is passed over."""
 PASSED_OVER_AT_ONCE = 2**20
@@ -26,12 +28,12 @@ class LineReader:
         With a limit, a line is cut off behind `LONGEST` bytes, so that no file takes more memory than that.
         """
         try:
-            size = self.path.stat().st_size
+            size = self.path.lstat().st_size
             if size < self.offset:
                 self.offset, self.restarted, self._in_long_line = 0, True, False
             if size == self.offset:
                 return []
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(self.offset)
                 if self._in_long_line and not self._pass_over(file):
                     return []

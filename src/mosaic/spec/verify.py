@@ -10,6 +10,7 @@ from mosaic.errors import CheckpointError, MosaicError, PolicyError
 from mosaic.spec import checkpoint_files, policy_digest, run_record
 from mosaic.spec.digests import FileDigest
 from mosaic.spec.manifest import Manifest
+from mosaic.spec.own_files import open_regular
 from mosaic.spec.policy_facts import SUFFIX
 
 Result: TypeAlias = Literal["whole", "no digest", "damaged"]
@@ -58,7 +59,8 @@ def look_at_checkpoint(folder: Path, seen: Seen) -> Finding | None:
 def look_at_policy(path: Path) -> Finding | None:
     """None for the file of another tool, which has no digest of ours, and for one that is gone."""
     try:
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            data = file.read()
         if not policy_digest.is_ours(data):
             return None
         result: Result = "whole" if policy_digest.check(data, what=str(path)) else "no digest"

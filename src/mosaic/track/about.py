@@ -6,6 +6,7 @@ from typing import Any
 from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.spec import manifest, run_config, run_record
+from mosaic.spec.files import read_small
 from mosaic.spec.run_config import TrainOptions, TrainRunConfig
 from mosaic.spec.run_dir import RunDir
 
@@ -34,7 +35,7 @@ class About:
 
 def about(run_dir: RunDir) -> About:
     """Read from the run directory, which holds no secrets."""
-    data, _ = run_config.take_secrets(config.loads(run_dir.config.read_bytes(), what=str(run_dir.config)))
+    data, _ = run_config.take_secrets(config.loads(read_small(run_dir.config), what=str(run_dir.config)))
     document = run_config.parse(data)
     worker = document.metadata.worker.config
     extras = worker.extras

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from mosaic.errors import MosaicError
+from mosaic.errors import MosaicError, UnsafePath
 from mosaic.spec import manifest
 from mosaic.spec.run_dir import RunDir
 
@@ -81,5 +81,15 @@ def _event_folders(run_dir: RunDir) -> Sequence[Path]:
         artifacts = manifest.read(run_dir).artifacts
     except (FileNotFoundError, MosaicError):
         return [run_dir.tensorboard]
-    found = [run_dir.root / artifact.path for artifact in artifacts if artifact.kind == "tensorboard"]
+    paths = [artifact.path for artifact in artifacts if artifact.kind == "tensorboard"]
+    # One that leads out of the run is not shown; one that is not there yet will be.
+    found = [run_dir.root / path for path in paths if not _leads_out(run_dir, path)]
     return found or [run_dir.tensorboard]
+
+
+def _leads_out(run_dir: RunDir, path: str) -> bool:
+    try:
+        run_dir.inside(path)
+    except UnsafePath:
+        return True
+    return False

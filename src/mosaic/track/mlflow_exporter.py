@@ -9,6 +9,7 @@ import fcntl
 import importlib
 import os
 import re
+import stat
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -150,8 +151,10 @@ class MlflowExporter:
             del self._kept[:BATCH_METRICS]
 
     def _add_file(self, body: VideoSaved | PolicySaved) -> None:
-        path = self._run_dir.inside(body.path)
-        if not path.is_file():
+        path = self._run_dir.root / body.path
+        found = self._run_dir.look(body.path)
+        if found is None or not stat.S_ISREG(found.st_mode):
+            # Also where a link or a path leads out of the run: what lies there is not the run's to hand out.
             log.warning("file.gone", path=body.path)
             return
         try:

@@ -22,7 +22,7 @@ def start(
         # Before it exists: if it is killed at once, the next daemon still knows that it is wanted.
         state.write(run_dir, Export(state="exporting"), tracker)
     words = ("--background", "--tracker", tracker, *(["--sync"] if sync else []), str(run_dir.root))
-    with run_dir.export_log(tracker).open("ab") as log:
+    with run_dir.open(run_dir.export_log(tracker), append=True) as log:
         return exporter(*words, tracker=tracker, base=environment).popen(
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )

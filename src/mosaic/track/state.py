@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from mosaic import config
 from mosaic.errors import MosaicError
-from mosaic.spec.files import is_locked, read_small, write_atomically
+from mosaic.spec.files import is_locked, write_atomically
 from mosaic.spec.run_dir import RunDir
 
 WANDB = "wandb"
@@ -64,7 +64,8 @@ class Export:
 def read(run_dir: RunDir, tracker: str = WANDB) -> Export | None:
     """None if nothing was ever exported."""
     try:
-        return parse(read_small(run_dir.export_state(tracker)))
+        with run_dir.open(run_dir.export_state(tracker)) as file:
+            return parse(file.read())
     except FileNotFoundError:
         return None
 
@@ -85,7 +86,7 @@ def exporting_alone(run_dir: RunDir, tracker: str = WANDB) -> Generator[None]:
     """One process at a time exports or uploads a run; the kernel lets go of the lock however that one ends."""
     lock = run_dir.export_lock(tracker)
     lock.parent.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         _lock(descriptor, run_dir)
         yield

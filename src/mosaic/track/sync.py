@@ -5,8 +5,9 @@ import re
 import signal
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.errors import MissingExtra, MosaicError, UnsafePath
 from mosaic.log import get_logger
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import RunDir
@@ -56,7 +57,7 @@ def _export_first(run_dir: RunDir) -> None:
     if state.is_busy(run_dir):
         raise SyncFailed(f"run {run_dir.run_id} is being exported right now; sync it in a moment")
     run_dir.logs.mkdir(mode=0o700, exist_ok=True)
-    with run_dir.wandb_log.open("ab") as out:
+    with run_dir.open(run_dir.wandb_log, append=True) as out:
         done = exporter(str(run_dir.root)).run(stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     if done.returncode == MissingExtra.exit_code:
         raise MissingExtra("the export to Weights & Biases", "wandb")
@@ -70,8 +71,20 @@ def _check(way: Network) -> None:
         raise SyncFailed(f"the server is not reachable: {answer.text}; the offline export is kept")
 
 
+def _check_links(run_dir: RunDir, folder: Path) -> None:
+    """W&B uploads what a link in its folder leads to: nothing outside of the run may leave the machine this way."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            try:
+                run_dir.inside(path)
+            except UnsafePath:
+                name = path.relative_to(run_dir.root.resolve())
+                raise SyncFailed(f"{name} is a link that leads out of run {run_dir.run_id}; remove it first") from None
+
+
 def _upload(run_dir: RunDir, before: Export, way: Network) -> Export:
     folder = run_dir.inside(before.folder)
+    _check_links(run_dir, folder)
     for marker in folder.glob("*.wandb.sync*"):
         # Left by an upload of another server or one that was cut off: this one uploads everything.
         marker.unlink()
@@ -80,7 +93,7 @@ def _upload(run_dir: RunDir, before: Export, way: Network) -> Export:
     variables.pop("WANDB_SILENT", None)
     words = ("sync", "--include-online", str(folder))
     code, said = _run(PythonChild(module="wandb", words=words, keys=(state.WANDB,), base=variables, cwd=None))
-    with run_dir.wandb_log.open("ab") as out:
+    with run_dir.open(run_dir.wandb_log, append=True) as out:
         out.write(said.encode())
     # It exits with 0 whatever happens; the marker is what an upload leaves behind that worked.
     if list(folder.glob("*.wandb.synced")):

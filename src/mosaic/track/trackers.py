@@ -6,6 +6,7 @@ from typing import Protocol
 
 from mosaic import config
 from mosaic.spec import run_config
+from mosaic.spec.files import read_small
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import mlflow_exporter, trackio_exporter
@@ -51,7 +52,7 @@ ALL: Sequence[str] = (WANDB, *LOCAL)
 
 def wanted(run_dir: RunDir) -> list[str]:
     """The trackers that a run is to be exported to."""
-    data, _ = run_config.take_secrets(config.loads(run_dir.config.read_bytes(), what=str(run_dir.config)))
+    data, _ = run_config.take_secrets(config.loads(read_small(run_dir.config), what=str(run_dir.config)))
     document = run_config.parse(data)
     extras = document.metadata.worker.config.extras
     chosen = chosen_by(extras) if isinstance(extras, TrainOptions) else []

@@ -7,6 +7,7 @@ handed over once its file is closed, unless `WANDB_MONITOR_GYM` says that videos
 
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -141,8 +142,10 @@ class WandbExporter:
         self.rows += 1
 
     def _add_file(self, event: Event, body: VideoSaved | PolicySaved) -> None:
-        path = self._run_dir.inside(body.path)
-        if not path.is_file():
+        path = self._run_dir.root / body.path
+        found = self._run_dir.look(body.path)
+        if found is None or not stat.S_ISREG(found.st_mode):
+            # Also where a link or a path leads out of the run: what lies there is not the run's to hand out.
             log.warning("file.gone", path=body.path)
             return
         try:

@@ -10,6 +10,7 @@ from annotated_types import Ge
 
 from mosaic import config, log
 from mosaic.errors import HomeUnusable, MosaicError
+from mosaic.plain_text import plain
 from mosaic.spec.run_dir import Home
 from mosaic.trainer.daemon import Settings, serve
 from mosaic.trainer.listen import Tcp
@@ -53,10 +54,12 @@ def main() -> int:
             )
         )
     except MosaicError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {plain(str(error))}\n")
         return error.exit_code
     except (OSError, sqlite3.Error) as error:
-        sys.stderr.write(f"error: the daemon cannot use its home: {error}; check the disk and MOSAIC_HOME\n")
+        sys.stderr.write(
+            f"error: the daemon cannot use its home: {plain(str(error))}; check the disk and MOSAIC_HOME\n"
+        )
         return HomeUnusable.exit_code
     return 0
 

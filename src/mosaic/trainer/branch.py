@@ -16,7 +16,7 @@ from typing import Any
 
 from mosaic import config
 from mosaic.spec import manifest, run_config, run_record
-from mosaic.spec.files import sync_file, sync_folder, write_atomically
+from mosaic.spec.files import read_small, sync_file, sync_folder, write_atomically
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, run_label
 from mosaic.spec.run_record import Progress, RunRecord
@@ -60,7 +60,7 @@ def _document(home: Home, parent: RunRecord, label: str) -> dict[str, Any]:
     """The parent's config, as its own next attempt would get it."""
     stored = home.config(parent.run_id)
     path = stored if stored.exists() else home.run(parent.run_id).config
-    return {**config.loads(path.read_bytes(), what=str(path)), "run_name": label}
+    return {**config.loads(read_small(path), what=str(path)), "run_name": label}
 
 
 def _link(source: Path, target: Path) -> None:

@@ -78,7 +78,8 @@ def serve(settings: Settings) -> None:
         catalog = Catalog(home, warm_output_of=engine.warm_output_of)
         # Before anybody can find it: whoever ends it at once must not cut off what it is writing.
         _listen_to_signals(health)
-        servers, addresses = listen(home, settings.tcp, TrainerService(supervisor, catalog, health))
+        listening = listen(home, settings.tcp, TrainerService(supervisor, catalog, health))
+        addresses = listening.addresses
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
         _announce(lock, addresses)
@@ -102,15 +103,10 @@ def serve(settings: Settings) -> None:
             # Nothing is written any more: it would begin a second home in the place of the one that is gone.
             log.error("daemon.home_gone", home=str(home.root), error="it was removed or moved away; the daemon ends")
         bell.close()
-        for stopping in [server.stop(grace=1.0) for server in servers]:
-            stopping.wait()
+        listening.close(is_home_there=is_home_there)
         supervisor.close(save=is_home_there)
         engine.close()
         store.close()
-        for address in addresses:
-            if is_home_there and address.startswith("unix:"):
-                with contextlib.suppress(OSError):  # a read-only disk keeps it; the next daemon removes it
-                    Path(address.removeprefix("unix:")).unlink(missing_ok=True)
         if not is_home_there:
             raise HomeVanished(home.root)
 

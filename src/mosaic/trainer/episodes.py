@@ -6,6 +6,7 @@ Brought up to date when somebody asks: a file whose size did not change since is
 import contextlib
 import json
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,8 +107,10 @@ class EpisodeIndex:
 def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
     # A run that is being deleted has none from one moment to the next.
     with contextlib.suppress(OSError):
-        for path in sorted(run_dir.episodes.glob("episode-*.jsonl")):
-            yield path, path.stat().st_size
+        for path in sorted(run_dir.episodes.glob("episode-*.jsonl")) if run_dir.look(run_dir.episodes) else ():
+            found = run_dir.look(path)
+            if found is not None and stat.S_ISREG(found.st_mode):
+                yield path, found.st_size
 
 
 def _message(row: tuple[str, int, str, int, str, str, int, str, float, str]) -> pb.RecordedEpisode:

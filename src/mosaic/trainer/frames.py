@@ -13,13 +13,14 @@ from typing import Any, cast
 from mosaic.errors import ConfigError, MosaicError, Problem
 from mosaic.fastlane.layout import Frame
 from mosaic.fastlane.lease import MAX_FPS, MAX_TILE_WIDTH, MIN_BUDGET, MIN_FPS, MIN_TILE_WIDTH, Mode, Wishes
+from mosaic.fastlane.ring import is_ring
 from mosaic.fastlane.sweep import sweep
 from mosaic.fastlane.viewer import Viewer
 from mosaic.log import get_logger
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import from_head
-from mosaic.spec import manifest
 from mosaic.spec.run_dir import RunDir
+from mosaic.trainer import artifacts
 from mosaic.trainer.bell import Bell
 
 WAIT_S = 0.5
@@ -82,18 +83,10 @@ def checked(request: pb.StreamFramesRequest) -> pb.StreamFramesRequest:
 
 def ring_of(run_dir: RunDir) -> Path:
     """The ring that a run's worker announced, if it is on this machine."""
-    found = manifest.read_parts(run_dir)[0].artifacts if run_dir.manifest.exists() else ()
-    for artifact in reversed(found):
-        if artifact.kind == "fastlane" and is_there(Path(artifact.path)):
+    for artifact in reversed(artifacts.of_manifest(run_dir)[0]):
+        if artifact.kind == "fastlane" and is_ring(Path(artifact.path)):
             return Path(artifact.path)
     raise NoLiveView(f"run {run_dir.run_id} has no live view now: it does not run, or was started with it switched off")
-
-
-def is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name that is too long for any file
-        return False
 
 
 def stream(run_dir: RunDir, request: pb.StreamFramesRequest, bell: Bell, context: Any) -> Iterator[pb.LiveFrame]:

@@ -255,7 +255,7 @@ class Indexing:
 
     def _is_long(self, run_id: str) -> bool:
         try:
-            return self._home.run(run_id).events.stat().st_size > LONG_BYTES
+            return self._home.run(run_id).events.lstat().st_size > LONG_BYTES
         except OSError:
             return False
 

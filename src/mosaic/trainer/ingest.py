@@ -25,6 +25,7 @@ from mosaic.spec.events import (
     Step,
     number,
 )
+from mosaic.spec.own_files import is_regular
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
@@ -215,7 +216,7 @@ class RunIngest:
         stored = self.metrics.load()
         if stored is None:
             return
-        size = self._run_dir.events.stat().st_size if self._run_dir.events.exists() else 0
+        size = self._run_dir.events.lstat().st_size if is_regular(self._run_dir.events) else 0
         try:
             cursor = config.from_json(Cursor, stored, what="cursor.json")
         except ConfigError:  # Another version's, or damaged: a cache, so begin anew.

@@ -18,11 +18,13 @@ from mosaic.rpc.channel import MAX_MESSAGE_BYTES, is_loopback, split_address
 from mosaic.spec.files import write_atomically
 from mosaic.spec.run_dir import Home
 from mosaic.trainer.guard import Guard
+from mosaic.trainer.local_socket import LocalSocket
 from mosaic.trainer.service import TrainerService
 
 SERVER_THREADS = 256
 """Each open stream occupies one, mostly asleep."""
 MAX_SOCKET_PATH = 100
+END_S = 1.0
 
 
 class AddressInUse(MosaicError):
@@ -41,23 +43,33 @@ class Tcp:
     """Its private key."""
 
 
-def listen(home: Home, tcp: Tcp | None, service: TrainerService) -> tuple[list[grpc.Server], list[str]]:
-    """Servers that answer, and their addresses."""
+@dataclass(frozen=True)
+class Listening:
+    """What answers, and where."""
+
+    local: LocalSocket
+    servers: list[grpc.Server]
+    addresses: list[str]
+
+    def close(self, *, is_home_there: bool) -> None:
+        """Take nothing further, and give what is under way a moment."""
+        self.local.close(unlink=is_home_there)
+        for stopping in [server.stop(grace=END_S) for server in self.servers]:
+            stopping.wait()
+
+
+def listen(home: Home, tcp: Tcp | None, service: TrainerService) -> Listening:
     # What may be refused comes first, before anybody is answered.
     remote = None if tcp is None else _remote(home, tcp, service)
     path = socket_path(home)
-    path.unlink(missing_ok=True)
-    local = _server(service, token=None)
-    old_mask = os.umask(0o177)
-    try:
-        local.add_insecure_port(f"unix:{path}")
-        local.start()
-    finally:
-        os.umask(old_mask)
+    server = _server(service, token=None)
+    local = LocalSocket(path, server)
+    server.start()
+    local.start()
     if remote is None:
-        return [local], [f"unix:{path}"]
+        return Listening(local, [server], [f"unix:{path}"])
     remote[0].start()
-    return [local, remote[0]], [f"unix:{path}", remote[1]]
+    return Listening(local, [server, remote[0]], [f"unix:{path}", remote[1]])
 
 
 def _server(service: TrainerService, *, token: str | None) -> grpc.Server:

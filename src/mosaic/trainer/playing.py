@@ -9,6 +9,7 @@ from typing import Any
 
 from mosaic.errors import InvalidTransition
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec.own_files import NotAFile
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.sockets import connect
 from mosaic.trainer.bell import Bell
@@ -48,6 +49,9 @@ def _connected(run_dir: RunDir, lives: Callable[[], bool], context: Any) -> sock
     deadline = time.monotonic() + STARTING_S
     while True:
         try:
+            if run_dir.play_socket.is_symlink():
+                # Another program's socket, behind a link, must not be spoken to in the client's name.
+                raise NotAFile(run_dir.play_socket)
             return connect(run_dir.play_socket, timeout_s=CONNECT_TIMEOUT_S)
         except OSError as error:
             if time.monotonic() > deadline or not context.is_active() or not lives():

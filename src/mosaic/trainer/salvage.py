@@ -104,6 +104,6 @@ def _text(value: object) -> str:
 
 def _last_change(run_dir: RunDir) -> float:
     try:
-        return run_dir.events.stat().st_mtime
+        return run_dir.events.lstat().st_mtime
     except OSError:
         return run_dir.root.stat().st_mtime

@@ -8,6 +8,7 @@ from mosaic.scripts.script import is_script
 from mosaic.spec import keys, language_model
 from mosaic.spec.files import write_atomically
 from mosaic.spec.run_config import PlayExtras, TrainOptions, WorkerConfig
+from mosaic.spec.run_dir import RunDir
 
 
 def of_worker(config: WorkerConfig, known: Mapping[str, str]) -> dict[str, str]:
@@ -32,7 +33,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._by_run: dict[str, Mapping[str, str]] = {}
-        self._retired: dict[str, Sequence[Path]] = {}
+        self._retired: dict[str, tuple[RunDir, Sequence[Path]]] = {}
         """Logs of ended runs that still hold a key, because the disk refused to be written."""
 
     def keep(self, run_id: str, variables: Mapping[str, str]) -> None:
@@ -45,24 +46,25 @@ class Secrets:
     def redacted(self, run_id: str, lines: Sequence[str]) -> tuple[str, ...]:
         return tuple(hide(line, self.of(run_id)) for line in lines)
 
-    def retire(self, run_id: str, logs: Sequence[Path]) -> None:
+    def retire(self, run_dir: RunDir, logs: Sequence[Path]) -> None:
         """The worker has ended: mask the keys in its logs, then forget them. Where that fails, `retry` does it."""
-        if self.of(run_id):
-            self._retired[run_id] = logs
+        if self.of(run_dir.run_id):
+            self._retired[run_dir.run_id] = (run_dir, logs)
             self.retry()
 
     def retry(self) -> None:
         """Until then what is read of these logs is masked on its way, as it is while the run lives."""
-        for run_id, logs in list(self._retired.items()):
+        for run_id, (run_dir, logs) in list(self._retired.items()):
             with contextlib.suppress(OSError):
                 for path in logs:
-                    self._scrub(run_id, path)
+                    self._scrub(run_dir, path)
                 self.forget(run_id)
 
-    def _scrub(self, run_id: str, path: Path) -> None:
-        if path.exists():
-            data = path.read_bytes()
-            clean = masked(data, self.of(run_id))
+    def _scrub(self, run_dir: RunDir, path: Path) -> None:
+        if run_dir.look(path) is not None:
+            with run_dir.open(path) as file:
+                data = file.read()
+            clean = masked(data, self.of(run_dir.run_id))
             if clean != data:
                 write_atomically(path, clean)
 

@@ -1,10 +1,8 @@
 """The gRPC service: requests in, records out. Every error a client sees has a status and a sentence."""
 
 import json
-import stat
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import grpc
 
@@ -26,12 +24,13 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
-from mosaic.spec import manifest, room
+from mosaic.spec import room
 from mosaic.spec.identity import ProcessIdentity
+from mosaic.spec.own_files import NotAFile
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, RunState
-from mosaic.trainer import frames, playing, streams, submit, validate
+from mosaic.trainer import artifacts, frames, playing, streams, submit, validate
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.episodes import EpisodeIndex
 from mosaic.trainer.health import Health
@@ -204,17 +203,8 @@ class TrainerService(TrainerServicer):
         return streams.log(self._supervisor, run_dir, paths[request.stream], request.offset, request.follow, context)
 
     def ListArtifacts(self, request: pb.RunId, context: Any) -> pb.ListArtifactsReply:
-        run_dir = self._dir(self._supervisor.get(request.run_id))
-        found, damage = manifest.read_parts(run_dir) if run_dir.manifest.exists() else (None, "")
-        there: list[pb.Artifact] = []
-        for artifact in found.artifacts if found else ():
-            size = _size(run_dir.root / artifact.path)
-            if size is not None:
-                message = pb.Artifact(kind=artifact.kind, path=artifact.path, label=artifact.label, bytes=size)
-                if artifact.global_step is not None:
-                    message.global_step = artifact.global_step
-                there.append(message)
-        return pb.ListArtifactsReply(artifacts=there, damage=damage)
+        found, damage = artifacts.listed(self._dir(self._supervisor.get(request.run_id)))
+        return pb.ListArtifactsReply(artifacts=found, damage=damage)
 
     def StreamFrames(self, request: pb.StreamFramesRequest, context: Any) -> Iterator[pb.LiveFrame]:
         record = self._supervisor.get(request.run_id)
@@ -225,10 +215,12 @@ class TrainerService(TrainerServicer):
         return pb.ListFilesReply(files=[pb.RunFile(path=_sendable(path), bytes=size) for path, size in run_dir.files()])
 
     def ReadArtifact(self, request: pb.ReadArtifactRequest, context: Any) -> Iterator[pb.FileChunk]:
-        path = self._dir(self._supervisor.get(request.run_id)).inside(request.path)
-        if not _is_file(path):
-            raise UnsafePath(f"'{request.path}' is not a file of run {request.run_id}; ListFiles lists them")
-        return _chunks(path)
+        try:
+            file = self._dir(self._supervisor.get(request.run_id)).open(request.path)
+        except NotAFile:
+            reason = f"'{request.path}' is not a file of run {request.run_id}; ListFiles lists them"
+            raise UnsafePath(reason) from None
+        return _chunks(file)
 
     def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:
         described = self._catalog.algorithms()
@@ -368,23 +360,7 @@ def _sendable(name: str) -> str:
     return name if name.isprintable() else name.encode(errors="replace").decode()
 
 
-def _size(path: Path) -> int | None:
-    """Of a file; 0 for a folder, None for what is not there."""
-    try:
-        about = path.stat()
-    except (OSError, ValueError):  # not there, or no name that a file could have
-        return None
-    return about.st_size if stat.S_ISREG(about.st_mode) else 0
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for any file
-        return False
-
-
-def _chunks(path: Path) -> Iterator[pb.FileChunk]:
-    with path.open("rb") as file:
+def _chunks(file: BinaryIO) -> Iterator[pb.FileChunk]:
+    with file:
         while data := file.read(CHUNK_BYTES):
             yield pb.FileChunk(data=data)

@@ -8,6 +8,7 @@ from typing import Any
 from mosaic.errors import MosaicError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
+from mosaic.spec.own_files import is_regular, open_regular
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.spool_reader import LineReader
 from mosaic.spec.states import TERMINAL
@@ -86,9 +87,9 @@ def events(
 
 def offset_before(path: Path, seq: int) -> int:
     """Start of a line at or shortly before the one after `seq`: found by halving, as the lines are in order."""
-    if seq <= 0 or not path.exists():
+    if seq <= 0 or not is_regular(path):
         return 0
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         low, high = 0, file.seek(0, os.SEEK_END)
         while high - low > CHUNK_BYTES:
             file.seek((low + high) // 2)
@@ -149,11 +150,12 @@ def log(
     """A log file from an offset on; negative counts from its end."""
     bell = supervisor.bell
     if offset < 0:
-        offset = max(0, (path.stat().st_size if path.exists() else 0) + offset)
+        found = run_dir.look(path)
+        offset = max(0, (found.st_size if found else 0) + offset)
     while context.is_active() and not bell.closed:
         heard = bell.rings
         ended = supervisor.get(run_dir.run_id).state in TERMINAL
-        data = _read(path, offset, supervisor.secrets.of(run_dir.run_id))
+        data = _read(run_dir, path, offset, supervisor.secrets.of(run_dir.run_id))
         offset += len(data)
         if data:
             yield pb.LogChunk(data=data, next_offset=offset)
@@ -165,18 +167,15 @@ def log(
         raise DaemonEnding
 
 
-def _read(path: Path, offset: int, secrets: Mapping[str, str]) -> bytes:
+def _read(run_dir: RunDir, path: Path, offset: int, secrets: Mapping[str, str]) -> bytes:
     """The next chunk, keys masked; read with a margin, so that one across two chunks is seen whole."""
     margin = max((len(value.encode()) for value in secrets.values()), default=0)
     start = max(0, offset - margin)
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        with run_dir.open(path) as file:
+            if start >= os.fstat(file.fileno()).st_size:
+                return b""
+            data = os.pread(file.fileno(), CHUNK_BYTES + 2 * margin, start)
     except FileNotFoundError:
         return b""
-    try:
-        if start >= os.fstat(descriptor).st_size:
-            return b""
-        data = os.pread(descriptor, CHUNK_BYTES + 2 * margin, start)
-    finally:
-        os.close(descriptor)
     return masked(data, secrets)[offset - start :][:CHUNK_BYTES]

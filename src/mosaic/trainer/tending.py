@@ -143,7 +143,7 @@ class Tending:
         run_dir = self._records.dir_of(record)
         code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
-        tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir.stderr))
+        tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir))
         memory = Memory(self._engine.usage_of(record.pid), watched.kernel)
         return verdicts.judge(record, ending, code, tail, killed=watched.killed, memory=memory)
 
@@ -170,7 +170,7 @@ class Tending:
             # A cache: a full disk must not keep the run from its end.
             with contextlib.suppress(OSError):
                 watched.ingest.save()
-            self._secrets.retire(record.run_id, [run_dir.stdout, run_dir.stderr])
+            self._secrets.retire(run_dir, [run_dir.stdout, run_dir.stderr])
             told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
             self._records.end(record, verdict.state, verdict.reason, **told)
         self._watches.forget(record.run_id)

@@ -4,9 +4,9 @@ import shutil
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from mosaic.scripts.script import is_script
+from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 from mosaic.trainer import out_of_memory
@@ -98,10 +98,11 @@ def _wordless(record: RunRecord, code: int, tail: Sequence[str], memory: Memory)
     return words or f"the worker ended with exit code {code} without a word"
 
 
-def last_lines(path: Path) -> tuple[str, ...]:
-    if not path.exists():
+def last_lines(run_dir: RunDir) -> tuple[str, ...]:
+    """Of its stderr."""
+    if run_dir.look(run_dir.stderr) is None:
         return ()
-    with path.open("rb") as file:
+    with run_dir.open(run_dir.stderr) as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL_BYTES))
         return tuple(file.read().decode(errors="replace").splitlines()[-STDERR_LINES:])

@@ -6,6 +6,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt, QTimer, Signal
 
 from mosaic.gui.models.arrangement import Arranged, Group, Grouping, Sort, arrange
 from mosaic.gui.models.runs_model import RECORD, Index, RunsModel
+from mosaic.gui.models.shown_text import tip
 
 GROUP = RECORD + 10
 """The Group of a row that is a heading; None for a run."""
@@ -65,7 +66,9 @@ class ArrangedRuns(QAbstractListModel):
         if role == GROUP:
             return group
         if group is not None:
-            return group.title if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole) else None
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return tip(group.title)
+            return group.title if role == Qt.ItemDataRole.DisplayRole else None
         if role == IS_MEMBER:
             record = self._runs.get(key)
             return bool(self._groups) and record is not None and (self.grouping != "seeds" or bool(record.group))

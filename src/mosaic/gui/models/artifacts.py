@@ -11,6 +11,7 @@ from pathlib import Path
 from mosaic import config
 from mosaic.errors import HomeUnusable
 from mosaic.gui.models.terminal import plain
+from mosaic.plain_text import plain_line
 from mosaic.rpc.client import Client
 
 GROUPS: Mapping[str, tuple[str, str]] = {
@@ -62,7 +63,7 @@ class Kept:
         file, step = Path(self.path), "" if self.step is None else f"step {self.step:,}"
         episode = _EPISODE.fullmatch(file.stem) if self.kind == "video" else None
         first = f"episode {episode[1]}" if episode else "" if self.kind == "checkpoint" and step else file.name
-        return " · ".join(part for part in (first, step, self.label) if part)
+        return plain_line(" · ".join(part for part in (first, step, self.label) if part))
 
 
 @dataclass(frozen=True)

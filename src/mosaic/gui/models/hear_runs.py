@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from mosaic.gui.models import shown_text
 from mosaic.gui.models.batch import Batch
 from mosaic.gui.models.gathered import Gathered
 from mosaic.gui.models.hearing import Hearing
@@ -55,7 +56,8 @@ class RunsEar:
         known = self.records.get(record.run_id)
         return known is None or known.revision != record.revision
 
-    def _take(self, records: list[RunRecord]) -> None:
+    def _take(self, heard: list[RunRecord]) -> None:
+        records = shown_text.records(heard)
         self.records |= {record.run_id: record for record in records}
         if records:
             self._post(Batch(records=tuple(records)))

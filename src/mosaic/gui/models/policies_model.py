@@ -7,6 +7,8 @@ from pathlib import PurePath
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
+from mosaic.gui.models.shown_text import tip
+from mosaic.plain_text import plain_line
 from mosaic.rpc.policy_info import PolicyInfo
 
 Index = QModelIndex | QPersistentModelIndex
@@ -70,21 +72,21 @@ class PoliciesModel(QAbstractTableModel):
         if role == SORT:
             return _sorted_by(policy)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return policy.path
+            return tip(policy.path)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
         return None
 
 
 def name_of_policy(policy: PolicyInfo) -> str:
-    return policy.label or PurePath(policy.path).name
+    return plain_line(policy.label or PurePath(policy.path).name)
 
 
 def cells(policy: PolicyInfo) -> tuple[str, ...]:
     return (
         name_of_policy(policy),
-        policy.env_id or "–",
-        policy.algo or "–",
+        plain_line(policy.env_id) or "–",
+        plain_line(policy.algo) or "–",
         "–" if policy.global_step is None else f"{policy.global_step:,}",
         "–" if policy.last_return is None else f"{policy.last_return:,.1f}",
         moment(policy.saved_at),

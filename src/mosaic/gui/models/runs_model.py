@@ -6,6 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import name_of, summary_of
 from mosaic.spec.run_record import RunRecord, damage_of
 
@@ -48,7 +49,7 @@ class RunsModel(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return name_of(record)
             case Qt.ItemDataRole.ToolTipRole:
-                return "\n".join([name_of(record), run_id, record.state, *self.notices(run_id)])
+                return tip("\n".join([name_of(record), run_id, record.state, *self.notices(run_id)]))
             case _ if role == RECORD:
                 return record
             case _ if role == COLOUR:

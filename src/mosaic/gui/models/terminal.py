@@ -2,6 +2,8 @@
 
 import re
 
+from mosaic import plain_text
+
 _SEQUENCE = re.compile(
     r"\x1b\[(?P<arguments>[0-9;:?<=>]*)[ -/]*(?P<final>[@-~])"  # CSI: colours, erasing, moving
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # OSC and other strings: titles, links
@@ -20,8 +22,8 @@ def plain(text: str) -> str:
     text = text.rstrip("\r")
     if _MOVES.search(text):
         # A bar that was drawn ten thousand times: what is left of it was drawn by the last few.
-        return _overwritten("\r".join(text.split("\r")[-LAST_DRAWN:])).rstrip()
-    return _SEQUENCE.sub("", text).expandtabs(TAB).rstrip()
+        return plain_text.plain(_overwritten("\r".join(text.split("\r")[-LAST_DRAWN:]))).rstrip()
+    return plain_text.plain(_SEQUENCE.sub("", text).expandtabs(TAB)).rstrip()
 
 
 def _overwritten(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from mosaic.gui.models.batch import Level, LogLine, LogSource
 from mosaic.gui.models.terminal import plain
+from mosaic.plain_text import plain_line
 from mosaic.rpc.trainer_pb2 import Health
 from mosaic.spec.events import (
     CheckpointSaved,
@@ -44,7 +45,7 @@ def indexing_of(health: Health | None) -> str:
 
 def title_of(tag: str) -> str:
     """`losses/value_loss` is "Value loss"; the tag itself stays visible as a tool tip."""
-    return _TITLES.get(tag) or tag.rsplit("/", 1)[-1].replace("_", " ").capitalize()
+    return _TITLES.get(tag) or plain_line(tag).rsplit("/", 1)[-1].replace("_", " ").capitalize()
 
 
 def name_of(record: RunRecord) -> str:
@@ -129,7 +130,7 @@ def line_of_event(event: Event) -> LogLine | None:
             level, text = "ERR", f"{body.error} at step {body.global_step:,}: {body.message}"
         case _:
             return None
-    return LogLine("events", text, level, event.time)
+    return LogLine("events", plain_line(text), level, event.time)
 
 
 def line_of_output(line: bytes, source: LogSource) -> LogLine:

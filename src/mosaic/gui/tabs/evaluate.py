@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QW
 from mosaic.gui.models.evaluations import Evaluations
 from mosaic.gui.models.histogram import histogram
 from mosaic.gui.models.running import RunningCurve
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
@@ -140,7 +141,7 @@ def _card(title: str, about: str, content: QWidget) -> QFrame:
     faint = ElidedLabel()
     faint.setText(about)
     faint.setProperty("faint", True)
-    faint.setToolTip(about)
+    faint.setToolTip(tip(about))
     top = row(label(title, "heading"), faint)
     top.setStretch(1, 1)
     layout.addLayout(top)

@@ -23,6 +23,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.parts import copy_button, label, row
+from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -71,7 +72,7 @@ class OverviewTab(QWidget):
         self._show_alarm(record)
         if detail is not self._detail:
             self._detail = detail
-            self._config.setPlainText(self._json())
+            self._config.setPlainText(plain(self._json()))
 
     def fact(self, name: str) -> str:
         """What is shown under a name."""

@@ -19,6 +19,7 @@ from mosaic.gui.models.gamepad import Gamepad
 from mosaic.gui.models.picture import Picture
 from mosaic.gui.models.play import Play
 from mosaic.gui.models.script_run import ScriptRun
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
@@ -264,7 +265,7 @@ class PlayTab(QWidget):
         status = session.status if session is not None else ""
         lives = bool(state) and status != "ended"
         self.start.setEnabled(not self._problem and not self.play.starting)
-        self.start.setToolTip(self._problem or "Start a session of what is chosen")
+        self.start.setToolTip(tip(self._problem or "Start a session of what is chosen"))
         for tool in (self.step, self.reset):
             tool.setEnabled(lives and status != "stalled")
         self.pause.setEnabled(lives and status != "stalled")

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wandb_export import Seen, WandbExport
 from mosaic.gui.models.wording import name_of
@@ -159,7 +160,7 @@ class WandbTab(QWidget):
         self.facts.say(_facts(record, seen, export))
         why_not = self._why_not(record, shown)
         self.sync.setEnabled(not why_not)
-        self.sync.setToolTip(why_not)
+        self.sync.setToolTip(tip(why_not))
         self.sync.setText(" Syncing…" if self.model.syncing else " Sync now")
         self.open.setVisible(bool(export.url))
         self.show_page.setVisible(bool(export.url) and not self.frame.problem)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from mosaic.gui.models.play_offer import Choice
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import editors
 from mosaic.gui.widgets.parts import row
@@ -50,7 +51,7 @@ class ActorChoice(QWidget):
         self.actor.clear()
         for at, choice in enumerate(choices):
             self.actor.addItem(f"{choice.label}: {choice.misfit}" if choice.misfit else choice.label, choice.word)
-            self.actor.setItemData(at, choice.misfit or choice.description, Qt.ItemDataRole.ToolTipRole)
+            self.actor.setItemData(at, tip(choice.misfit or choice.description), Qt.ItemDataRole.ToolTipRole)
             model = self.actor.model()
             if choice.misfit and isinstance(model, QStandardItemModel):
                 model.item(at).setEnabled(False)
@@ -60,7 +61,7 @@ class ActorChoice(QWidget):
         self.actor.view().setMinimumWidth(LIST_WIDTH)
         self.actor.blockSignals(False)
         chosen = next((choice for choice in choices if choice.word == wanted), None)
-        self.actor.setToolTip(chosen.misfit or chosen.description if chosen else "Actor")
+        self.actor.setToolTip(tip(chosen.misfit or chosen.description if chosen else "Actor"))
         self._show_argument(chosen, argument)
         self.problem = chosen.misfit if chosen else "choose an actor" if choices else ""
         # In brackets where the actor can do without, as a command line writes it.

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QTreeView
 
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.artifacts import GROUPS, Kept
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import size
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.columns import RIGHT
@@ -109,7 +110,7 @@ class ArtifactTree(QTreeView):
 def _cells(item: Kept) -> list[QStandardItem]:
     name = QStandardItem(item.name)
     name.setData(item, KEPT)
-    name.setToolTip(item.path)
+    name.setToolTip(tip(item.path))
     return [name, _sized(item.size_bytes)]
 
 

@@ -5,15 +5,20 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
 
+from mosaic.gui.models.shown_text import tip
+from mosaic.plain_text import plain, plain_line
+
 
 def confirm(parent: QWidget, title: str, question: str, yes: str, then: Callable[[], object]) -> QMessageBox:
     """`then` if the button `yes` is pressed; Escape and closing say no."""
     headline, _, rest = question.partition("\n\n")
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setWindowTitle(title)
-    box.setText(headline)
-    box.setInformativeText(rest)
+    # A label or a path in the question is no HTML.
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setWindowTitle(plain_line(title))
+    box.setText(plain(headline))
+    box.setInformativeText(plain(rest))
     agreed = box.addButton(yes, QMessageBox.ButtonRole.DestructiveRole)
     refused = box.addButton("Keep as it is", QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(refused)
@@ -27,8 +32,9 @@ def ask_text(parent: QWidget, title: str, label: str, text: str, then: Callable[
     """`then` with the text if it is accepted."""
     dialog = QInputDialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.setWindowTitle(title)
-    dialog.setLabelText(label)
+    dialog.setWindowTitle(plain_line(title))
+    # An input dialog has no format of its text: what would be taken for HTML is escaped.
+    dialog.setLabelText(tip(label))
     dialog.setTextValue(text)
     dialog.textValueSelected.connect(then)
     dialog.open()

@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from mosaic.gui.models.chart_view import XAxis
 from mosaic.gui.models.plotted import Plotted
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import title_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 if TYPE_CHECKING:
     from mosaic.gui.widgets.scalar_chart import ScalarChart
@@ -44,11 +46,11 @@ class ChartCard(QFrame):
         self._faults: Sequence[str] = ()
         self.setProperty("card", True)
         title = _Title(title_of(tag))
-        title.setToolTip(f"{tag}\nclick: large · drag or Ctrl+wheel: zoom · double click: see all")
+        title.setToolTip(tip(f"{tag}\nclick: large · drag or Ctrl+wheel: zoom · double click: see all"))
         title.clicked.connect(lambda: self.opened.emit(tag))
         self.remarks = label("", "faint")
         self.remarks.setTextFormat(Qt.TextFormat.RichText)
-        self.values = QLabel(self)
+        self.values = PlainLabel(parent=self)
         self.values.setTextFormat(Qt.TextFormat.RichText)
         self.values.setProperty("readout", True)
         self.values.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -102,7 +104,7 @@ class ChartCard(QFrame):
         if self._faults:
             parts.append(f'<span style="color:{self._theme.tokens.warn}">gaps</span>')
         self.remarks.setText(" · ".join(parts))
-        self.remarks.setToolTip("\n".join(self._faults))
+        self.remarks.setToolTip(tip("\n".join(self._faults)))
         self.changed.emit()
 
     def _show_values(self, text: str) -> None:
@@ -122,7 +124,7 @@ class ChartCard(QFrame):
         self.values.show()
 
 
-class _Title(QLabel):
+class _Title(PlainLabel):
     clicked = Signal()
 
     def __init__(self, text: str) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap, QResizeEvent, QStand
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from mosaic.gui.models.evaluations import Assessed
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import number
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.columns import RIGHT
@@ -63,9 +64,9 @@ class ComparisonTable(QTreeView):
         for one in self._assessed:
             whole = one.played.name
             name = QStandardItem(_dot(self._theme.curve(one.played.colour)), whole.removesuffix(", evaluated"))
-            name.setToolTip(whole)
-            tip = f"on the {one.pair.episodes:,} episodes that both have played" if one.pair else one.why_not
-            self._model.appendRow([name, *(_cell(text, tip) for text in _texts(one))])
+            name.setToolTip(tip(whole))
+            about = f"on the {one.pair.episodes:,} episodes that both have played" if one.pair else one.why_not
+            self._model.appendRow([name, *(_cell(text, about) for text in _texts(one))])
 
 
 def _texts(one: Assessed) -> list[str]:
@@ -85,10 +86,10 @@ def _interval(found: Interval, *, signed: bool = False) -> str:
     return f"{sign}{number(found.value)} [{number(found.low)}, {number(found.high)}]"
 
 
-def _cell(text: str, tip: str) -> QStandardItem:
+def _cell(text: str, about: str) -> QStandardItem:
     made = QStandardItem(text)
     made.setTextAlignment(RIGHT)
-    made.setToolTip(tip)
+    made.setToolTip(tip(about))
     return made
 
 

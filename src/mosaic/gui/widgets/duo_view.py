@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QW
 from mosaic.gui.models.duo import Duo
 from mosaic.gui.models.picture import Picture
 from mosaic.gui.models.play import SPEEDS
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.elided_label import ElidedLabel
@@ -42,9 +43,9 @@ class Half(QWidget):
         recorded, session = self._duo.recorded[self._at], self._duo.sessions[self._at]
         actors = ", ".join(dict.fromkeys(map(self._name_of, recorded.head.seats.values())))
         self.title.setText(f"{actors}  ·  episode {recorded.head.episode}, seed {recorded.head.seed}")
-        self.title.setToolTip(recorded.name)
+        self.title.setToolTip(tip(recorded.name))
         self.verdict.setText(_verdict(session.state, session.status, len(recorded.steps)))
-        self.verdict.setToolTip(self.verdict.text())
+        self.verdict.setToolTip(tip(self.verdict.text()))
         self.board.update()
 
     def _picture(self) -> Picture | None:

@@ -2,10 +2,12 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy
+from PySide6.QtWidgets import QSizePolicy
+
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 
-class ElidedLabel(QLabel):
+class ElidedLabel(PlainLabel):
     """A QLabel would rather push its neighbours out of the window."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models import examples
@@ -11,6 +11,7 @@ from mosaic.gui.models.examples import EXAMPLES, Example
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.parts import icon_button, icon_label, label, row
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 CARD_WIDTH = 216
 SENTENCE = "Start an example and watch it learn, or fill in the form of a new run."
@@ -27,7 +28,7 @@ class EmptyState(QWidget):
         self.cards = [ExampleCard(theme, example) for example in EXAMPLES]
         for card in self.cards:
             card.start.clicked.connect(partial(self._start, card))
-        self.said = QLabel()
+        self.said = PlainLabel()
         self.said.setProperty("said", "bad")
         self.said.setWordWrap(True)
         self.said.setFixedWidth(3 * CARD_WIDTH)

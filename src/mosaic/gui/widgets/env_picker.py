@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.catalogue import Catalogue
 from mosaic.gui.models.form import Form
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.editors import Typed
 
@@ -128,7 +129,7 @@ class EnvPicker(QLineEdit):
         item.setData(is_family, FAMILY)
         item.setData(actions, ACTIONS)
         item.setEnabled(is_enabled and not is_family)
-        item.setToolTip(text)
+        item.setToolTip(tip(text))
         self._model.appendRow(item)
 
     def _paint(self) -> None:

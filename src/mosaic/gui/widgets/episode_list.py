@@ -6,11 +6,13 @@ from datetime import datetime
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.columns import fit, list_of, to_the_right
 from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.parts import icon_button, row
 from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.plain_text import plain_line
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
 
 COLUMNS = ("when", "episode", "actor", "steps", "return", "seed", "end")
@@ -73,12 +75,12 @@ class EpisodeList(QWidget):
         self.tree.clear()
         for episode in self._episodes:
             when = datetime.fromtimestamp(episode.started_at).astimezone().strftime("%b %d %H:%M:%S")
-            actors = ", ".join(self._name_of(actor) for actor in episode.seats.values())
+            actors = plain_line(", ".join(self._name_of(actor) for actor in episode.seats.values()))
             returns = " ".join(f"{total:g}" for total in episode.returns.values())
             texts = [when, str(episode.episode), actors, str(episode.length), returns, str(episode.seed)]
             item = QTreeWidgetItem([*texts, episode.outcome or "cut short"])
             to_the_right(item, NUMBERS)
-            item.setToolTip(2, ", ".join(episode.seats.values()))
+            item.setToolTip(2, tip(", ".join(episode.seats.values())))
             self.tree.addTopLevelItem(item)
         fit(self.tree)
         count = len(self._episodes)

@@ -9,9 +9,11 @@ from PySide6.QtWidgets import QAbstractButton, QGridLayout, QLabel, QWidget
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.field import Field
 from mosaic.gui.models.schema import Setting
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.editors import Editor
 from mosaic.gui.widgets.parts import label
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 EDITOR_WIDTH = 144
 LONG_TITLE = 18
@@ -30,11 +32,11 @@ class FieldRow(QWidget):
         self._below: QLabel | None = None
         is_wide = self.editor.property("wide") is True or setting.is_long
         title = label(setting.title, "muted")
-        title.setToolTip(help_of(setting))
+        title.setToolTip(tip(help_of(setting)))
         title.setWordWrap(len(setting.title) > LONG_TITLE)
         self._mark = ChangedMark(theme, reset)
         self.editor.setAccessibleName(setting.title)
-        self.editor.setToolTip(help_of(setting))
+        self.editor.setToolTip(tip(help_of(setting)))
         self.editor.setProperty("path", setting.path)
         self._layout = layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -75,7 +77,7 @@ class FieldRow(QWidget):
         if self._below is None:
             if not text:
                 return
-            self._below = QLabel()
+            self._below = PlainLabel()
             self._below.setWordWrap(True)
             self._below.setTextFormat(Qt.TextFormat.PlainText)
             self._below.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -107,7 +109,7 @@ class ChangedMark(QAbstractButton):
     def show_change(self, field: Field) -> None:
         self.setVisible(field.is_changed)
         default = field.setting.show(field.setting.default)
-        self.setToolTip(f"Changed from {default or 'empty'}. Click to reset.")
+        self.setToolTip(tip(f"Changed from {default or 'empty'}. Click to reset."))
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self._is_over = True

@@ -7,6 +7,7 @@ from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSlider, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic.gui.models.film_reader import FilmReader
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.tiling import fitted
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
@@ -92,7 +93,7 @@ class FilmView(QWidget):
             self.say(problem)
         else:
             self._time.setText("incomplete")
-            self._time.setToolTip(problem)
+            self._time.setToolTip(tip(problem))
 
     def _came(self) -> None:
         reader = self.reader

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QInputDialog, QMenu, QTo
 from mosaic.gui.models.shelf import Shelf
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.plain_text import plain
 
 JSON_FILES = "Run config (*.json)"
 
@@ -45,7 +46,7 @@ class FormTools(QWidget):
     def copy_command(self) -> None:
         """The same run as a command, on the clipboard."""
         if text := self.shelf.command_line():
-            QGuiApplication.clipboard().setText(text)
+            QGuiApplication.clipboard().setText(plain(text))
             self.copied.emit(text)
 
     def allow_scripts(self) -> None:

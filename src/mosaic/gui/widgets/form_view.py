@@ -11,6 +11,7 @@ from mosaic.gui.models.form import Form
 from mosaic.gui.models.run_settings import ENV_ID
 from mosaic.gui.models.script_list import entries
 from mosaic.gui.models.sections import Section
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.editors import Choice, make_editor
 from mosaic.gui.widgets.env_picker import EnvPicker
@@ -106,9 +107,9 @@ class FormView(QScrollArea):
             if entry.is_first_script:
                 self.algorithm.insertSeparator(self.algorithm.count())
             self.algorithm.addItem(entry.text, entry.name)
-            self.algorithm.setItemData(self.algorithm.count() - 1, entry.tip, Qt.ItemDataRole.ToolTipRole)
+            self.algorithm.setItemData(self.algorithm.count() - 1, tip(entry.tip), Qt.ItemDataRole.ToolTipRole)
         self.algorithm.setCurrentIndex(self.algorithm.findData(self._form.algo))
-        self.algorithm.setToolTip(self.algorithm.currentText())
+        self.algorithm.setToolTip(tip(self.algorithm.currentText()))
 
     def _choose_algorithm(self, index: int) -> None:
         self._form.use(str(self.algorithm.itemData(index)))

@@ -1,16 +1,17 @@
 """The legend of all charts in one line: as many curves as fit, the rest as a number; all of them in the tool tip."""
 
 from collections.abc import Sequence
-from html import escape
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel
+
+from mosaic.gui.models.shown_text import in_html, tip
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 GAP = "   "
 
 
-class Legend(QLabel):
+class Legend(PlainLabel):
     """Names with the colour of their curve."""
 
     def __init__(self) -> None:
@@ -24,7 +25,7 @@ class Legend(QLabel):
     def show_entries(self, entries: Sequence[tuple[str, str]]) -> None:
         if list(entries) != list(self.entries):
             self.entries = entries
-            self.setToolTip("\n".join(name for name, _ in entries))
+            self.setToolTip(tip("\n".join(name for name, _ in entries)))
             self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -40,7 +41,7 @@ class Legend(QLabel):
             if used + (more if place < len(self.entries) else 0) > self.width():
                 break
             shown = place
-        parts = [f'<span style="color:{colour}">━</span>&nbsp;{escape(name)}' for name, colour in self.entries[:shown]]
+        parts = [f'<span style="color:{colour}">━</span>&nbsp;{in_html(name)}' for name, colour in self.entries[:shown]]
         if (left := len(self.entries) - shown) > 0:
             parts.append(f"and {left} more" if shown else f"{left} curves")
         self.setText(GAP.replace(" ", "&nbsp;").join(parts))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.parts import label, row, search_field
+from mosaic.plain_text import plain_line
 
 
 class MoveList(QWidget):
@@ -32,7 +33,7 @@ class MoveList(QWidget):
 
     def show_moves(self, moves: Sequence[Any] | None) -> None:
         self.setVisible(bool(moves))
-        found = [(int(action), str(name)) for action, name in moves or ()]
+        found = [(int(action), plain_line(str(name))) for action, name in moves or ()]
         if found != self._moves:
             self._moves = found
             self.search.clear()

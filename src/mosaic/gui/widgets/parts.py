@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidg
 
 from mosaic.gui.assets import keep_icon, mono_font
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.plain_text import plain
 
 LabelRole: TypeAlias = Literal["chip", "heading", "title", "section", "muted", "faint", "code"]
 
@@ -16,7 +18,7 @@ COPIED_MS = 1500
 
 
 def label(text: str, role: LabelRole, *, selectable: bool = False) -> QLabel:
-    made = QLabel(text)
+    made = PlainLabel(text)
     made.setProperty(role, True)
     if role == "code":
         made.setFont(mono_font())
@@ -26,7 +28,7 @@ def label(text: str, role: LabelRole, *, selectable: bool = False) -> QLabel:
 
 
 def icon_label(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QLabel:
-    made = QLabel()
+    made = PlainLabel()
     made.setFixedSize(size, size)
     keep_icon(theme, name, lambda icon: made.setPixmap(icon.pixmap(size, size)), token)
     return made
@@ -67,7 +69,7 @@ def copy_button(theme: Theme, text: str, content: Callable[[], str], *, token: s
     back.timeout.connect(lambda: made.setText(f" {text}"))
 
     def copy() -> None:
-        QGuiApplication.clipboard().setText(content())
+        QGuiApplication.clipboard().setText(plain(content()))
         made.setText(" Copied")
         back.start()
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.play import SPEEDS, Play
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.actor_choice import ActorChoice
 from mosaic.gui.widgets.choice_chip import ChoiceChip
@@ -53,7 +54,7 @@ class PlaySetup(QWidget):
         ):
             choice.setMinimumWidth(width)
             choice.setAccessibleName(name)
-            choice.setToolTip(name)
+            choice.setToolTip(tip(name))
         self.seed = QLineEdit("1")
         self.seed.setFixedWidth(48)
         self.seed.setToolTip("Seed of the first episode")

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic.gui.widgets.hud import Hud, Tone
 from mosaic.gui.widgets.parts import row
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
 QUIET = ("paused", "the session is over")
@@ -20,7 +21,7 @@ class PlayStatus(QWidget):
         super().__init__()
         self._name_of = name_of
         self.hud = Hud("state", "episode", "step", "turn", "return", "actor")
-        self.reason = QLabel()
+        self.reason = PlainLabel()
         self.reason.setProperty("said", "warn")
         self.reason.setWordWrap(True)
         # A long reason must not widen the window.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCompleter, QDialog, QFileDialog, QGridLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCompleter, QDialog, QFileDialog, QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
 from mosaic.gui.models.policy_desk import PolicyDesk
 from mosaic.gui.models.policy_form import PLACE, TITLES
@@ -15,6 +15,7 @@ from mosaic.gui.widgets.ask import ask_text
 from mosaic.gui.widgets.editors import LineEditor, make_editor
 from mosaic.gui.widgets.field_row import FieldRow
 from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.plain_label import PlainLabel
 from mosaic.gui.widgets.policy_picker import PolicyPicker
 from mosaic.gui.widgets.switch import Switch
 
@@ -44,7 +45,7 @@ class PolicyDialog(QDialog):
         self.source.setWordWrap(True)
         self.rows: dict[str, FieldRow] = {}
         self._place, self._settings = QGridLayout(), QGridLayout()
-        self.said = QLabel()
+        self.said = PlainLabel()
         self.said.setWordWrap(True)
         self.said.setTextFormat(Qt.TextFormat.PlainText)
         self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

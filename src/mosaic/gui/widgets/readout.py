@@ -1,24 +1,25 @@
 """The box beside the mouse that names every curve of a chart with its value there."""
 
 from collections.abc import Sequence
-from html import escape
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.plotted import Plotted
+from mosaic.gui.models.shown_text import in_html
 from mosaic.gui.models.wording import number
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 AWAY = 16
 """Pixels from the mouse."""
 
 
-class Readout(QLabel):
+class Readout(PlainLabel):
     """The highest value on top, as the curves lie."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self._theme, self._around = theme, parent
         self.setProperty("readout", True)
         self.setTextFormat(Qt.TextFormat.RichText)
@@ -32,7 +33,7 @@ class Readout(QLabel):
         muted = self._theme.tokens.muted
         lines = [
             f'<tr><td style="color:{self._theme.curve(curve.colour).name()}">━&nbsp;</td>'
-            f"<td>{escape(curve.name)}</td>"
+            f"<td>{in_html(curve.name)}</td>"
             f'<td align="right">&nbsp;&nbsp;{number(value) if value == value else "–"}</td>'
             f'<td style="color:{muted}">{f"&nbsp;n&nbsp;=&nbsp;{n}" if curve.note else ""}</td></tr>'
             for value, n, curve in found

@@ -3,7 +3,6 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFileDialog,
-    QLabel,
     QLineEdit,
     QPushButton,
     QStackedWidget,
@@ -17,6 +16,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.columns import fit, list_of, to_the_right
 from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.plain_label import PlainLabel
 from mosaic.gui.widgets.tool_button import IconTool
 
 COLUMNS = ("actor", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
@@ -43,7 +43,7 @@ class ScriptView(QWidget):
         self.start.clicked.connect(self._start)
         self.stop = IconTool(theme, "square", "Stop: end its runs and show what they have played", script.stop)
         self.progress = label("", "muted")
-        self.problem = QLabel()
+        self.problem = PlainLabel()
         self.problem.setProperty("said", "bad")
         self.problem.setWordWrap(True)
         self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

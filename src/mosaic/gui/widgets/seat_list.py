@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
 
 from mosaic.gui.models.play import Play
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.actor_choice import ActorChoice
 from mosaic.gui.widgets.elided_label import ElidedLabel
@@ -113,7 +114,7 @@ class SeatCard(QFrame):
         self.total.setToolTip("Return of this episode")
         self.result.setText(_result(state, name))
         self.result.setVisible(bool(self.result.text()))
-        self.result.setToolTip(self.result.text())
+        self.result.setToolTip(tip(self.result.text()))
         has_agent = seat.get("actor", "human") != "human"
         self.take_over.setVisible(lives and has_agent and not state.get("replay"))
         self.take_over.setText("Hand back" if self._control == "human" else "Take over")

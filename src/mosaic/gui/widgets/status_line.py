@@ -5,11 +5,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QStatusBar, QWidget
 
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.shown_text import in_html, tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, size
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.parts import icon_label
+from mosaic.gui.widgets.plain_label import PlainLabel
 from mosaic.rpc.trainer_pb2 import GpuLoad, Health
 
 NOTICE_MS = 15_000
@@ -25,20 +27,20 @@ class StatusLine(QStatusBar):
         self._studio, self._theme = studio, theme
         self._starting = False
         self.setSizeGripEnabled(False)
-        self.daemon, self._runs, self.notice = QLabel(), QLabel(), ElidedLabel()
+        self.daemon, self._runs, self.notice = PlainLabel(), PlainLabel(), ElidedLabel()
         self.daemon.setTextFormat(Qt.TextFormat.RichText)
         self.daemon.setTextInteractionFlags(
             Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
         self.daemon.linkActivated.connect(self.start_daemon)
-        self._plug = QLabel()
+        self._plug = PlainLabel()
         self.addWidget(_pair(self._plug, self.daemon))
         self.addWidget(_pair(icon_label(theme, "layers", size=13), self._runs))
-        self._sign = QLabel()
+        self._sign = PlainLabel()
         self._shown = _pair(self._sign, self.notice)
         self._shown.hide()
         self.addWidget(self._shown, 1)
-        self.cpu, self.gpu, self.memory, self.disk = QLabel(), QLabel(), QLabel(), QLabel()
+        self.cpu, self.gpu, self.memory, self.disk = PlainLabel(), PlainLabel(), PlainLabel(), PlainLabel()
         self._machine = [
             _pair(icon_label(theme, icon, size=13), text)
             for icon, text in (
@@ -67,7 +69,7 @@ class StatusLine(QStatusBar):
         record = self._studio.runs.get(notice.run_id) if notice.run_id else None
         text = f"{name_of(record)}: {notice.message}" if record else notice.message
         self.notice.setText(text.splitlines()[0] if text else "")
-        self.notice.setToolTip(text)
+        self.notice.setToolTip(tip(text))
         icon, token = ("circle-check", "ok") if notice.kind == "info" else ("triangle-alert", "warn")
         self._sign.setPixmap(pixmap(self._theme, icon, token, 13))
         self._shown.show()
@@ -93,7 +95,7 @@ class StatusLine(QStatusBar):
         match link.state:
             case "connected":
                 icon, token = "plug-zap", "ok"
-                text = f"daemon connected · {_short(link.target or str(link.home.root))}"
+                text = f"daemon connected · {in_html(_short(link.target or str(link.home.root)))}"
                 self._starting = False
             case "connecting":
                 token = "muted"
@@ -101,7 +103,7 @@ class StatusLine(QStatusBar):
             case _ if self._starting:
                 text = "starting the daemon…"
             case _ if link.is_remote:
-                text = f"daemon at {link.target} gone — reconnecting…"
+                text = f"daemon at {in_html(link.target or '')} gone — reconnecting…"
             case "homeless":
                 text = "the home is gone — move it back, or close this window"
             case "stopped":
@@ -113,7 +115,7 @@ class StatusLine(QStatusBar):
                 pair.hide()
         self._plug.setPixmap(pixmap(self._theme, icon, token, 13))
         self.daemon.setText(text)
-        self.daemon.setToolTip(self._explained() if link.state == "connected" else link.problem)
+        self.daemon.setToolTip(tip(self._explained() if link.state == "connected" else link.problem))
 
     def _link(self, text: str) -> str:
         colour = self._theme.colour("accent").name()
@@ -146,15 +148,14 @@ class StatusLine(QStatusBar):
             return
         self.cpu.setText(f"CPU {health.cpu_percent:.0f} %")
         self.gpu.setText(" · ".join(map(_gpu, health.gpu_loads[:2])) + ("…" if len(health.gpu_loads) > 2 else ""))
-        self.gpu.setToolTip("\n".join(map(_gpu_whole, health.gpu_loads)))
+        self.gpu.setToolTip(tip("\n".join(map(_gpu_whole, health.gpu_loads))))
         self.memory.setText(f"{size(health.memory_used_bytes)} of {size(health.memory_total_bytes)}")
         self.disk.setText(f"{size(health.disk_free_bytes)} free")
-        self.disk.setToolTip(
-            f"{size(health.disk_free_bytes)} of {size(health.disk_total_bytes)} are free for {health.home}"
-        )
+        free, total = size(health.disk_free_bytes), size(health.disk_total_bytes)
+        self.disk.setToolTip(tip(f"{free} of {total} are free for {health.home}"))
         for pair, label in zip(self._machine, (self.cpu, self.gpu, self.memory, self.disk), strict=True):
             pair.setVisible(bool(label.text()))
-        self.daemon.setToolTip(self._explained())
+        self.daemon.setToolTip(tip(self._explained()))
 
 
 def _short(place: str) -> str:

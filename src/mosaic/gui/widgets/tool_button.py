@@ -7,6 +7,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QToolButton
 
 from mosaic.gui.assets import keep_icon, pixmap
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 
 
@@ -23,7 +24,7 @@ class IconTool(QToolButton):
             self.clicked.connect(lambda _=False: clicked())
 
     def rename(self, name: str) -> None:
-        self.setToolTip(name)
+        self.setToolTip(tip(name))
         self.setAccessibleName(name)
 
     def show_icon(self, icon: str, token: str = "muted") -> None:

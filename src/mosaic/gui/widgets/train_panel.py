@@ -5,12 +5,14 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic.gui.models.desk import Desk
 from mosaic.gui.models.shelf import Shelf
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form_tools import FormTools
 from mosaic.gui.widgets.form_view import FormView
 from mosaic.gui.widgets.help_window import HelpWindow
 from mosaic.gui.widgets.parts import icon_button, icon_label, label, row
+from mosaic.gui.widgets.plain_label import PlainLabel
 
 NARROWEST = 320
 MOST_SAID = 400
@@ -89,7 +91,7 @@ class TrainPanel(QWidget):
     def say(self, text: str, level: str) -> None:
         """A sentence above the buttons."""
         self.said.setText(text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…")
-        self.said.setToolTip(text)
+        self.said.setToolTip(tip(text))
         self.said.setProperty("said", level)
         self.said.style().polish(self.said)
         self.said.setVisible(bool(text))
@@ -180,7 +182,7 @@ def _rule() -> QWidget:
 
 
 def _wrapped() -> QLabel:
-    made = QLabel()
+    made = PlainLabel()
     made.setWordWrap(True)
     made.setTextFormat(Qt.TextFormat.PlainText)
     made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import web_view
 from mosaic.gui.widgets.elided_label import ElidedLabel
@@ -58,7 +59,7 @@ class WebFrame(QWidget):
             self._layout.addWidget(self.web.widget, 1)
         self.address = address
         self._where.setText(address)
-        self._where.setToolTip(address)
+        self._where.setToolTip(tip(address))
         self.web.show_page(address)
         return True
 

@@ -50,7 +50,8 @@ class LocalEngine:
     def launch(self, launch: Launch) -> int:
         with self._lock, life_lock(launch.run_dir) as lock:
             launch.run_dir.logs.mkdir(parents=True, exist_ok=True)
-            with launch.run_dir.stdout.open("ab") as out, launch.run_dir.stderr.open("ab") as err:
+            run_dir = launch.run_dir
+            with run_dir.open(run_dir.stdout, append=True) as out, run_dir.open(run_dir.stderr, append=True) as err:
                 files = (out.fileno(), err.fileno(), lock)
                 pid = self._fork(launch, files) or _spawn(launch, files)
             self._exit_codes.pop(pid, None)
