@@ -232,7 +232,9 @@ def test_a_line_that_is_no_event_is_told_once_and_stops_nothing(
     run.write(RunCompleted(global_step=3))
     heard.until(lambda: any("finished" in line for line in heard.log("events")))
     assert len(heard.log("events")) == 6
-    assert len(heard.studio.runs.notices(run.run_id)) == 3
+    summary, *lines = heard.studio.runs.notices(run.run_id)
+    assert summary == "3 damaged lines in events.jsonl, the first is line 6; the others count"
+    assert len(lines) == 3
     assert all("events.jsonl" in notice.message for notice in heard.notices)
 
 

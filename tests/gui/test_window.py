@@ -108,11 +108,11 @@ def test_a_malformed_event_is_shown_as_a_notice(show: Show, home: Home, make_run
     run.publish()
     shown = show(home)
     shown.until(lambda: (series := returns(shown)) is not None and len(series) == 3)
-    shown.until(lambda: shown.studio.runs.notices(run.run_id))
+    shown.until(lambda: len(shown.studio.runs.notices(run.run_id)) == 2, "the count of the line and its reason")
     overview = shown.window.tabs["Overview"]
     assert isinstance(overview, OverviewTab)
-    assert "not JSON" in overview.alarm.text()
-    assert len(shown.studio.runs.notices(run.run_id)) == 1
+    shown.until(lambda: "not JSON" in overview.alarm.text(), "the reason")
+    assert "1 damaged line (line 6) in events.jsonl" in overview.alarm.text()
     assert any("not JSON" in line for line in logged(shown))
 
 

@@ -40,6 +40,7 @@ class Small:
         self.engine = FakeEngine()
         self.store, _ = open_store(self.home.index)
         self.supervisor = Supervisor(self.home, self.store, self.engine, Slots(4), Bell(), Patience())
+        self.supervisor.indexing.catch_up()
 
     def running(self, *, bytes_of_it: int = 0) -> str:
         """A run with a worker."""
@@ -146,7 +147,8 @@ def test_delete_frees_the_disk_though_nothing_can_be_written(small, disk):
         before = os.statvfs(small.root)
         small.supervisor.delete(run_id)
         after = os.statvfs(small.root)
-        assert after.f_bavail * after.f_bsize >= before.f_bavail * before.f_bsize + 2**20
+        # The index may take a page or two of it.
+        assert after.f_bavail * after.f_bsize >= before.f_bavail * before.f_bsize + 2**19
         assert after.f_favail > before.f_favail
         assert small.store.get(run_id) is None
         assert not list(small.home.runs.iterdir())
@@ -243,10 +245,11 @@ def test_a_disk_that_is_full_at_the_start_does_not_make_the_index_corrupt(small)
 
 def test_the_events_behind_a_resume_are_read_though_no_metric_can_be_written(small):
     run_dir = small.home.run(small.running())
+    start = {"kind": "run.started", "algo": "ppo", "env_id": "CartPole-v1", "seed": 1, "total_timesteps": 9}
     events = [
-        {"kind": "run.started", "attempt": 1, "total_timesteps": 9, "resumed_from_step": None},
+        {**start, "attempt": 1, "resumed_from_step": None},
         *({"kind": "scalars", "global_step": step, "values": {"loss": float(step)}} for step in range(1, 9)),
-        {"kind": "run.started", "attempt": 2, "total_timesteps": 9, "resumed_from_step": 5},
+        {**start, "attempt": 2, "resumed_from_step": 5},
         {"kind": "scalars", "global_step": 6, "values": {"loss": 60.0}},
         {"kind": "run.failed", "global_step": 6, "error": "HomeUnusable", "message": "the disk is full"},
     ]

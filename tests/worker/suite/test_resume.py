@@ -58,7 +58,9 @@ def moment() -> random.Random:
 def killed(case: Case, folder: Path, step: int, delay_s: float, *flags: str) -> RunDir:
     """A run that was killed so long after the checkpoint of `step`; at least two checkpoints are left to be made."""
     settings = case.settings
-    between = max(interval(case), settings.get("num_envs", 1) * settings.get("num_steps", 1))
+    # An algorithm looks whether a checkpoint is due after a rollout, or after a block of steps.
+    steps = settings.get("num_steps") or getattr(catalog.load(case.algo), "BLOCK", 1)
+    between = max(interval(case), settings.get("num_envs", 1) * steps)
     run_dir = new_run(folder)
     # It holds at the last checkpoint but two, which is the third from the end.
     dies = partial(die_after_a_checkpoint, step, delay_s, case.total_timesteps - 3 * between)

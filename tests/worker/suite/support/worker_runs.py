@@ -92,20 +92,24 @@ def wait_until(condition: Callable[[], bool], process: "Forked | subprocess.Pope
 
 
 def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    """This process gets the signal while it trains, once."""
-    signals = iter([number])
-    right = Run._checkpoint_saved
+    """This process gets the signal while it trains, once: at the step of its first checkpoint, when that is on disk.
 
-    def saved(self: Run, *args: Any) -> None:
-        right(self, *args)
+    The learner waits for it: else it may have done all its steps before a slow disk is ready.
+    """
+    signals = iter([number])
+    right = Run.checkpoint
+
+    def save_and_signal(self: Run, *args: Any, **options: Any) -> None:
+        right(self, *args, **options)
+        self._writer.wait()
         for each in signals:
             os.kill(os.getpid(), each)
 
-    patch.setattr(Run, "_checkpoint_saved", saved)
+    patch.setattr(Run, "checkpoint", save_and_signal)
 
 
 def die_after_a_checkpoint(step: int, delay_s: float, latest: int) -> None:
-    """This process kills itself so long after the first checkpoint from this step on.
+    """This process kills itself so long after the first checkpoint from this step on, or from `latest` on.
 
     After a checkpoint from `latest` on it goes no further: however late the kill comes, something is left to be done.
     """
@@ -114,7 +118,7 @@ def die_after_a_checkpoint(step: int, delay_s: float, latest: int) -> None:
 
     def saved(self: Run, folder: Path, global_step: int, reason: Any) -> None:
         right(self, folder, global_step, reason)
-        if global_step >= step and not dying:
+        if global_step >= min(step, latest) and not dying:
             dying.append(threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGKILL)))
             dying[0].start()
         if global_step >= latest:
