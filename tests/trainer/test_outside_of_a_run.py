@@ -212,7 +212,7 @@ def everything_told(stub: Any, run_id: str) -> dict[str, str]:
     play = pb.PlayCommand(run_id=run_id, json=b'{"do":"state"}')
     answers["Play"] = told(lambda: list(stub.Play(iter([play]), **within)))
     # The moment at which the daemon wrote down an end is in run.json, with as many digits as it happens to have.
-    own = r'revision: \d+\n|ended_at\W+[\d.]+|path: "run.json"\s+bytes: \d+'
+    own = r'revision: \d+\n|ended_at\W+[\d.]+|path: "run.json"(\s+label: "planted")?\s+bytes: \d+'
     return {name: re.sub(own, "", text) for name, text in answers.items()}
 
 
