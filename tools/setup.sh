@@ -92,7 +92,8 @@ pip_install() {
     shift
     show_progress "$what" & progress=$!
     .venv/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt "$@" >>"$LOG" 2>&1 || code=$?
-    kill $progress 2>/dev/null
+    # Without a terminal it has ended already.
+    kill $progress 2>/dev/null || true
     wait $progress 2>/dev/null || true
     [ -t 2 ] && printf '\r\033[K' >&2
     [ $code = 0 ] || die "$(cause_of_failure)
