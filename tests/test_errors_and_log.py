@@ -10,7 +10,6 @@ from inspect import getmembers, isclass
 from pathlib import Path
 
 import pytest
-import structlog
 
 from mosaic import errors, log
 from mosaic.errors import ConfigError, HomeUnusable, MissingExtra, MosaicError, Problem, RunNotFound, UnknownAlgorithm
@@ -19,8 +18,7 @@ from mosaic.errors import ConfigError, HomeUnusable, MissingExtra, MosaicError, 
 @pytest.fixture(autouse=True)
 def default_logging() -> Iterator[None]:
     yield
-    structlog.reset_defaults()
-    structlog.contextvars.clear_contextvars()
+    log.configure()
 
 
 def drawn_tree() -> dict[str, str]:
@@ -154,8 +152,10 @@ def test_the_level_hides_what_is_below_it(capsys: pytest.CaptureFixture[str]) ->
 
 def test_bound_context_is_on_every_line(capsys: pytest.CaptureFixture[str]) -> None:
     log.configure()
-    structlog.contextvars.bind_contextvars(run_id="R2")
-    log.get_logger(slot=1).info("run.started")
+    logger = log.get_logger(run_id="R2")
+    logger.info("run.started", slot=1)
+    assert "run_id=R2" in capsys.readouterr().err
+    logger.warning("run.ended", slot=1)
     shown = capsys.readouterr().err
     assert "run_id=R2" in shown
     assert "slot=1" in shown
