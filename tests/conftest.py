@@ -37,7 +37,7 @@ settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cpu-table", action="store_true", help="processor seconds of each test file (without -n)")
+    parser.addoption("--cpu-table", action="store_true", help="processor seconds of each test, fixture and file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
