@@ -124,6 +124,13 @@ def test_a_terminal_gets_key_value_lines_on_stderr() -> None:
     assert "\x1b" not in done.stderr
 
 
+def test_a_process_that_asks_for_no_log_logs_between_what_it_prints() -> None:
+    said = "from mosaic import log; print('one'); log.get_logger().info('run.two'); print('three')"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert re.fullmatch(r"one\n.* \[info     \] run.two *\nthree\n", done.stdout)
+
+
 def test_a_traceback_shows_no_local_variables(tmp_path: Path) -> None:
     log_some(str(tmp_path / "log"))
     for written in (log_some().stderr, (tmp_path / "log").read_text()):

@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from mosaic.errors import HomeUnusable
@@ -56,12 +57,15 @@ def get_logger(**context: object) -> Logger:
 
 
 def configure(*, level: str = "INFO", file: Path | None = None) -> None:
-    """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines."""
+    """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines.
+
+    A process that does not ask for either, as a worker, logs on stdout.
+    """
     global _log
     threshold = LEVELS[level.lower()]
     _log.close()
     if file is None:
-        _log = _Log(threshold, _key_value, _Unfailing(_to_stderr, as_json=False))
+        _log = _on("stderr", threshold)
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -113,10 +117,12 @@ def _exceptions(error: BaseException) -> Iterator[dict[str, object]]:
         found = found.__cause__ if is_cause or found.__suppress_context__ else found.__context__
 
 
-def _key_value(now: str, level: str, event: str, fields: Mapping[str, object], error: BaseException | None) -> str:
+def _key_value(
+    stream: str, now: str, level: str, event: str, fields: Mapping[str, object], error: BaseException | None
+) -> str:
     """For a terminal: what a run or a client said must not steer it."""
     dim, colour, bold, key, value, end = (
-        ("\x1b[2m", _COLOURS[level], "\x1b[1m", "\x1b[36m", "\x1b[35m", "\x1b[0m") if _is_terminal() else [""] * 6
+        ("\x1b[2m", _COLOURS[level], "\x1b[1m", "\x1b[36m", "\x1b[35m", "\x1b[0m") if _is_terminal(stream) else [""] * 6
     )
     pairs = (f"{key}{name}{end}={value}{_shown(fields[name])}{end}" for name in sorted(fields))
     head = f"{dim}{now}{end} [{colour}{bold}{level:<9}{end}] {bold}{plain(event):<{_EVENT_WIDTH}}{end}"
@@ -134,19 +140,22 @@ def _shown(value: object) -> str:
     return repr(text) if any(character in " \t=\r\n\"'" for character in text) else text
 
 
-def _is_terminal() -> bool:
-    return bool(getattr(sys.stderr, "isatty", bool)())
+def _is_terminal(stream: str) -> bool:
+    return bool(getattr(getattr(sys, stream), "isatty", bool)())
 
 
-def _to_stderr(data: bytes) -> int | None:
+def _write_to(name: str, data: bytes) -> int | None:
     """Looks sys.stderr up at each line rather than once: a test or a daemon may replace it later."""
-    buffer = getattr(sys.stderr, "buffer", None)
+    stream = getattr(sys, name)
+    buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is none between
     if isinstance(raw, io.FileIO):
+        if name == "stdout":
+            stream.flush()  # what was printed before comes first
         # Past its buffer: a line that a full disk refused would stay there, and be refused again and again.
         return raw.write(data)
-    sys.stderr.write(data.decode())
-    sys.stderr.flush()
+    stream.write(data.decode())
+    stream.flush()
     return len(data)
 
 
@@ -190,4 +199,8 @@ class _Unfailing:
         return ("\n" if self._torn else "") + line + "\n"
 
 
-_log = _Log(LEVELS["info"], _key_value, _Unfailing(_to_stderr, as_json=False))
+def _on(stream: str, level: int) -> _Log:
+    return _Log(level, partial(_key_value, stream), _Unfailing(partial(_write_to, stream), as_json=False))
+
+
+_log = _on("stdout", LEVELS["debug"])
