@@ -2,8 +2,8 @@
 
 Counted are the process of the tests, what it has reaped, and everything below it that lives: daemons, warm workers,
 trainings. Orphans that a killed daemon leaves behind become children of the process of the tests
-(PR_SET_CHILD_SUBREAPER), which reaps them. What a shared fixture costs is not counted for the test that came first. With
-`-n` each process sends its rows to the first one, which prints them.
+(PR_SET_CHILD_SUBREAPER), which reaps them. What a shared fixture costs is not counted for the test that came first.
+With `-n` each process sends its rows to the first one, which prints them.
 """
 
 import contextlib
@@ -112,4 +112,4 @@ def _is_expected(pid: int) -> bool:
     import gc
     import subprocess
 
-    return any(isinstance(one, subprocess.Popen) and one.pid == pid for one in gc.get_objects())
+    return any(issubclass(type(one), subprocess.Popen) and one.pid == pid for one in gc.get_objects())

@@ -4,17 +4,28 @@
 """
 
 import os
+import threading
 import time
 
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _VALUES = {letter: value for value, letter in enumerate(_LETTERS)}
 _RANDOM_BITS = 80
+_STEP_BITS = 64
+_lock = threading.Lock()
+_last = 0
+"""The newest of now, as a number."""
 
 
 def new(unix_s: float | None = None) -> str:
-    """Of now, or of another time."""
-    at_ms = time.time_ns() // 1_000_000 if unix_s is None else int(unix_s * 1000)
-    return _text(at_ms << _RANDOM_BITS | int.from_bytes(os.urandom(_RANDOM_BITS // 8)))
+    """Of now, or of another time; one that this process makes of now sorts behind all that it made before."""
+    if unix_s is not None:
+        return _text(int(unix_s * 1000) << _RANDOM_BITS | _random(_RANDOM_BITS))
+    global _last
+    with _lock:
+        fresh = time.time_ns() // 1_000_000 << _RANDOM_BITS | _random(_RANDOM_BITS)
+        # By a random number rather than by one: a process that was forked in this millisecond must not make the same.
+        _last = fresh if fresh >> _RANDOM_BITS > _last >> _RANDOM_BITS else _last + 1 + _random(_STEP_BITS)
+        return _text(_last)
 
 
 def after(ulid: str) -> str:
@@ -41,3 +52,7 @@ def _number(ulid: str) -> int:
     for letter in ulid:
         number = number << 5 | _VALUES[letter]
     return number
+
+
+def _random(bits: int) -> int:
+    return int.from_bytes(os.urandom(bits // 8))
