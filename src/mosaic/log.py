@@ -149,9 +149,7 @@ def _write_to(name: str, data: bytes) -> int | None:
     stream = getattr(sys, name)
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is none between
-    if isinstance(raw, io.FileIO):
-        if name == "stdout":
-            stream.flush()  # what was printed before comes first
+    if name == "stderr" and isinstance(raw, io.FileIO):
         # Past its buffer: a line that a full disk refused would stay there, and be refused again and again.
         return raw.write(data)
     stream.write(data.decode())
