@@ -20,6 +20,7 @@ from mosaic.log import get_logger
 
 Array = np.ndarray[Any, Any]
 Tensors = Mapping[str, torch.Tensor]
+Values = Mapping[str, Array | np.float32 | torch.Tensor]
 Step = Callable[[Tensors], dict[str, torch.Tensor]]
 
 WARM_UPS = 3
@@ -41,7 +42,7 @@ class Inputs:
         self._device = device
         self._places: dict[tuple[Any, ...], _Place] = {}
 
-    def put(self, values: Mapping[str, Array | torch.Tensor]) -> dict[str, torch.Tensor]:
+    def put(self, values: Values) -> dict[str, torch.Tensor]:
         """The same on the device. Tensors must be there already, and are copied to where they are expected."""
         if self._device.type == "cpu":
             return {name: torch.as_tensor(value) for name, value in values.items()}
@@ -53,7 +54,7 @@ class Inputs:
 
 
 class _Place:
-    def __init__(self, values: Mapping[str, Array | torch.Tensor], device: torch.device) -> None:
+    def __init__(self, values: Values, device: torch.device) -> None:
         arrays = {name: value for name, value in values.items() if not isinstance(value, torch.Tensor)}
         offsets: dict[str, int] = {}
         size = 0
@@ -75,7 +76,7 @@ class _Place:
             dtype = torch.from_numpy(np.empty(0, value.dtype)).dtype
             self._outputs[name] = self._arrived[part].view(dtype).view(value.shape)
 
-    def take_in(self, values: Mapping[str, Array | torch.Tensor]) -> dict[str, torch.Tensor]:
+    def take_in(self, values: Values) -> dict[str, torch.Tensor]:
         if self._sources:
             # The last copy may still be under way, behind work that the GPU has not done yet.
             self._copied.synchronize()

@@ -128,8 +128,8 @@ class Run:
         backend = self._make_backend(env_id, num_envs, observations)
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
-            self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self._warn)
-        self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self._warn)
+            self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
+        self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self.warn)
         return self.envs
 
     def resume(self) -> dict[str, Any] | None:
@@ -159,9 +159,9 @@ class Run:
             self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         for remark in self.spec.remarks:
-            self._warn(remark)
+            self.warn(remark)
         if not self._exact:
-            self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
+            self.warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else checkpoint.Saved.of(state["algorithm"])
 
     @property
@@ -263,6 +263,10 @@ class Run:
         self._ledger.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
         self.emit(PolicySaved(global_step=self.global_step, path=relative))
 
+    def warn(self, message: str) -> None:
+        """Tell the user, in the terminal and in the window."""
+        self.emit(Warned(message=message))
+
     def emit(self, body: EventBody) -> None:
         self._recorder.emit(body)
 
@@ -312,7 +316,7 @@ class Run:
             try:
                 return families.make_vec(env_id, num_envs, render_mode="rgb_array", **how)
             except EnvironmentFailed as error:
-                self._warn(f"no live view and no video: {error}; the run goes on")
+                self.warn(f"no live view and no video: {error}; the run goes on")
         return families.make_vec(env_id, num_envs, **how)
 
     def _mirrors(self) -> list[Sink]:
@@ -349,12 +353,12 @@ class Run:
     def _warn_of_slow_arithmetic(self) -> None:
         if self.spec.args.get("bfloat16", False) and not bfloat16_is_fast(self.device):
             where = "GPU" if self.device.type == "cuda" else "processor"
-            self._warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
+            self.warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
 
     def _warn_of_no_learning(self) -> None:
         starts, steps = self.spec.args.get("learning_starts", 0), self.spec.args["total_timesteps"]
         if starts >= steps:
-            self._warn(f"nothing will be learnt: learning starts after {starts} steps, and the run ends after {steps}")
+            self.warn(f"nothing will be learnt: learning starts after {starts} steps, and the run ends after {steps}")
 
     def _start_event(self) -> RunStarted:
         args = self.spec.args
@@ -374,9 +378,6 @@ class Run:
         event = video.event(self.run_dir)
         self._ledger.add(Artifact(kind="video", path=event.path, global_step=self.global_step))
         self.emit(event)
-
-    def _warn(self, message: str) -> None:
-        self.emit(Warned(message=message))
 
     def _episode(self, episode: Episode) -> None:
         self._recent_returns.append(float(episode.episodic_return))
