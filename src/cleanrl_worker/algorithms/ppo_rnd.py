@@ -475,17 +475,23 @@ def train(run: Run, args: Args) -> None:
 
         # Collect.
         noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
+        last_pictures: list[Array] = []
         with rounded_once(run.device):
             for step in range(args.num_steps):
                 rollout.obs[step] = torch.from_numpy(obs)
                 choice = learner.act(rollout.obs[step], noise[step])
                 rollout.add(step, choice)
-                obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
+                obs, rewards[step], terminations, truncations, infos = envs.step(choice.actions.cpu().numpy())
                 dones[step] = terminations | truncations
+                if infos:
+                    last_pictures.append(infos["final_obs"][terminations | truncations, -1])
 
-        # Be curious about what each step led to.
+        # Be curious about what each step led to: at an end the episode's last picture, not the next one's first.
         last_obs = torch.as_tensor(obs, device=run.device)
         frames = torch.cat([rollout.newest[1:].flatten(0, 1), last_obs[:, -1]])
+        if last_pictures:
+            ends = torch.from_numpy(dones.reshape(-1) > 0).to(run.device)
+            frames[ends] = torch.from_numpy(np.concatenate(last_pictures)).to(run.device)
         surprise = learner.surprise(novelty.normalised(frames)).reshape(rewards.shape)
         curiosity = novelty.scaled(surprise, args.int_gamma)
 

@@ -65,7 +65,7 @@ class Args:
     """Lambda of the targets: 0 trusts the network after one step, 1 the rewards to the rollout's end."""
 
     mend_returns: bool = False
-    """Let no return through the end of an episode, and bootstrap one that a time limit cut off; off, as upstream."""
+    """Bootstrap an episode that a time limit cut off; off, it counts as ended, as upstream."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -142,17 +142,13 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
 def lambda_returns(rewards: Array, values: Array, dones: Array, args: Args) -> Array:
     """The targets of a rollout of `steps` × `envs`; `values` are those of the best actions, and have one row more.
 
-    `dones[t]` tells that step t ended its episode: the value behind it counts nothing. Upstream lets the return behind
-    it count all the same, the next episode's, but for the last step of a rollout.
+    `dones[t]` tells that step t ended its episode: nothing behind it counts, neither value nor return.
     """
-    continues = 1.0 - dones
-    passes = continues if args.mend_returns else np.concatenate([np.ones_like(dones[:-1]), continues[-1:]])
     returns = np.empty_like(rewards)
     following = values[-1]
     for step in reversed(range(len(rewards))):
-        ahead = args.q_lambda * passes[step] * following
-        ahead += (1 - args.q_lambda) * continues[step] * values[step + 1]
-        following = returns[step] = rewards[step] + args.gamma * ahead
+        ahead = args.q_lambda * following + (1 - args.q_lambda) * values[step + 1]
+        following = returns[step] = rewards[step] + args.gamma * ahead * (1.0 - dones[step])
     return returns
 
 
