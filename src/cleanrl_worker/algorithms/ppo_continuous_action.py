@@ -184,9 +184,7 @@ def ppo_loss(
     logratio = distribution.log_prob(batch["actions"]).sum(1) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     value = agent.critic(batch["obs"]).view(-1)
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:

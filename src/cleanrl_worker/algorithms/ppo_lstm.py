@@ -12,10 +12,10 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import FlatParameters, clip_gradient_norm, ppo_gradient
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.linear import Linear
-from cleanrl_worker.sdk.fast.lstm import Lstm, State
+from cleanrl_worker.sdk.fast.guard import guarded, guarded_policy
+from cleanrl_worker.sdk.fast.lstm import State
+from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from cleanrl_worker.sdk.fast.ppo_lstm import FastLearner
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
@@ -194,9 +194,7 @@ def ppo_loss(
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     value = agent.critic(hidden).squeeze(2)
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
@@ -256,6 +254,11 @@ class Learner:
     @torch.no_grad()
     def logits(self, hidden: Array) -> Array:
         return self.agent.actor(self.tensor(hidden)).cpu().numpy()
+
+    @torch.no_grad()
+    def log_probs(self, hidden: Array, actions: Array) -> Array:
+        distribution = Categorical(logits=self.agent.actor(self.tensor(hidden)), validate_args=False)
+        return distribution.log_prob(self.tensor(actions)).cpu().numpy()
 
     @torch.no_grad()
     def values(self, hidden: Array) -> Array:
@@ -327,11 +330,11 @@ def train(run: Run, args: Args) -> None:
 
         # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
         obs[0], starts[0], first_memory = obs[-1], starts[-1], memory
-        noise = ppo_gradient.gumbel(run.generator, (*rollout, int(action_space.n)))
+        noise = gumbel(run.generator, (*rollout, int(action_space.n)))
         for step in range(args.num_steps):
             memory = learner.remember(inputs[step], memory, starts[step])
             hidden[step] = memory.hidden
-            actions[step] = ppo_gradient.sample_categorical(learner.logits(memory.hidden), noise[step])
+            actions[step] = (learner.logits(memory.hidden) + noise[step]).argmax(1)
             obs[step + 1], rewards[step], terminations, truncations, _ = envs.step(actions[step])
             starts[step + 1] = terminations | truncations
         # Looks ahead to value the last observation; the next rollout comes there again, with a better network.
@@ -340,13 +343,13 @@ def train(run: Run, args: Args) -> None:
         # Assess and estimate the advantages; a truncation is an end to them, as upstream.
         flat_hidden = hidden.reshape(-1, UNITS)
         values = learner.values(flat_hidden).reshape(-1, args.num_envs)
-        logits = learner.logits(flat_hidden[: args.batch_size])
+        logprobs = learner.log_probs(flat_hidden[: args.batch_size], actions.reshape(-1))
         advantages, returns = gae(rewards, values, starts[1:], gamma=args.gamma, gae_lambda=args.gae_lambda)
         batch = Batch(
             obs=inputs[:-1],
             starts=starts[:-1],
             actions=actions,
-            logprobs=ppo_gradient.categorical_log_prob(logits, actions.reshape(-1)).reshape(rollout),
+            logprobs=logprobs.reshape(rollout),
             advantages=advantages,
             returns=returns,
             values=values[:-1],
@@ -398,7 +401,8 @@ class RememberingPolicy:
     """Acts with a trained agent, and remembers what each row has seen until it is told to forget."""
 
     def __init__(self, agent: Agent, args: Args) -> None:
-        self.learner = NumpyLearner(agent, args)
+        plain = Learner(agent, args, torch.device("cpu"))
+        self.learner = guarded_policy(plain, lambda: FastLearner(agent, args))
         self.memory = nothing_remembered(0)
         self.starts = np.ones(0, np.float32)
 
@@ -415,9 +419,9 @@ class RememberingPolicy:
         self.memory = self.learner.remember(inputs, self.memory, self.starts)
         self.starts[:] = 0.0
         logits = self.learner.logits(self.memory.hidden)
-        if deterministic:
-            return logits.argmax(1)
-        return ppo_gradient.sample_categorical(logits, ppo_gradient.gumbel(generator, logits.shape))
+        if not deterministic:
+            logits = logits + gumbel(generator, logits.shape)
+        return logits.argmax(1)
 
 
 def load(file: PolicyFile) -> Policy:

@@ -14,8 +14,8 @@ from torch.distributions.normal import Normal
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast.guard import guarded
-from cleanrl_worker.sdk.fast.rpo_continuous_action import FastLearner
 from cleanrl_worker.sdk.fast.quick import quick
+from cleanrl_worker.sdk.fast.rpo_continuous_action import FastLearner
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
@@ -182,16 +182,14 @@ def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda
 def ppo_loss(
     agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """PPO's loss of a minibatch with shifted means, and what is logged of it; the coefficients are part of the batch."""
+    """PPO's loss of a minibatch with shifted means, and what is logged; the coefficients are part of the batch."""
     clip_coef = batch["clip_coef"]
     distribution = agent.policy(batch["obs"], batch["shifts"])
     entropy = distribution.entropy().sum(1).mean()
     logratio = distribution.log_prob(batch["actions"]).sum(1) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     value = agent.critic(batch["obs"]).view(-1)
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
