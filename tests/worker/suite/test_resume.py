@@ -289,7 +289,7 @@ def test_a_run_of_a_gpu_goes_on_by_the_loss_on_a_cpu(
         stop_after_the_first_look(patch)
         train(run_dir, *case.flags)
     assert cli.main(["--resume", str(run_dir.root), "--no-cuda"]) == 0
-    assert "the checkpoint was written by the loss" in capsys.readouterr().err
+    assert "the checkpoint was written by the loss" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("case", [CASES["pqn"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
