@@ -114,6 +114,8 @@ def _numbers_in(holder: MutableMapping[str, Any], path: str, seen: dict[int, Any
     # Kept, so that its identity is not given to another.
     seen[id(holder)] = holder
     for key, value in list(holder.items()):
+        if key.startswith("__"):
+            continue
         if isinstance(value, (bool, int, float)):
             yield holder, key, f"{key} of {path}"
         elif isinstance(value, dict):
@@ -127,7 +129,9 @@ def _numbers_in(holder: MutableMapping[str, Any], path: str, seen: dict[int, Any
 def _may_hold_numbers(value: Any) -> bool:
     """Left out: settings that cannot change, functions, classes, and what libraries and this package keep."""
     kind = type(value)
+    if isinstance(value, type) or not hasattr(value, "__dict__"):
+        return False
     frozen = is_dataclass(value) and cast(Any, kind).__dataclass_params__.frozen
     of_a_library = kind.__module__.partition(".")[0] in LIBRARIES or kind.__module__.startswith("cleanrl_worker.sdk")
-    is_code = isinstance(value, type) or (callable(value) and not isinstance(value, nn.Module))
-    return hasattr(value, "__dict__") and not (frozen or of_a_library or is_code)
+    is_code = callable(value) and not isinstance(value, nn.Module)
+    return not (frozen or of_a_library or is_code)
