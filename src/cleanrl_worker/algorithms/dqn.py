@@ -160,11 +160,10 @@ class Learner:
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs)
     spaces = envs.single_observation_space, envs.single_action_space
-    q_network, target_network = QNetwork(*spaces).to(run.device), QNetwork(*spaces).to(run.device)
+    q_network, target_network = (QNetwork(*spaces).to(run.device) for _ in range(2))
     target_network.load_state_dict(q_network.state_dict())
-    learner = guarded(
-        run, Learner(q_network, target_network, args, run.device), lambda: FastLearner(q_network, target_network)
-    )
+    plain = Learner(q_network, target_network, args, run.device)
+    learner = guarded(run, plain, lambda: FastLearner(q_network, target_network))
     replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
