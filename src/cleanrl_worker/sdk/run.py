@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import checkpoint, live, policy, seeding
+from cleanrl_worker.sdk import checkpoint, graph, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.convolution import bfloat16_is_fast
 from cleanrl_worker.sdk.ledger import Ledger
@@ -105,6 +105,7 @@ class Run:
         torch.set_num_threads(spec.cpus)
         seeding.seed_all(spec.args["seed"], torch_deterministic=spec.args.get("torch_deterministic", True))
         self.device = self._choose_device()
+        graph.tell = self.warn
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
         self._ledger = Ledger(self.run_dir, self._new_manifest())
@@ -223,6 +224,7 @@ class Run:
             "recent_returns": recent,
         }
         self._last_save, self._last_save_step = time.monotonic(), self.global_step
+        graph.compare_next_replays()
         self._writer.wait()
         self._writer.start(
             header,

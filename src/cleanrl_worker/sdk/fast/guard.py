@@ -6,7 +6,7 @@
 written by hand. Both are asked, on the data of the run: at the first call of each method, at updates 4, 16, 64, … and
 after each checkpoint. Compared are what a method returns, the gradient of every parameter, the same gradient after its
 clip, the way that the parameters go, the optimiser's moments, and the networks that follow. The first call is repeated
-with shaken parameters, so that the branches of a loss are taken that a young network does not reach, and with a gradient
+with shaken parameters, so that branches of a loss are taken that a young network does not reach, and with a gradient
 made long and short, so that a clip is seen on both sides of its limit. Where a method differs the run warns and trains
 by the definition from that call on.
 """
@@ -26,11 +26,13 @@ from cleanrl_worker.sdk.fast.compare import Array, output_difference, step_diffe
 from cleanrl_worker.sdk.fast.flat import FlatParameters, GradientWatch, UnknownNetwork, apart
 from cleanrl_worker.sdk.fast.shadow import PlainCall, parameters_of
 from mosaic.errors import TrainingFailed
+from mosaic.log import get_logger
 
 JITTERS = 2
-"""A difference must be there at slightly other weights too: two branches of a loss that tie within rounding are none."""
+"""A difference must be there at slightly other weights too: two branches of a loss may tie within rounding."""
 JITTER = 1e-3
 L = TypeVar("L")
+log = get_logger()
 NOT_COMPARED = frozenset({"state", "load"})
 
 
@@ -71,6 +73,20 @@ def guarded(run: Warns, plain: L, fast: Callable[[], Fast]) -> L:
     if run.device.type != "cpu":
         return plain
     return cast(L, Guard(run, plain, fast))
+
+
+class _Evaluation:
+    """In the place of a run, for a policy: its user is told in the log."""
+
+    device = torch.device("cpu")
+
+    def warn(self, message: str) -> None:
+        log.info("policy.by_the_loss", reason=message)
+
+
+def guarded_policy(plain: L, fast: Callable[[], Fast]) -> L:
+    """The same for a trained policy."""
+    return cast(L, Guard(_Evaluation(), plain, fast))
 
 
 class Setting(NamedTuple):
@@ -136,6 +152,9 @@ class Guard:
             self._refuse_strangers()
         except UnknownNetwork as error:
             self._train_by_the_loss(str(error))
+        except (AttributeError, KeyError) as error:
+            # A layer that was renamed or taken out.
+            self._train_by_the_loss(f"it does not find {error}")
         else:
             self._compare_next_calls()
 

@@ -1,4 +1,4 @@
-"""The fast path of ppo.py on a CPU: its loss differentiated by hand, on the memory of the torch parameters."""
+"""The fast path of ppo.py on a CPU: its loss differentiated by hand, on the parameters' memory."""
 
 from typing import Any, Protocol
 

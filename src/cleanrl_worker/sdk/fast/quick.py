@@ -10,6 +10,7 @@ from torch import nn
 
 from cleanrl_worker.sdk.fast.compare import output_difference
 from cleanrl_worker.sdk.fast.flat import FlatParameters, UnknownNetwork
+from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
 from cleanrl_worker.sdk.fast.mlp import Mlp
 
 PROBES = 16
@@ -28,7 +29,8 @@ def quick(network: nn.Module) -> Callable[[Array], Array]:
         return by_torch
     try:
         same = copy.deepcopy(network)
-        by_numpy = Mlp(FlatParameters(same), same, "").infer
+        normed = any(isinstance(layer, nn.LayerNorm) for layer in network.modules())
+        by_numpy = (LayerNormMlp if normed else Mlp)(FlatParameters(same), same, "").infer
     except UnknownNetwork:
         return by_torch
     probes = np.random.default_rng(0).standard_normal((PROBES, first.in_features), dtype=np.float32)
