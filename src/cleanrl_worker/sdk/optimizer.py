@@ -115,10 +115,12 @@ def radam(module: nn.Module, *, learning_rate: float) -> RAdam | torch.optim.RAd
 
 def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
     for group in optimizer.param_groups:
-        if isinstance(group["lr"], torch.Tensor):
-            group["lr"].fill_(learning_rate)
-        else:
+        if not isinstance(group["lr"], torch.Tensor):
             group["lr"] = learning_rate
+        elif group.get("lr_on_the_gpu") != learning_rate:
+            # Only then: a kernel's launch takes as long as a part of a replayed step.
+            group["lr"].fill_(learning_rate)
+            group["lr_on_the_gpu"] = learning_rate
 
 
 def optimizer_state(optimizer: Optimizer) -> dict[str, Any]:

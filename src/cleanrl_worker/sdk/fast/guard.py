@@ -219,8 +219,9 @@ class Guard:
             for setting in FOR_STEPS if trial.steps else FOR_CHOICES if is_choice(trial.result) else FOR_NUMBERS:
                 if trials[-1].difference is None:
                     self._rewind(call, setting)
-                    changed = self._trial(call, setting)
-                    trials = [trial] if changed.difference is None else self._confirmed(call, setting, changed)
+                    varied = call._replace(args=flags_drawn_anew(args)) if setting.shake else call
+                    changed = self._trial(varied, setting)
+                    trials = [trial] if changed.difference is None else self._confirmed(varied, setting, changed)
         if trials[-1].difference is not None:
             return self._give_up(call, trials)
         self._fast.load(after)
@@ -244,13 +245,14 @@ class Guard:
         """Put the fast path where it stood before the call, with the weights that a setting wants."""
         self._fast.load(copy.deepcopy(call.before))
         torch.set_rng_state(call.draws)
-        for flat in self._fast.flats:
+        for place, flat in enumerate(self._fast.flats):
             size = flat.values.size
+            # Each network in another way: a target begins as a copy, and the two must not be mistaken for each other.
             if setting.shake:
-                noise = np.random.default_rng(setting.seed).standard_normal(size, dtype=np.float32)
+                noise = np.random.default_rng((setting.seed, place)).standard_normal(size, dtype=np.float32)
                 flat.values += np.float32(setting.shake) * noise
             if jitter:
-                noise = np.random.default_rng(jitter).standard_normal(size, dtype=np.float32)
+                noise = np.random.default_rng((jitter, place)).standard_normal(size, dtype=np.float32)
                 flat.values *= 1 + np.float32(JITTER) * noise
 
     def _trial(self, call: "_Call", setting: Setting) -> Trial:
@@ -363,6 +365,19 @@ class Guard:
 
 def is_choice(result: Any) -> bool:
     return isinstance(result, np.ndarray) and cast(Array, result).dtype.kind in "iub"
+
+
+def flags_drawn_anew(values: Any) -> Any:
+    """Arrays of nothing but 0.0 and 1.0 in a nest of tuples, with other such: no episode may have ended yet."""
+    if isinstance(values, tuple):
+        drawn = [flags_drawn_anew(value) for value in cast("tuple[Any, ...]", values)]
+        return type(values)(*drawn) if hasattr(values, "_fields") else tuple(drawn)
+    if isinstance(values, np.ndarray):
+        array = cast(Array, values)
+        if array.dtype.kind == "f" and ((array == 0) | (array == 1)).all():
+            return np.random.default_rng(0).integers(0, 2, array.shape).astype(array.dtype)
+        return array
+    return values
 
 
 def is_power_of_four(number: int) -> bool:

@@ -1,9 +1,9 @@
 """One call of a plain learner beside its fast path: from the same state, stepping by the same gradients."""
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,29 +15,30 @@ from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, GradientWatch
 Moments = Mapping[int, Mapping[str, torch.Tensor]]
 
 
-def parts_of(learner: Any, kind: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes of a learner that are of one kind, also one level down in its dictionaries and lists."""
+def parts_of(learner: Any, wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """The attributes of a learner that are wanted, also one level down in its dictionaries and lists."""
     for name, value in vars(learner).items():
-        if isinstance(value, kind):
+        if wanted(value):
             yield name, value
         elif isinstance(value, Mapping):
-            yield from ((f"{name}.{key}", item) for key, item in value.items() if isinstance(item, kind))  # type: ignore[misc]
+            items = cast("Mapping[Any, Any]", value).items()
+            yield from ((f"{name}.{key}", item) for key, item in items if wanted(item))
         elif isinstance(value, (list, tuple)):
-            yield from ((f"{name}.{place}", item) for place, item in enumerate(value) if isinstance(item, kind))  # type: ignore[misc]
+            items = enumerate(cast("Sequence[Any]", value))
+            yield from ((f"{name}.{place}", item) for place, item in items if wanted(item))
 
 
 def parameters_of(learner: Any) -> Iterator[tuple[str, nn.Parameter]]:
     """All that its networks have or its optimisers move."""
-    for prefix, module in parts_of(learner, nn.Module):
+    for prefix, module in parts_of(learner, lambda value: isinstance(value, nn.Module)):
         yield from ((f"{prefix}.{name}", parameter) for name, parameter in module.named_parameters())
     for optimiser in optimisers_of(learner):
         yield from (("of an optimiser", parameter) for parameter in moved_by(optimiser))
 
 
 def optimisers_of(learner: Any) -> list[Any]:
-    return [
-        value for _, value in parts_of(learner, object) if hasattr(value, "param_groups") and hasattr(value, "step")
-    ]
+    found = parts_of(learner, lambda value: hasattr(value, "param_groups") and hasattr(value, "step"))
+    return [optimiser for _, optimiser in found]
 
 
 def moved_by(optimiser: Any) -> list[nn.Parameter]:
