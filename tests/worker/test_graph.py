@@ -167,6 +167,13 @@ def change(learner: Learner, which: str) -> None:
 NUMBERS = ["an attribute", "of the network", "of an object", "of a dictionary", "of the module"]
 
 
+@pytest.fixture
+def scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module's number is put back after the test."""
+    monkeypatch.setitem(SCALE, "of all", 1.0)
+
+
+@pytest.mark.usefixtures("scale")
 @pytest.mark.parametrize("which", NUMBERS)
 def test_a_number_that_a_step_may_read_is_watched(which: str) -> None:
     learner = Learner(CPU)
@@ -177,6 +184,7 @@ def test_a_number_that_a_step_may_read_is_watched(which: str) -> None:
 
 
 @with_gpu
+@pytest.mark.usefixtures("scale")
 @pytest.mark.parametrize("which", NUMBERS)
 def test_a_changed_number_is_recorded_again(which: str) -> None:
     torch.manual_seed(0)
