@@ -1,6 +1,12 @@
-"""`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue."""
+"""`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue.
 
+`--algo NAME` describes one algorithm of a user's alone, which is imported for that; what is wrong with it is its
+`problem`.
+"""
+
+import contextlib
 import importlib
+import inspect
 import json
 import sys
 from collections.abc import Sequence
@@ -8,29 +14,53 @@ from pathlib import Path
 from typing import Any
 
 import cleanrl_worker
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk import catalog, own
 from mosaic import config, envs
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
 
 
-def main(_: Sequence[str] = ()) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
+    match list(sys.argv[1:] if argv is None else argv):
+        case ["--algo", name]:
+            return _write(_own(name))
+        case _:
+            pass
     algorithms = [_algorithm(name) for name in catalog.names()]
     content = {"algorithms": algorithms, "families": _families(), "actors": _actors()}
+    return _write(content)
+
+
+def _write(content: dict[str, Any]) -> int:
     sys.stdout.write(json.dumps(content) + "\n")
     return 0
 
 
+def _own(name: str) -> dict[str, Any]:
+    """What a user's file prints while it is imported must not stand among the JSON."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            described = _algorithm(name)
+            return {"algorithm": described, "problem": "", "file": str(own.of_name(name).path)}
+    except ConfigError as error:
+        return {"problem": "; ".join(problem.message for problem in error.problems)}
+    except MosaicError as error:
+        return {"problem": str(error)}
+    except Exception as error:  # A border: whatever the settings of a user's algorithm raise.
+        return {"problem": f"its Args cannot be made into a form: {type(error).__name__}: {error}"}
+
+
 def _algorithm(name: str) -> dict[str, Any]:
     module = catalog.load(name)
-    summary = (module.__doc__ or "").strip().splitlines()[0]
+    text = (module.__doc__ or "").strip()
+    is_ours = name in catalog.names()
     return {
         "name": name,
-        "summary": summary,
+        "summary": text.partition("\n")[0],
         "actions": module.ACTIONS,
         "observations": catalog.observations(name),
         "schema": config.json_schema(module.Args),
-        "docs": _docs(name),
+        "docs": f"# {name}\n\n{inspect.cleandoc(text)}\n" if text and not is_ours else _docs(name),
     }
 
 

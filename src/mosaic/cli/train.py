@@ -1,6 +1,7 @@
 """`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
 
 The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
+`mosaic train ./my_ppo.py` is the same for an algorithm of one's own (`own_words`), and
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from mosaic import config
-from mosaic.cli import script_words, wording
+from mosaic.cli import own_words, script_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.output import library_colours
 from mosaic.cli.pick import short
@@ -74,12 +75,14 @@ def main(argv: Sequence[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         if argv:
             print("usage: mosaic train ALGO [flags]")
+            print("       mosaic train ./my_ppo.py [flags]")
             print("       mosaic train --script FILE [flags] [-- the script's own flags]")
             print("       mosaic train --module NAME [flags] [-- the script's own flags]\n")
             print("'mosaic train ALGO --help' shows the flags of an algorithm;")
             print("'mosaic algos' lists the algorithms.")
             return 0
         raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
+    argv = [own_words.name_of(argv[0]), *argv[1:]]
     if is_about_script(argv):
         return _train(*document_of_script(argv))
     if argv[0].startswith("-"):
@@ -121,8 +124,11 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
 def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
     """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
     with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
-        known = client.algorithms()
+        known, broken = client.listed_algorithms()
     if algo not in known:
+        for one in broken:
+            if one.name == algo:
+                raise ConfigError([Problem(one.name, one.problem)], what=one.place)
         near = difflib.get_close_matches(algo, known, n=3)
         raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
     settings = config.class_from_schema(known[algo].schema, name=algo)

@@ -139,6 +139,17 @@ class Algorithm:
     docs: str
     observations: str = ""
     """What it sees: vector or pixels; empty of a script."""
+    place: str = ""
+    """Of a user's: its file, or its module and package; empty for those of this version."""
+
+
+@dataclass(frozen=True)
+class BrokenAlgorithm:
+    """An algorithm of a user's that cannot be trained with."""
+
+    name: str
+    place: str
+    problem: str
 
 
 def _translated(call: Callable[P, R]) -> Callable[P, R]:
@@ -486,13 +497,19 @@ class Client:
 
     @_translated
     def algorithms(self) -> dict[str, Algorithm]:
+        return self.listed_algorithms()[0]
+
+    @_translated
+    def listed_algorithms(self) -> tuple[dict[str, Algorithm], Sequence[BrokenAlgorithm]]:
+        """Those that can be trained with, and those of users that cannot, with the reason."""
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
-        return {
+        usable = {
             one.name: Algorithm(
-                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations, one.place
             )
             for one in reply.algorithms
         }
+        return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
     @_translated
     def environments(self) -> Sequence[pb.EnvironmentFamily]:

@@ -1,13 +1,13 @@
 """Algorithms and environments, as a worker process describes them; cached by the digest of the sources.
 
-The scripts of the allowed folders are algorithms too; they are read here, at each question, and never run.
+Algorithms of users have descriptions of their own (`own_documents`). The scripts of the allowed folders are algorithms
+too; they are read here, at each question, and never run.
 
 The daemon never imports torch or gymnasium: `python -m cleanrl_worker.describe` does, once, and prints JSON.
 """
 
 import json
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from mosaic import config
@@ -20,9 +20,9 @@ from mosaic.spec.files import write_atomically
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_config import WorkerConfig
 from mosaic.spec.run_dir import Home
+from mosaic.trainer.own_documents import DESCRIBE, OwnDocuments, Warm
 from mosaic.trainer.sources import sources_digest
 
-DESCRIBE = "cleanrl_worker.describe"
 DESCRIBE_TIMEOUT_S = 120.0
 
 log = get_logger()
@@ -35,9 +35,10 @@ class CatalogUnavailable(MosaicError):
 class Catalog:
     """What there is to train, and where."""
 
-    def __init__(self, home: Home, *, warm_output_of: Callable[[str], bytes | None]) -> None:
+    def __init__(self, home: Home, *, warm_output_of: Warm) -> None:
         self._path = home.trainer / "catalog.json"
         self._allowed = Allowed(home)
+        self.own = OwnDocuments(home, warm_output_of=warm_output_of)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
         self._lock = threading.Lock()
@@ -56,8 +57,8 @@ class Catalog:
             return self._content
 
     def algorithms(self) -> list[dict[str, Any]]:
-        """Our own, and the scripts that may be run."""
-        return [*self.content()["algorithms"], *map(page.described, self._allowed.scripts())]
+        """Those of this version, those of users, and the scripts that may be run."""
+        return [*self.content()["algorithms"], *self.own.usable(), *map(page.described, self._allowed.scripts())]
 
     def settings_of(self, algo: str) -> type[Any]:
         """A config class made from the algorithm's schema: the same rules as in the worker."""
@@ -66,10 +67,14 @@ class Catalog:
         content = self.content()
         schemas = {item["name"]: item["schema"] for item in content["algorithms"]}
         if algo not in schemas:
+            # Made anew each time: a user edits the file between two runs.
+            if (schema := self.own.schema_of(algo)) is not None:
+                return config.class_from_schema(schema, name=algo)
             import difflib
 
-            near = difflib.get_close_matches(algo, schemas, n=3)
-            raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(schemas))}")
+            names = [*schemas, *(item["name"] for item in self.own.usable())]
+            near = difflib.get_close_matches(algo, names, n=3)
+            raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(names))}")
         if algo not in self._classes:
             self._classes[algo] = config.class_from_schema(schemas[algo], name=algo)
         return self._classes[algo]
@@ -86,7 +91,7 @@ class Catalog:
             return None
 
     def _describe(self, digest: str) -> dict[str, Any]:
-        output = self._warm_output_of(DESCRIBE) or _cold_output()
+        output = self._warm_output_of(DESCRIBE, (), DESCRIBE_TIMEOUT_S) or _cold_output()
         try:
             content: dict[str, Any] = json.loads(output)
         except ValueError:

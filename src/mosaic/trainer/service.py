@@ -232,10 +232,15 @@ class TrainerService(TrainerServicer):
                 schema_json=json.dumps(item["schema"]).encode(),
                 docs=item["docs"],
                 observations=item["observations"],
+                place=item.get("place", ""),
             )
             for item in described
         ]
-        return pb.ListAlgorithmsReply(algorithms=algorithms)
+        broken = [
+            pb.BrokenAlgorithm(name=one.name, place=one.place, problem=problem)
+            for one, problem in self._catalog.own.broken()
+        ]
+        return pb.ListAlgorithmsReply(algorithms=algorithms, broken=broken)
 
     def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
         families = [
