@@ -56,8 +56,7 @@ def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
         raise EnvironmentFailed(f"'{env_id}' is for several players: 'mosaic play' can, nothing here trains in it")
     _, name = split_id(env_id)
     spec = gymnasium.registry.get(name)
-    # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
-    if spec is None or getattr(spec.entry_point, "__name__", "").startswith("_raise"):
+    if spec is None or _is_dead(spec):
         raise unknown(env_id)
     return family, spec
 
@@ -103,6 +102,22 @@ def _ids(family: Family) -> tuple[str, ...]:
         newest[key] = max(newest.get(key, 0), spec.version or 0)
     ours.sort(key=lambda spec: ((spec.version or 0) < newest[spec.namespace, spec.name], spec.id))
     return tuple(spec.id for spec in ours)
+
+
+def unlisted_ids(family: Family) -> list[str]:
+    """Ids that can be made and are not worth listing, sorted."""
+    import gymnasium
+
+    listed = set(_ids(family))
+    if family.listed is not None:
+        return sorted(set(pettingzoo.registered()) - listed)
+    ours = [spec for spec in gymnasium.registry.values() if _owner(spec) is family and not _is_dead(spec)]
+    return sorted({spec.id for spec in ours} - listed)
+
+
+def _is_dead(spec: "EnvSpec") -> bool:
+    # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
+    return getattr(spec.entry_point, "__name__", "").startswith("_raise")
 
 
 def family_named(name: str) -> Family:

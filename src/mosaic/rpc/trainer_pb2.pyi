@@ -460,18 +460,22 @@ class EnvironmentFamily(_message.Message):
     def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
-    __slots__ = ("env_id", "actions", "observations", "seats", "problem")
+    __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space")
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     SEATS_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    ACTION_SPACE_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_SPACE_FIELD_NUMBER: _ClassVar[int]
     env_id: str
     actions: str
     observations: str
     seats: _containers.RepeatedCompositeFieldContainer[SeatInfo]
     problem: str
-    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ...) -> None: ...
+    action_space: str
+    observation_space: str
+    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ...) -> None: ...
 
 class SeatInfo(_message.Message):
     __slots__ = ("name", "actions", "observations")

@@ -323,7 +323,7 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAlgorithms(self, request, context):
-        """Algorithms with their JSON Schemas and docs; built in a subprocess, cached by the digest of their sources.
+        """Algorithms with their JSON Schemas and docs: those that ship with the package, or described anew by a worker where a source was changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from mosaic.spec.packages import are_importable
+
 BY_SEAT = "by seat"
 """The kind of action of an environment for several, as lists say it: it depends on the seat."""
 
@@ -26,10 +28,16 @@ class ActorDescriptor:
     """Environment families that it knows; empty is all."""
     extra: str = ""
     """Extra of mosaic-rl that it needs."""
+    modules: tuple[str, ...] = ()
+    """What that extra brings and it imports."""
     installed: bool = True
-    """Whether that is there."""
+    """Whether these are there; found out when it is made."""
     key: str = ""
     """Environment variable that holds the secret it needs, if it needs one."""
+
+    def __post_init__(self) -> None:
+        if self.installed and not are_importable(self.modules):
+            object.__setattr__(self, "installed", False)
 
     def misfit(self, *, action: str, observation: str = "", family: str = "") -> str:
         """Why it cannot act there; empty if it can. Kinds that are not known are taken to fit."""

@@ -8,10 +8,10 @@ import hashlib
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
@@ -22,15 +22,21 @@ from mosaic.scripts.own_algorithms import OwnAlgorithm
 from mosaic.spec.files import write_atomically
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
+from mosaic.spec.shipped_catalogue import Document
 from mosaic.trainer.sources import sources_digest
 
 DESCRIBE = "cleanrl_worker.describe"
 TIMEOUT_S = 60.0
-Warm = Callable[[str, Sequence[str], float], bytes | None]
-"""What a module prints with these words in the warm worker, within so many seconds; None if it did not work."""
-Document = dict[str, Any]
 
 log = get_logger()
+
+
+class Warm(Protocol):
+    """The warm worker, which has imported all that is slow to import."""
+
+    def __call__(self, module: str, words: Sequence[str] = (), *, timeout_s: float | None = None) -> bytes | None:
+        """What a module prints there; None if it fails. With a limit it is used only if it is ready at once."""
+        ...
 
 
 class OwnDocuments:
@@ -42,12 +48,25 @@ class OwnDocuments:
         self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         self._lock = threading.Lock()
+        self._describing = threading.Lock()
         self._known: dict[str, Document] | None = None
 
-    def usable(self) -> list[Document]:
-        """Entries like those of `cleanrl_worker.describe`, with the place of each."""
-        described = ((one, self._of(one)) for one in own_algorithms.known(self._allowed) if not one.problem)
-        return [found["algorithm"] | {"place": one.place} for one, found in described if not found["problem"]]
+    def document(self) -> Document:
+        """What is known without waiting, of those that can be trained with, with the place of each."""
+        with self._lock:
+            known = self._stored()
+            entries = [
+                found["algorithm"] | {"place": one.place}
+                for one in own_algorithms.known(self._allowed)
+                if not one.problem and self._is_fresh(one) and not (found := known[one.place])["problem"]
+            ]
+        return {"algorithms": entries}
+
+    def refresh(self) -> None:
+        """Describe what is new or has changed; this waits for a worker."""
+        for one in own_algorithms.known(self._allowed):
+            if not one.problem:
+                self._of(one)
 
     def broken(self) -> list[tuple[OwnAlgorithm, str]]:
         """Those that cannot be trained with, and why."""
@@ -56,7 +75,7 @@ class OwnDocuments:
 
     def schema_of(self, name: str) -> Document | None:
         """None if no algorithm of a user's has this name; ConfigError with what is wrong with the one that has it."""
-        one = own_algorithms.find(name, self._allowed)
+        one = None if name in own_algorithms.built_in() else own_algorithms.find(name, self._allowed)
         if one is None:
             return None
         if one.problem:
@@ -67,19 +86,25 @@ class OwnDocuments:
         return found["algorithm"]["schema"]
 
     def _of(self, one: OwnAlgorithm) -> Document:
-        with self._lock:
-            known = self._stored()
-            before = known.get(one.place, {})
-            stamp = _stamp(one, before.get("file", ""))
-            if before.get("stamp") != stamp:
+        with self._describing:
+            if not self._is_fresh(one):
+                # Before it is read: what is changed meanwhile is described again.
+                stamp = _stamp(one, "")
                 found = self._describe(one)
-                known[one.place] = found | {"stamp": _stamp(one, found.get("file", ""))}
-                self._store(known)
-            return known[one.place]
+                if one.file is None:
+                    stamp = _stamp(one, found.get("file", ""))
+                with self._lock:
+                    self._stored()[one.place] = found | {"stamp": stamp}
+                    self._store()
+            return self._stored()[one.place]
+
+    def _is_fresh(self, one: OwnAlgorithm) -> bool:
+        before = self._stored().get(one.place, {})
+        return before.get("stamp") == _stamp(one, before.get("file", ""))
 
     def _describe(self, one: OwnAlgorithm) -> Document:
         words = ("--algo", one.name)
-        output = self._warm_output_of(DESCRIBE, words, TIMEOUT_S) or self._cold_output(words)
+        output = self._warm_output_of(DESCRIBE, words, timeout_s=TIMEOUT_S) or self._cold_output(words)
         try:
             found: Document = json.loads(output)
         except ValueError:
@@ -104,9 +129,9 @@ class OwnDocuments:
                 self._known = {}
         return self._known
 
-    def _store(self, known: dict[str, Document]) -> None:
+    def _store(self) -> None:
         try:
-            write_atomically(self._path, json.dumps(known))
+            write_atomically(self._path, json.dumps(self._known))
         except OSError as error:  # a cache, which the next daemon makes again
             log.warning("algorithm.not_stored", error=str(error))
 

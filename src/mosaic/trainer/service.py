@@ -244,8 +244,14 @@ class TrainerService(TrainerServicer):
 
     def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
         families = [
-            pb.EnvironmentFamily(**family | {"environments": [pb.EnvironmentInfo(**e) for e in family["environments"]]})
-            for family in self._catalog.content()["families"]
+            pb.EnvironmentFamily(
+                name=family["name"],
+                extra=family["extra"],
+                installed=family["installed"],
+                advice=family["advice"],
+                environments=[pb.EnvironmentInfo(**one) for one in family["environments"]],
+            )
+            for family in self._catalog.part("families")
         ]
         return pb.ListEnvironmentsReply(families=families)
 
@@ -257,7 +263,8 @@ class TrainerService(TrainerServicer):
         return policy_info.to_message(self._policies.describe(request.path))
 
     def ListActors(self, request: pb.Empty, context: Any) -> pb.ListActorsReply:
-        return pb.ListActorsReply(actors=[pb.Actor(**actor) for actor in self._catalog.content()["actors"]])
+        actors = [{key: one[key] for key in one if key != "modules"} for one in self._catalog.part("actors")]
+        return pb.ListActorsReply(actors=[pb.Actor(**actor) for actor in actors])
 
     def ListEpisodes(self, request: pb.ListEpisodesRequest, context: Any) -> pb.ListEpisodesReply:
         run_id = self._supervisor.get(request.run_id).run_id if request.run_id else ""

@@ -77,10 +77,13 @@ class LocalEngine:
             if self._zygote is None:
                 self._zygote = Zygote()
 
-    def warm_output_of(self, module: str, words: Sequence[str] = (), timeout_s: float | None = None) -> bytes | None:
-        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work."""
+    def warm_output_of(self, module: str, words: Sequence[str] = (), *, timeout_s: float | None = None) -> bytes | None:
+        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work.
+
+        With a limit of seconds the zygote is not waited for: a new process is there sooner than one that still imports.
+        """
         zygote = self._zygote
-        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S):
+        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S if timeout_s is None else 0):
             return None
         with scratch_file() as out, Path(os.devnull).open("ab") as nowhere:
             with self._lock:
