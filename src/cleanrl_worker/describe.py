@@ -11,9 +11,9 @@ import inspect
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from cleanrl_worker.sdk import catalog, own
+from cleanrl_worker.sdk import catalog, command, own
 from cleanrl_worker.sdk.settings_rules import rules_of
 from mosaic import config, envs
 from mosaic.envs.families import unlisted_ids
@@ -44,6 +44,7 @@ def _own(name: str) -> dict[str, Any]:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             found = own.of_name(name)
+            command.refuse_shared_flags(name, cast(Any, found.module))
             text = inspect.cleandoc(found.module.__doc__ or "")
             entry = algorithm(name, found.module) | {"docs": f"# {name}\n\n{text}\n" if text else ""}
             return {"problem": "", "algorithm": entry, "file": str(found.path)}

@@ -183,9 +183,7 @@ def test_a_file_elsewhere_is_refused_with_the_command_that_allows_it(mosaic: Mos
     shutil.copy(EXAMPLE, tmp_path / "elsewhere.py")
     said = mosaic("train", str(tmp_path / "elsewhere.py"))
     assert said.code == 2
-    assert said.err.endswith(
-        f"lies in no folder whose algorithms may run; to allow it: mosaic algos add {tmp_path}\n"
-    )
+    assert said.err.endswith(f"lies in no folder whose algorithms may run; to allow it: mosaic algos add {tmp_path}\n")
     shutil.copy(EXAMPLE, tmp_path / "ppo.py")
     assert "would hide the algorithm 'ppo'" in mosaic("train", str(tmp_path / "ppo.py")).err
     assert "is an algorithm, not a script" in mosaic("train", "--script", str(tmp_path / "elsewhere.py")).err

@@ -45,7 +45,9 @@ def test_an_algorithm_is_listed_and_is_no_script(allowed: Allowed, folder: Path)
 
 
 def test_a_script_is_no_algorithm(allowed: Allowed, folder: Path) -> None:
-    script = "import gymnasium\ndef train(env): ...\nif __name__ == '__main__':\n    train(gymnasium.make('CartPole-v1'))\n"
+    script = (
+        "import gymnasium\ndef train(env): ...\nif __name__ == '__main__':\n    train(gymnasium.make('CartPole-v1'))\n"
+    )
     (folder / "plain.py").write_text(script)
     assert own_algorithms.known(allowed) == []
     assert [one.name for one in allowed.scripts()] == ["plain.py"]
@@ -146,7 +148,8 @@ def test_a_copy_with_a_path_that_leaves_its_folder_is_refused(name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "data", [None, [], {"file": "a.py"}, {"file": 1, "package": "", "files": {}}, {"file": "a.py", "files": {"a.py": 1}}]
+    "data",
+    [None, [], {"file": "a.py"}, {"file": 1, "package": "", "files": {}}, {"file": "a.py", "files": {"a.py": 1}}],
 )
 def test_anything_else_is_no_copy_of_sources(data: object) -> None:
     with pytest.raises(source_copy.BadSource):

@@ -124,6 +124,7 @@ def resolve(argv: Sequence[str]) -> Plan:
     if not algo:
         raise ConfigError([Problem("--algo", f"is missing; there are {', '.join(catalog.names())}")], what=PROG)
     algorithm = catalog.load(algo)
+    refuse_shared_flags(algo, algorithm)
     defaults = replace(WorkerFlags() if document is None else flags_of(document), algo=algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, argv)
@@ -216,6 +217,14 @@ def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequenc
     twin: Any = type(algorithm.Args.__name__, (algorithm.Args,), {"__post_init__": _unchecked})
     flags, parsed = config.from_joined_flags(flags, twin(**vars(args)), argv, prog=prog)
     return flags, config.from_json(algorithm.Args, vars(parsed), what=prog)
+
+
+def refuse_shared_flags(algo: str, algorithm: Algorithm) -> None:
+    """A setting of an algorithm of a user's would stand beside a flag of the same name."""
+    shared = {field.name for field in fields(algorithm.Args)} & {field.name for field in fields(WorkerFlags)}
+    if shared:
+        message = f"Args has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
+        raise ConfigError([Problem(algo, message)], what=algo)
 
 
 def _unchecked(_: object) -> None: ...

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from mosaic import config
-from mosaic.cli import own_words, script_words, wording
+from mosaic.cli import own_words, script_words, upstream_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.output import library_colours
 from mosaic.cli.pick import short
@@ -37,6 +37,7 @@ from mosaic.spec.run_config import (
     Worker,
     WorkerConfig,
 )
+from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seed_list import parse_seeds
 
 OUTSIDE = ("env_id", "total_timesteps", "seed")
@@ -61,6 +62,10 @@ class RunFlags(TrainOptions):
     """GPUs that the queue reserves; 0.25 lets four runs share one."""
     tensorboard: bool = True
     """Write TensorBoard files."""
+    upload_model: bool = False
+    """Publish the policy on the Hugging Face Hub at the end of a run that is followed, as `mosaic publish` does."""
+    hf_entity: str = ""
+    """With --upload-model: user or organisation of the Hub; that of the login if not given."""
     follow: bool = False
     """Show the progress until the end; so by default on a terminal."""
     detach: bool = False
@@ -114,11 +119,28 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         if flags.follow or (is_terminal() and not flags.detach and not flags.json):
             if not flags.json:
                 print("\n".join(f"run {run.run_id}  {run.label}" for run in runs))
-            return follow_and_report(client, runs, json=flags.json)
+            code = follow_and_report(client, runs, json=flags.json)
+            return code or _publish(runs, flags)
     if not flags.json:
         print("\n".join(run.run_id for run in runs))
         note(f"follow with: mosaic follow {' '.join(short(run.run_id) for run in runs)}")
+    for run in runs if flags.upload_model else ():
+        note(f"--upload-model: nobody waits for its end here; then: mosaic publish {' '.join(_repo(run, flags))}")
     return 0
+
+
+def _publish(runs: Sequence[RunRecord], flags: RunFlags) -> int:
+    """As `--upload-model` asks; the exit code."""
+    if not flags.upload_model:
+        return 0
+    from mosaic.cli import publish
+
+    as_json = ["--json"] if flags.json else []
+    return max(publish.main([*_repo(run, flags), *as_json]) for run in runs)
+
+
+def _repo(run: RunRecord, flags: RunFlags) -> list[str]:
+    return [run.run_id, "--repo", f"{flags.hf_entity}/"] if flags.hf_entity else [run.run_id]
 
 
 def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
@@ -133,6 +155,11 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
         raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
     settings = config.class_from_schema(known[algo].schema, name=algo)
     prog = f"mosaic train {algo}"
+    own = {field.name for field in fields(settings)}
+    if shared := own & {field.name for field in fields(RunFlags)}:
+        message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
+        raise ConfigError([Problem("Args", message)], what=known[algo].place or algo)
+    words = upstream_words.translated(words, own)
     summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
     with library_colours():
         parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))
