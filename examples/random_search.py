@@ -84,6 +84,7 @@ class LinearPolicy:
         self.weights = weights
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
+        del generator, deterministic  # It has no chance in it.
         return likeliest(self.weights, observations)
 
 

@@ -1,4 +1,4 @@
-"""An algorithm of a user's has the rights of ours, from `mosaic algos new` to its policy; its code runs by the gate only."""
+"""An algorithm of a user's has the rights of ours, from `mosaic algos new` to its policy; its code runs by the gate."""
 
 import json
 import shutil

@@ -137,7 +137,8 @@ def _text(publication: Publication, title: str) -> list[str]:
         f"# (CleanRL) **{title}** Agent Playing **{env_id}**",
         "",
         f"A policy that was trained for {publication.global_step:,} steps with seed {publication.seed} by the"
-        f" single-file algorithm `{algo}.py` {'with' if publication.is_own else 'of'} MOSAIC {publication.version}. The model file is safetensors: it holds"
+        f" single-file algorithm `{algo}.py` {'with' if publication.is_own else 'of'} MOSAIC {publication.version}."
+        " The model file is safetensors: it holds"
         " weights, normalisers, spaces and settings, and opening it runs no code.",
         "",
         "## Results",

@@ -61,6 +61,11 @@ class Catalogue(QObject):
     def load(self) -> None:
         self._link.call(ask, self.take, self._fail)
 
+    def look_again(self) -> None:
+        """Algorithms of users change while the studio is open."""
+        if self._link.state == "connected" and self.algorithms:
+            self.load()
+
     def actions_of(self, env_id: str) -> str | None:
         """The kind of its actions; empty if not known, None for an environment that is not listed."""
         return self._actions.get(env_id)
