@@ -112,7 +112,9 @@ class Catalog:
         gate.refuse_code(worker, self._allowed)
 
     def _with_further(self, document: Document) -> Document:
-        return merged(document, *(give() for give in self._further))
+        # A part that is not known of the package stays unknown: with some entries it would look whole.
+        given = ({part: found for part, found in give().items() if part in document} for give in self._further)
+        return merged(document, *given)
 
     def _look(self) -> tuple[str, Holding]:
         """The digest of the sources, and what of the shipped catalogue holds for them."""
