@@ -12,6 +12,7 @@ from mosaic.errors import (
     ConfigError,
     HomeUnusable,
     InvalidTransition,
+    MissingExtra,
     MosaicError,
     PolicyError,
     Problem,
@@ -53,6 +54,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     UnsafePath: grpc.StatusCode.INVALID_ARGUMENT,
     RunNotFound: grpc.StatusCode.NOT_FOUND,
     UnknownName: grpc.StatusCode.INVALID_ARGUMENT,
+    MissingExtra: grpc.StatusCode.UNIMPLEMENTED,
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
@@ -88,6 +90,7 @@ class TrainerService(TrainerServicer):
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
             refuse_code=self._catalog.refuse_code,
+            misfits_of=self._catalog.misfits_of,
         )
         # Before that an earlier run with this key, or with a higher id, may not be known.
         supervisor.indexing.wait_until_listed(context.is_active)

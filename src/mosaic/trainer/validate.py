@@ -26,6 +26,7 @@ def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.Validat
     """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
     try:
         options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0, "refuse_code": catalog.refuse_code}
+        options["misfits_of"] = catalog.misfits_of
         (accepted,) = submit.check(document, slots=slots, settings_of=catalog.settings_of, **options)
     except ConfigError as error:
         problems = [pb.ConfigProblem(path=problem.path, message=problem.message) for problem in error.problems]
