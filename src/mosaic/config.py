@@ -230,6 +230,11 @@ def flag_name(path: str) -> str:
     return "--" + path.replace("_", "-")
 
 
+def name_of_flag(word: str) -> str:
+    """`--num-envs` is `num_envs`; a word that is no flag stays as it is."""
+    return word[2:].replace("-", "_") if word.startswith("--") else word
+
+
 def _flags(value: Any, *, prefix: str, defaults: Mapping[str, object]) -> Iterator[str]:
     """A flag for each field that differs from `defaults`."""
     hints = get_type_hints(cast(Any, type(value)))

@@ -91,7 +91,7 @@ def test_a_dry_run_of_what_cannot_work_says_the_same_and_starts_no_worker(mosaic
     [found] = got.objects
     assert found["summary"] == {}
     [problem] = found["problems"]
-    assert problem["path"] == "--env-id"
+    assert problem["path"] == "env_id"
     assert problem["message"].startswith("ppo needs discrete actions, Pendulum-v1 has Box(")
 
 

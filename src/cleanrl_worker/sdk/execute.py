@@ -67,6 +67,12 @@ class Rehearsal:
             sys.stdout.write(json.dumps(self.summary) + "\n")
 
 
+def progress(text: str) -> None:
+    """Of a dry run: its output is read while it runs."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
     if plan.flags.resume is None:
@@ -78,6 +84,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     env_id = plan.args.env_id
     device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
+    if plan.flags.dry_run:
+        progress(f"making {env_id} and stepping it once …")
     with closing(_one_environment(plan)) as env:
         check_spaces(plan, env)
         replay_bytes = needs.replay_bytes(plan, env)
@@ -114,8 +122,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         summary["remarks"] = list(plan.remarks)
     if render:
         summary["wandb"] = tracking.outlook(plan.options)
-        report = envs.preflight(env_id)
-        summary["render"] = report.message
+        progress("drawing a frame …")
+        summary["render"] = envs.try_frame(env_id).message
     return Rehearsal(summary=summary | {"ok": True})
 
 

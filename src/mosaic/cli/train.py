@@ -169,8 +169,8 @@ def _is_known_to_workers_only(document: TrainRunConfig) -> bool:
 
 def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
     """Try the config in a real worker; 2 if it would be refused. `silent` says nothing of success."""
-    with waiting("trying it in a worker …"):
-        found = client.validate(document)
+    with waiting("trying it in a worker … (Ctrl-C ends it)") as say:
+        found = client.validate(document, tell=lambda line: say(f"trying it in a worker: {line}"))
     if json:
         problems = [{"path": problem.path, "message": problem.message} for problem in found.problems]
         print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})

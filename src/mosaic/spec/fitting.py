@@ -1,36 +1,49 @@
 """Whether an algorithm can learn in an environment, in the same words wherever that is asked."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from mosaic.spec.known_environments import Found
 
 PIXELS = "pixels"
 
 
-def misfit(algo: str, environment: Found, algorithms: Iterable[Mapping[str, Any]]) -> str:
-    """Why this algorithm cannot learn there, and which can; empty if nothing is known that speaks against it.
+class Needs(Protocol):
+    """Of an algorithm: what it can act in and see."""
 
-    Algorithms have `name`, `actions` and `observations`, as in a catalogue.
-    """
-    known = {one["name"]: one for one in algorithms}
-    if algo not in known or not environment.actions:
-        return ""
-    wanted = known[algo]["actions"]
-    if wanted and wanted != environment.actions:
-        fits = fitting(known.values(), environment.actions, environment.observations)
-        return wrong_actions(algo, wanted, environment.env_id, environment.action_space or environment.actions, fits)
-    if known[algo]["observations"] == PIXELS and environment.observations not in ("", PIXELS):
-        fits = fitting(known.values(), environment.actions, environment.observations)
-        return no_pictures(algo, environment.env_id, environment.observation_space or environment.observations, fits)
+    @property
+    def name(self) -> str: ...
+    @property
+    def actions(self) -> str: ...
+    @property
+    def observations(self) -> str: ...
+
+
+def misfit(needs: Needs, environment: Found, algorithms: Iterable[Needs]) -> str:
+    """Why this algorithm cannot learn there, and which can; empty if nothing is known that speaks against it."""
+    env_id, actions, shown = environment.env_id, environment.actions, environment.observations
+    if has_wrong_actions(needs, environment):
+        fits = fitting(algorithms, actions, shown)
+        return wrong_actions(needs.name, needs.actions, env_id, environment.action_space or actions, fits)
+    if lacks_pictures(needs, environment):
+        fits = fitting(algorithms, actions, shown)
+        return no_pictures(needs.name, env_id, environment.observation_space or shown, fits)
     return ""
 
 
-def fitting(algorithms: Iterable[Mapping[str, Any]], actions: str, shown: str) -> list[str]:
+def has_wrong_actions(needs: Needs, environment: Found) -> bool:
+    return bool(environment.actions and needs.actions) and environment.actions != needs.actions
+
+
+def lacks_pictures(needs: Needs, environment: Found) -> bool:
+    return needs.observations == PIXELS and environment.observations not in ("", PIXELS)
+
+
+def fitting(algorithms: Iterable[Needs], actions: str, shown: str) -> list[str]:
     """Names of those that can learn there: on pictures those with convolutions, if there are any for these actions."""
-    able = [one for one in algorithms if one["actions"] == actions]
-    seen = [one for one in able if (one["observations"] == PIXELS) == (shown == PIXELS)]
-    return sorted(one["name"] for one in seen or [one for one in able if one["observations"] != PIXELS])
+    able = [one for one in algorithms if one.actions == actions]
+    seen = [one for one in able if (one.observations == PIXELS) == (shown == PIXELS)]
+    return sorted(one.name for one in seen or [one for one in able if one.observations != PIXELS])
 
 
 def wrong_actions(algo: str, wanted: str, env_id: str, has: str, fits: Sequence[str]) -> str:

@@ -46,8 +46,7 @@ def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[
         about = {"family": family["name"], "extra": family["extra"]}
         for entry in family["environments"]:
             if _is_named(wanted, entry["env_id"]):
-                kinds = {key: entry.get(key, "") for key in ("actions", "observations", *_SPACES, "problem")}
-                return Found(env_id=env_id, status="listed", seats=tuple(entry.get("seats", ())), **kinds, **about)
+                return _found(env_id, entry, family)
         if any(_is_named(wanted, other) for other in family.get("unlisted", ())):
             return Found(env_id=env_id, status="unlisted", **about)
         if any(_is_named(wanted, other) for other in family.get("missing", ())):
@@ -59,7 +58,22 @@ def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[
     return Found(env_id=env_id, status="no such", near=tuple(near(env_id, [*ids, *missing])))
 
 
+def listed(families: Iterable[Mapping[str, Any]]) -> dict[str, Found]:
+    """What is known of every environment that is listed."""
+    return {
+        entry["env_id"]: _found(entry["env_id"], entry, family)
+        for family in families
+        for entry in family["environments"]
+    }
+
+
 _SPACES = ("action_space", "observation_space")
+
+
+def _found(env_id: str, entry: Mapping[str, Any], family: Mapping[str, Any]) -> Found:
+    kinds = {key: entry.get(key, "") for key in ("actions", "observations", *_SPACES, "problem")}
+    seats = tuple(entry.get("seats", ()))
+    return Found(env_id=env_id, status="listed", seats=seats, family=family["name"], extra=family["extra"], **kinds)
 
 
 def near(env_id: str, ids: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ nothing is refused: the worker tells.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mosaic import config
 from mosaic.errors import MissingExtra, Problem, UnknownEnvironment
@@ -21,6 +21,14 @@ ENVIRONMENT = "--env-id"
 ACTOR = "--actor"
 SHOWING = ("policy", "replay")
 """Actors that decide what all of a session see: what they were trained on, or recorded with."""
+
+
+class _Needs(NamedTuple):
+    """What an algorithm needs, as the catalogue says it."""
+
+    name: str
+    actions: str
+    observations: str
 
 
 def problems_of(parsed: TrainRunConfig, known: Holding) -> list[Problem]:
@@ -45,7 +53,9 @@ def problems_of(parsed: TrainRunConfig, known: Holding) -> list[Problem]:
 def _of_training(worker: WorkerConfig, found: Found, algorithms: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
     if found.actions == actors.BY_SEAT:
         yield Problem(ENVIRONMENT, fitting.for_several(worker.env_id))
-    elif reason := fitting.misfit(worker.algo, found, algorithms):
+        return
+    known = {one["name"]: _Needs(one["name"], one["actions"], one["observations"]) for one in algorithms}
+    if worker.algo in known and (reason := fitting.misfit(known[worker.algo], found, known.values())):
         yield Problem(ENVIRONMENT, reason)
 
 
