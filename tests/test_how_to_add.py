@@ -55,6 +55,7 @@ class MyEngine:
     is_warm = False
 
     def launch(self, launch): return 17
+    def start_apart(self, module, argv, environment, cwd): raise NotImplementedError
     def is_alive(self, run_dir, pid): return False
     def stop(self, pid): ...
     def would_save(self, pid): return False

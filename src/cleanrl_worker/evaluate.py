@@ -157,7 +157,7 @@ def _rehearsal(plan: Plan, vector: envs.VecEnv, room_bytes: int) -> Rehearsal:
         "action_space": str(vector.single_action_space),
         "disk_free_bytes": room_bytes,
         "tensorboard": plan.flags.tensorboard,
-        "render": envs.preflight(plan.env_id).message,
+        "render": envs.try_frame(plan.env_id).message,
         "ok": True,
     }
     return Rehearsal(summary=summary)

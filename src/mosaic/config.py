@@ -213,6 +213,13 @@ def as_flags_of(cls: type[Any], error: ConfigError, *, what: str) -> ConfigError
     return ConfigError([spoken(problem) for problem in error.problems], what=what)
 
 
+def blamed(cls: Any, sentence: str) -> Problem:
+    """ "gamma is 2, …" as a problem of `gamma`; a sentence that begins otherwise is one of the whole."""
+    match = _FIRST_WORD.fullmatch(sentence)
+    names = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
+    return Problem(match[1], match[2]) if match and match[1] in names else Problem("", sentence)
+
+
 def to_flags(value: object, *, changed_only: bool = False) -> list[str]:
     """The flags that make this value: `from_flags(type(value), to_flags(value)) == value`."""
     return list(_flags(value, prefix="", defaults=_defaults(type(value)) if changed_only else {}))
@@ -221,6 +228,11 @@ def to_flags(value: object, *, changed_only: bool = False) -> list[str]:
 def flag_name(path: str) -> str:
     """`num_envs` is `--num-envs`."""
     return "--" + path.replace("_", "-")
+
+
+def name_of_flag(word: str) -> str:
+    """`--num-envs` is `num_envs`; a word that is no flag stays as it is."""
+    return word[2:].replace("-", "_") if word.startswith("--") else word
 
 
 def _flags(value: Any, *, prefix: str, defaults: Mapping[str, object]) -> Iterator[str]:
@@ -329,16 +341,9 @@ def _broken_between(cls: type[Any], value: Any) -> list[Problem]:
     found: dict[str, Problem] = {}
     for rule in getattr(cls, _BETWEEN, ()):
         if sentence := rule.broken_by(vars(value)):
-            problem = _blamed(cls, sentence)
+            problem = blamed(cls, sentence)
             found.setdefault(problem.path, problem)
     return list(found.values())
-
-
-def _blamed(cls: Any, sentence: str) -> Problem:
-    """ "gamma is 2, …" as a problem of `gamma`; a sentence that begins otherwise is one of the whole."""
-    match = _FIRST_WORD.fullmatch(sentence)
-    names = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
-    return Problem(match[1], match[2]) if match and match[1] in names else Problem("", sentence)
 
 
 def _not_finite(data: Any, path: str = "") -> Iterator[str]:
@@ -386,7 +391,7 @@ def _problems(error: pydantic.ValidationError, data: object, cls: Any) -> list[P
         problem = Problem(_path(item["loc"], data, absent=item["type"].startswith("missing")), _sentence(item))
         # A rule in code (`__post_init__`) is about the whole, and its sentence begins with the setting to blame.
         is_rule = item["type"] == "value_error" and not problem.path
-        found.append(_blamed(cls, problem.message) if is_rule else problem)
+        found.append(blamed(cls, problem.message) if is_rule else problem)
     return found
 
 

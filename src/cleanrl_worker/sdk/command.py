@@ -204,9 +204,7 @@ def flags_of(document: TrainRunConfig) -> WorkerFlags:
 
 def _args_of(algorithm: Algorithm, worker: WorkerConfig) -> Any:
     settings = worker.extras.algo_params if isinstance(worker.extras, TrainExtras) else {}
-    return config.from_json(
-        algorithm.Args, settings | {name: getattr(worker, name) for name in OUTSIDE}, what="extras.algo_params"
-    )
+    return config.from_json(algorithm.Args, settings | {name: getattr(worker, name) for name in OUTSIDE}, what=PROG)
 
 
 def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequence[str]) -> tuple[WorkerFlags, Any]:
@@ -216,7 +214,10 @@ def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequenc
     # value. So the parser gets a twin without it, and the real one is made of what is within bounds.
     twin: Any = type(algorithm.Args.__name__, (algorithm.Args,), {"__post_init__": _unchecked})
     flags, parsed = config.from_joined_flags(flags, twin(**vars(args)), argv, prog=prog)
-    return flags, config.from_json(algorithm.Args, vars(parsed), what=prog)
+    try:
+        return flags, config.from_json(algorithm.Args, vars(parsed))
+    except ConfigError as error:
+        raise config.as_flags_of(algorithm.Args, error, what=prog) from None
 
 
 def refuse_shared_flags(algo: str, algorithm: Algorithm) -> None:

@@ -1,7 +1,7 @@
 """Config files of the worker: a run config, or the bare worker config inside one."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,8 +40,15 @@ def read_document(path: Path) -> TrainRunConfig:
         place = f"{'' if bare else 'metadata.worker.config.'}{problem.path}"
         problems.setdefault(place, Problem(place, problem.message))
     if document is None or problems:
-        raise ConfigError(problems.values(), what=str(path))
+        raise _told(problems.values(), path)
     return document
+
+
+def _told(problems: Iterable[Problem], path: Path) -> ConfigError:
+    """To the author of the file, where in it; a user of the daemon knows flags, and not the file that it writes."""
+    if not os.environ.get(INHERITED):
+        return ConfigError(problems, what=str(path))
+    return ConfigError([Problem(run_config.flag_of(one.path), one.message) for one in problems], what="run config")
 
 
 def _problems_of_settings(worker: Any) -> Iterator[Problem]:

@@ -103,14 +103,9 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         seeds = seeds_of(flags.seeds)
         if flags.dry_run:
             return dry_run(client, document, json=flags.json)
-        # A script decides by itself what it makes of an environment's name.
-        is_ours = not is_script(document.metadata.worker.config.algo)
-        if (
-            is_ours
-            and not knows(client, document.environment.env_id)
-            and (code := dry_run(client, document, silent=True))
-        ):
-            return code
+        if _is_known_to_workers_only(document):
+            note(f"only a worker can tell what {document.environment.env_id} is: trying it before the run is queued")
+            dry_run(client, document, silent=True)
         with waiting("submitting …"):
             runs = client.submit(document, seeds=seeds, priority=flags.priority, client_key=flags.client_key)
         if flags.json:
@@ -200,15 +195,15 @@ def seeds_of(text: str) -> list[int]:
         raise BadArguments(f"--seeds: {error}") from None
 
 
-def knows(client: Client, env_id: str) -> bool:
-    """Whether the catalogue lists it. Gymnasium may know others, and only a worker can tell: it is then tried first."""
-    return any(info.env_id == env_id for family in client.environments() for info in family.environments)
+def _is_known_to_workers_only(document: TrainRunConfig) -> bool:
+    """An environment that a module of the user's own registers; a script decides by itself what it makes of a name."""
+    return ":" in document.environment.env_id and not is_script(document.metadata.worker.config.algo)
 
 
 def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
     """Try the config in a real worker; 2 if it would be refused. `silent` says nothing of success."""
-    with waiting("trying it in a worker …"):
-        found = client.validate(document)
+    with waiting("trying it in a worker … (Ctrl-C ends it)") as say:
+        found = client.validate(document, tell=lambda line: say(f"trying it in a worker: {line}"))
     if json:
         problems = [{"path": problem.path, "message": problem.message} for problem in found.problems]
         print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})

@@ -21,6 +21,7 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
+from mosaic.rpc.dry_run import Validation, dry_run
 from mosaic.rpc.locate import DaemonUnavailable, bring_back, ensure_daemon, running_address
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.policy_info import PolicyInfo
@@ -67,8 +68,8 @@ class Refused(MosaicError):
     def __init__(self, message: str, status: str) -> None:
         super().__init__(message)
         self.status = status
-        # Bad input, unless the daemon's disk or the daemon itself is to blame.
-        self.exit_code = {"RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
+        # Bad input, unless something is not installed, or the daemon's disk or the daemon itself is to blame.
+        self.exit_code = {"UNIMPLEMENTED": 3, "RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
 
 
 class SubmitUnknown(DaemonUnavailable):
@@ -92,16 +93,6 @@ def _perhaps_accepted(client_key: str) -> str:
         "The daemon may have accepted the run: 'mosaic runs' shows it then."
         f" Submitting it again with this key (--client-key {client_key}) makes no second run"
     )
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What a dry run found."""
-
-    ok: bool
-    output: str
-    summary: JsonObject
-    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True)
@@ -310,14 +301,21 @@ class Client:
         return list(runs.values())
 
     @_translated
-    def validate(self, document: TrainRunConfig | Mapping[str, Any]) -> Validation:
-        """A dry run through the real worker."""
+    def validate(
+        self,
+        document: TrainRunConfig | Mapping[str, Any],
+        *,
+        tell: Callable[[str], object] = lambda _: None,
+        begun: Callable[[Callable[[], object]], object] = lambda _: None,
+    ) -> Validation:
+        """A dry run through the real worker.
+
+        `tell` gets each line that the worker prints, at once. `begun` is called with a function that cancels the dry
+        run, from any thread; DryRunCancelled is raised then.
+        """
         data = config.to_json(document) if isinstance(document, TrainRunConfig) else document
         request = pb.ValidateRunRequest(config_json=json.dumps(data).encode())
-        reply = self._stub.ValidateRun(request, timeout=VALIDATE_TIMEOUT_S)
-        summary = config.loads(reply.summary_json) if reply.summary_json else {}
-        problems = tuple(Problem(problem.path, problem.message) for problem in reply.problems)
-        return Validation(reply.ok, reply.output, summary, problems)
+        return dry_run(self._stub, request, tell, begun)
 
     @_translated
     def get(self, run_id: str) -> RunRecord:

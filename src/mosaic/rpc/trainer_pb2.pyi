@@ -54,6 +54,14 @@ class ValidateRunReply(_message.Message):
     problems: _containers.RepeatedCompositeFieldContainer[ConfigProblem]
     def __init__(self, ok: _Optional[bool] = ..., output: _Optional[str] = ..., summary_json: _Optional[bytes] = ..., problems: _Optional[_Iterable[_Union[ConfigProblem, _Mapping]]] = ...) -> None: ...
 
+class DryRunUpdate(_message.Message):
+    __slots__ = ("output", "reply")
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    REPLY_FIELD_NUMBER: _ClassVar[int]
+    output: str
+    reply: ValidateRunReply
+    def __init__(self, output: _Optional[str] = ..., reply: _Optional[_Union[ValidateRunReply, _Mapping]] = ...) -> None: ...
+
 class ConfigProblem(_message.Message):
     __slots__ = ("path", "message")
     PATH_FIELD_NUMBER: _ClassVar[int]

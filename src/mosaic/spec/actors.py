@@ -1,5 +1,7 @@
 """What an actor is to those who choose one: its name, what it needs, and where it can act."""
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mosaic.spec.packages import are_importable
@@ -51,6 +53,21 @@ class ActorDescriptor:
             if given and given != BY_SEAT and known and given not in known:
                 return f"{self.label} knows {' and '.join(known)} {name}, not {given}"
         return ""
+
+    def argument_problem(self, argument: str) -> str:
+        """What is wrong with what follows the colon; empty if nothing is."""
+        if self.argument and not argument and not self.argument.startswith("["):
+            return f"'{self.id}' needs to know which: write {self.id}:{self.argument}"
+        if argument and not self.argument:
+            return f"'{self.id}' takes nothing after a colon, '{argument}' was given"
+        return ""
+
+
+def no_such(name: str, names: Sequence[str]) -> str:
+    """What to say of an actor that does not exist."""
+    near = difflib.get_close_matches(name, names, n=1)
+    advice = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
+    return f"'{name}' is no actor; {advice}"
 
 
 def split(word: str) -> tuple[str, str]:

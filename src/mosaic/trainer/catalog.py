@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mosaic import config
-from mosaic.errors import MosaicError, UnknownAlgorithm
+from mosaic.errors import MosaicError, Problem, UnknownAlgorithm
 from mosaic.log import get_logger
 from mosaic.scripts import gate, page
 from mosaic.scripts.allowed import Allowed
@@ -22,9 +22,10 @@ from mosaic.scripts.script import is_script
 from mosaic.spec import shipped_catalogue
 from mosaic.spec.files import write_atomically
 from mosaic.spec.python_child import PythonChild
-from mosaic.spec.run_config import WorkerConfig
+from mosaic.spec.run_config import TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home
 from mosaic.spec.shipped_catalogue import Document, Holding, merged
+from mosaic.trainer import refusal
 from mosaic.trainer.own_documents import DESCRIBE, OwnDocuments, Warm
 from mosaic.trainer.sources import sources_digest
 
@@ -110,6 +111,10 @@ class Catalog:
     def refuse_code(self, worker: WorkerConfig) -> None:
         """ConfigError with all code that a config names and that may not run here."""
         gate.refuse_code(worker, self._allowed)
+
+    def misfits_of(self, parsed: TrainRunConfig) -> list[Problem]:
+        """What speaks against a run, as far as that is known without waiting."""
+        return refusal.problems_of(parsed, self.known())
 
     def _with_further(self, document: Document) -> Document:
         # A part that is not known of the package stays unknown: with some entries it would look whole.

@@ -12,8 +12,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -25,6 +26,7 @@ from mosaic.spec.life_lock import life_lock
 from mosaic.spec.python_child import NOWHERE, PythonChild
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer import out_of_memory
+from mosaic.trainer.engines.apart import Apart
 from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import Zygote
 from mosaic.trainer.out_of_memory import Usage
@@ -60,10 +62,29 @@ class LocalEngine:
             self._children.add(pid)
             return pid
 
+    def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Apart:
+        output = scratch_file()
+        try:
+            with self._lock, Path(os.devnull).open("ab") as nowhere:
+                files = (output.fileno(), output.fileno(), nowhere.fileno())
+                pid = self._fork_warm(module, argv, environment, cwd, files)
+            return Apart(pid or _spawn_apart(module, argv, environment, cwd, output), output)
+        except BaseException:
+            output.close()
+            raise
+
     def _fork(self, launch: Launch, files: tuple[int, int, int]) -> int | None:
-        if not launch.warm or self._zygote is None or not self._zygote.ready or not self._zygote.usable:
+        if not launch.warm:
             return None
-        return self._zygote.fork(launch.module, launch.argv, launch.environment, launch.run_dir.root, files)
+        return self._fork_warm(launch.module, launch.argv, launch.environment, launch.run_dir.root, files)
+
+    def _fork_warm(
+        self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, files: tuple[int, int, int]
+    ) -> int | None:
+        """None if there is no warm process that could."""
+        if self._zygote is None or not self._zygote.ready or not self._zygote.usable:
+            return None
+        return self._zygote.fork(module, argv, environment, cwd, files)
 
     @property
     def is_warm(self) -> bool:
@@ -195,6 +216,13 @@ def _wait(pid: int, timeout_s: float | None) -> int:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
     return os.waitpid(pid, 0)[1]
+
+
+def _spawn_apart(module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, output: IO[bytes]) -> int:
+    child = PythonChild(module=module, words=tuple(argv), variables=environment, cwd=cwd)
+    process = child.popen(stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    process.returncode = 0  # As above.
+    return process.pid
 
 
 def _identity(run_dir: RunDir) -> ProcessIdentity | None:
