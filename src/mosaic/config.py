@@ -8,6 +8,7 @@ In the flag of a `str | None` the word None is null, so the text "None" is writt
 text of backslashes and "None" with one more.
 """
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -28,12 +29,19 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from mosaic.errors import ConfigError, Problem
 from mosaic.plain_text import plain
+from mosaic.rules import NotARule, Rule, checked
 
 T = TypeVar("T")
 U = TypeVar("U")
 JsonValue: TypeAlias = pydantic.JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
 
+RULES = "rules"
+"""Key of a schema: rules between several settings."""
+_BETWEEN = "__rules_between_settings__"
+_RAISED = "Value error, "
+"""What pydantic puts before the sentence of a rule in code."""
+_FIRST_WORD = re.compile(r"(\w+) (.*)", re.DOTALL)
 _SHOWN_CHARACTERS = 200
 _ESCAPED_NONE = re.compile(r"\\*None")
 _RULES = pydantic.ConfigDict(use_attribute_docstrings=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -90,7 +98,10 @@ def json_schema(cls: type[Any]) -> JsonObject:
 
 
 def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
-    """A config class with the rules of a schema, for a process that must not import the class itself."""
+    """A config class with the rules of a schema, for a process that must not import the class itself.
+
+    Those between several settings stand under the schema's key `rules` (`mosaic.rules`).
+    """
     required: Any = dataclasses.MISSING
     made: list[tuple[str, Any, Any]] = []
     for key, spec in schema["properties"].items():
@@ -104,7 +115,16 @@ def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
                 dataclasses.field(default=tuple(cast("list[Any]", default)) if isinstance(default, list) else default),
             )
         )
-    return dataclasses.make_dataclass(name, made, frozen=True, kw_only=True)
+    cls = dataclasses.make_dataclass(name, made, frozen=True, kw_only=True)
+    setattr(cls, _BETWEEN, tuple(_rules_in(schema)))
+    return cls
+
+
+def _rules_in(schema: Mapping[str, Any]) -> Iterator[Rule]:
+    """One that this version cannot read is left to the worker."""
+    for rule in schema.get(RULES, ()):
+        with contextlib.suppress(NotARule):
+            yield checked(Rule(refused_if=str(rule["refused_if"]), message=str(rule["message"])))
 
 
 _BOUNDS = {"exclusiveMinimum": Gt, "minimum": Ge, "exclusiveMaximum": Lt, "maximum": Le}
@@ -178,8 +198,26 @@ def validated(value: T, *, what: str = "config", as_flags: bool = False) -> T:
     except ConfigError as error:
         if not as_flags:
             raise
-        problems = [Problem(flag_name(problem.path), problem.message) for problem in error.problems]
-        raise ConfigError(problems, what=what) from None
+        raise as_flags_of(type(value), error, what=what) from None
+
+
+def as_flags_of(cls: type[Any], error: ConfigError, *, what: str) -> ConfigError:
+    """The same problems in the words of a command line: `--num-envs` for the setting `num_envs`, wherever it stands."""
+    names = sorted((field.name for field in dataclasses.fields(cls) if "_" in field.name), key=len, reverse=True)
+    named = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b") if names else None
+
+    def spoken(problem: Problem) -> Problem:
+        message = named.sub(lambda found: flag_name(found[1]), problem.message) if named else problem.message
+        return Problem(flag_name(problem.path) if problem.path else "", message)
+
+    return ConfigError([spoken(problem) for problem in error.problems], what=what)
+
+
+def blamed(cls: Any, sentence: str) -> Problem:
+    """ "gamma is 2, …" as a problem of `gamma`; a sentence that begins otherwise is one of the whole."""
+    match = _FIRST_WORD.fullmatch(sentence)
+    names = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
+    return Problem(match[1], match[2]) if match and match[1] in names else Problem("", sentence)
 
 
 def to_flags(value: object, *, changed_only: bool = False) -> list[str]:
@@ -190,6 +228,11 @@ def to_flags(value: object, *, changed_only: bool = False) -> list[str]:
 def flag_name(path: str) -> str:
     """`num_envs` is `--num-envs`."""
     return "--" + path.replace("_", "-")
+
+
+def name_of_flag(word: str) -> str:
+    """`--num-envs` is `num_envs`; a word that is no flag stays as it is."""
+    return word[2:].replace("-", "_") if word.startswith("--") else word
 
 
 def _flags(value: Any, *, prefix: str, defaults: Mapping[str, object]) -> Iterator[str]:
@@ -282,14 +325,25 @@ def _validate(cls: type[T], data: object, *, what: str) -> T:
     try:
         # Through JSON text, because strict mode accepts a list for a tuple there and only there.
         value, problems = _adapter(cls).validate_json(json.dumps(data, default=os.fspath)), list[Problem]()
+        problems += _broken_between(cls, value)
     except pydantic.ValidationError as error:
-        value, problems = None, _problems(error, data)
+        value, problems = None, _problems(error, data, cls)
     # pydantic's JsonValue lets NaN through, which is no JSON.
     known = {problem.path for problem in problems}
     problems += [Problem(path, "must be a finite number") for path in _not_finite(data) if path not in known]
     if problems:
         raise ConfigError(problems, what=what)
     return cast(T, value)
+
+
+def _broken_between(cls: type[Any], value: Any) -> list[Problem]:
+    """Rules between settings that do not hold; one for each setting that is to blame."""
+    found: dict[str, Problem] = {}
+    for rule in getattr(cls, _BETWEEN, ()):
+        if sentence := rule.broken_by(vars(value)):
+            problem = blamed(cls, sentence)
+            found.setdefault(problem.path, problem)
+    return list(found.values())
 
 
 def _not_finite(data: Any, path: str = "") -> Iterator[str]:
@@ -331,11 +385,14 @@ def _describe_fields(base: type[Any]) -> None:
             field.metadata = MappingProxyType({"description": description, **field.metadata})
 
 
-def _problems(error: pydantic.ValidationError, data: object) -> list[Problem]:
-    return [
-        Problem(_path(item["loc"], data, absent=item["type"].startswith("missing")), _sentence(item))
-        for item in error.errors(include_url=False)
-    ]
+def _problems(error: pydantic.ValidationError, data: object, cls: Any) -> list[Problem]:
+    found: list[Problem] = []
+    for item in error.errors(include_url=False):
+        problem = Problem(_path(item["loc"], data, absent=item["type"].startswith("missing")), _sentence(item))
+        # A rule in code (`__post_init__`) is about the whole, and its sentence begins with the setting to blame.
+        is_rule = item["type"] == "value_error" and not problem.path
+        found.append(blamed(cls, problem.message) if is_rule else problem)
+    return found
 
 
 def _path(parts: tuple[int | str, ...], data: Any, *, absent: bool) -> str:
@@ -355,7 +412,7 @@ def _sentence(item: Mapping[str, Any]) -> str:
         return "is not a known key"
     if item["type"].startswith("missing"):
         return "is missing"
-    message = str(item["msg"]).replace("Input should be", "must be")
+    message = str(item["msg"]).removeprefix(_RAISED).replace("Input should be", "must be")
     given = item["input"]
     if not isinstance(given, (bool, int, float, str)):
         return message

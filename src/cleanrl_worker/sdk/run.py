@@ -46,6 +46,7 @@ from mosaic.spec.keys import hidden
 from mosaic.spec.manifest import Artifact, Manifest, common_artifacts, tracking_artifacts
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
+from mosaic.spec.source_copy import SourceCopy
 
 HEARTBEAT_S = 1.0
 HOLD_POLL_S = 0.02
@@ -73,6 +74,8 @@ class RunSpec:
     """A checkpoint folder of this run, compared with its digests already."""
     remarks: tuple[str, ...] = ()
     """What the user should know of the way in which this attempt begins."""
+    source: SourceCopy | None = None
+    """The code of an algorithm of a user's, which checkpoints and the policy carry; None for ours."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -109,6 +112,9 @@ class Run:
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
         self._ledger = Ledger(self.run_dir, self._new_manifest())
+        if spec.source is not None:
+            kept = self.run_dir.source / spec.source.short / spec.source.file
+            self._ledger.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
         with ExitStack() as undo:
             undo.callback(spool.close)
@@ -216,6 +222,8 @@ class Run:
             args=self.spec.args,
             global_step=self.global_step,
             mean_return=float(np.mean(recent)) if recent else None,
+            threads=self.spec.cpus,
+            source=None if self.spec.source is None else self.spec.source.to_json(),
         )
         state = {
             "algorithm": dict(algorithm),
@@ -256,6 +264,7 @@ class Run:
             action_space=self.envs.single_action_space,
             global_step=self.global_step,
             arrays=arrays,
+            source=self.spec.source,
         )
         try:
             policy.write(path, content)

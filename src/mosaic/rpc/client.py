@@ -21,6 +21,7 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
+from mosaic.rpc.dry_run import Validation, dry_run
 from mosaic.rpc.locate import DaemonUnavailable, bring_back, ensure_daemon, running_address
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.policy_info import PolicyInfo
@@ -67,8 +68,8 @@ class Refused(MosaicError):
     def __init__(self, message: str, status: str) -> None:
         super().__init__(message)
         self.status = status
-        # Bad input, unless the daemon's disk or the daemon itself is to blame.
-        self.exit_code = {"RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
+        # Bad input, unless something is not installed, or the daemon's disk or the daemon itself is to blame.
+        self.exit_code = {"UNIMPLEMENTED": 3, "RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
 
 
 class SubmitUnknown(DaemonUnavailable):
@@ -92,16 +93,6 @@ def _perhaps_accepted(client_key: str) -> str:
         "The daemon may have accepted the run: 'mosaic runs' shows it then."
         f" Submitting it again with this key (--client-key {client_key}) makes no second run"
     )
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What a dry run found."""
-
-    ok: bool
-    output: str
-    summary: JsonObject
-    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True)
@@ -139,6 +130,17 @@ class Algorithm:
     docs: str
     observations: str = ""
     """What it sees: vector or pixels; empty of a script."""
+    place: str = ""
+    """Of a user's: its file, or its module and package; empty for those of this version."""
+
+
+@dataclass(frozen=True)
+class BrokenAlgorithm:
+    """An algorithm of a user's that cannot be trained with."""
+
+    name: str
+    place: str
+    problem: str
 
 
 def _translated(call: Callable[P, R]) -> Callable[P, R]:
@@ -299,14 +301,21 @@ class Client:
         return list(runs.values())
 
     @_translated
-    def validate(self, document: TrainRunConfig | Mapping[str, Any]) -> Validation:
-        """A dry run through the real worker."""
+    def validate(
+        self,
+        document: TrainRunConfig | Mapping[str, Any],
+        *,
+        tell: Callable[[str], object] = lambda _: None,
+        begun: Callable[[Callable[[], object]], object] = lambda _: None,
+    ) -> Validation:
+        """A dry run through the real worker.
+
+        `tell` gets each line that the worker prints, at once. `begun` is called with a function that cancels the dry
+        run, from any thread; DryRunCancelled is raised then.
+        """
         data = config.to_json(document) if isinstance(document, TrainRunConfig) else document
         request = pb.ValidateRunRequest(config_json=json.dumps(data).encode())
-        reply = self._stub.ValidateRun(request, timeout=VALIDATE_TIMEOUT_S)
-        summary = config.loads(reply.summary_json) if reply.summary_json else {}
-        problems = tuple(Problem(problem.path, problem.message) for problem in reply.problems)
-        return Validation(reply.ok, reply.output, summary, problems)
+        return dry_run(self._stub, request, tell, begun)
 
     @_translated
     def get(self, run_id: str) -> RunRecord:
@@ -486,13 +495,19 @@ class Client:
 
     @_translated
     def algorithms(self) -> dict[str, Algorithm]:
+        return self.listed_algorithms()[0]
+
+    @_translated
+    def listed_algorithms(self) -> tuple[dict[str, Algorithm], Sequence[BrokenAlgorithm]]:
+        """Those that can be trained with, and those of users that cannot, with the reason."""
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
-        return {
+        usable = {
             one.name: Algorithm(
-                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations, one.place
             )
             for one in reply.algorithms
         }
+        return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
     @_translated
     def environments(self) -> Sequence[pb.EnvironmentFamily]:
