@@ -1,6 +1,7 @@
 """One definition, three faces: a frozen dataclass becomes flags (tyro), validated JSON and JSON Schema (pydantic).
 
-The only module that imports tyro or pydantic. A setting is a dataclass field: the string under it is the help text
+The only module that imports tyro or pydantic; tyro, and pydantic's schemas, only when they are first needed: the daemon
+answers before. A setting is a dataclass field: the string under it is the help text
 and the schema's description, `Annotated[float, Gt(0)]` its bounds, `Literal` its choices. tyro ignores bounds, so
 flags are validated a second time through the same adapter as JSON.
 
@@ -17,19 +18,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType, NoneType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_type_hints
 
 import pydantic
-import tyro
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import core_schema
 from pydantic_core import from_json as parse_json
-from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from mosaic.errors import ConfigError, Problem
 from mosaic.plain_text import plain
 from mosaic.rules import NotARule, Rule, checked
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import GenerateJsonSchema
+    from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -94,7 +95,7 @@ def to_json(value: object) -> JsonObject:
 
 def json_schema(cls: type[Any]) -> JsonObject:
     """JSON Schema with descriptions, defaults, bounds and choices: all that a form needs to know."""
-    return _adapter(cls).json_schema(schema_generator=_Schema)
+    return _adapter(cls).json_schema(schema_generator=_schema_generator())
 
 
 def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
@@ -102,6 +103,8 @@ def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
 
     Those between several settings stand under the schema's key `rules` (`mosaic.rules`).
     """
+    import tyro
+
     required: Any = dataclasses.MISSING
     made: list[tuple[str, Any, Any]] = []
     for key, spec in schema["properties"].items():
@@ -151,9 +154,11 @@ def from_flags(
     An unknown or malformed flag ends the process with code 2 and a near match (tyro); a value out of bounds is a
     ConfigError whose paths are the flags.
     """
+    import tyro
+
     _prepare(cls)
     parsed = tyro.cli(
-        cls, args=list(argv), prog=prog, description=description, default=cast(Any, default), registry=_registry
+        cls, args=list(argv), prog=prog, description=description, default=cast(Any, default), registry=_registry()
     )
     return validated(parsed, what=prog, as_flags=True)
 
@@ -162,6 +167,8 @@ def from_joined_flags(
     first: T, second: U, argv: Sequence[str], *, prog: str, description: str | None = None
 ) -> tuple[T, U]:
     """Two configs on one command line, without prefixes; the given objects are the defaults."""
+    import tyro
+
     for part in (type(first), type(second)):
         _prepare(part)
     joined: Any = dataclasses.make_dataclass(
@@ -177,7 +184,7 @@ def from_joined_flags(
         prog=prog,
         description=description or "",
         default=joined(first=first, second=second),
-        registry=_registry,
+        registry=_registry(),
     )
     # Checked together, so that the problems of both come at once.
     problems: list[Problem] = []
@@ -276,12 +283,19 @@ def _defaults(cls: Any) -> dict[str, object]:
     return defaults
 
 
-_registry = ConstructorRegistry()
+@cache
+def _registry() -> "ConstructorRegistry":
+    from tyro.constructors import ConstructorRegistry
+
+    registry = ConstructorRegistry()
+    registry.primitive_rule(_optional_text_rule)
+    return registry
 
 
-@_registry.primitive_rule
-def _optional_text_rule(info: PrimitiveTypeInfo) -> "PrimitiveConstructorSpec[str | None] | None":
+def _optional_text_rule(info: "PrimitiveTypeInfo") -> "PrimitiveConstructorSpec[str | None] | None":
     # tyro's own rule reads None as null and so has no word for the text "None".
+    from tyro.constructors import PrimitiveConstructorSpec
+
     if not _is_optional_text(info.type):
         return None
     return PrimitiveConstructorSpec(
@@ -355,12 +369,18 @@ def _not_finite(data: Any, path: str = "") -> Iterator[str]:
             yield from _not_finite(item, f"{path}.{key}" if path else str(key))
 
 
-class _Schema(GenerateJsonSchema):
-    """With the defaults that a factory makes."""
+@cache
+def _schema_generator() -> "type[GenerateJsonSchema]":
+    from pydantic.json_schema import GenerateJsonSchema
 
-    def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
-        factory: Any = schema.get("default_factory")
-        return factory() if factory else super().get_default_value(schema)
+    class Schema(GenerateJsonSchema):
+        """With the defaults that a factory makes."""
+
+        def get_default_value(self, schema: Any) -> Any:
+            factory: Any = schema.get("default_factory")
+            return factory() if factory else super().get_default_value(schema)
+
+    return Schema
 
 
 def _prepare(cls: Any) -> None:

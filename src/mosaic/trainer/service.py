@@ -20,7 +20,7 @@ from mosaic.errors import (
     UnknownName,
     UnsafePath,
 )
-from mosaic.fastlane.layout import RingRefused
+from mosaic.fastlane.ring_files import RingRefused
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
