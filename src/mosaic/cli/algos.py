@@ -1,6 +1,5 @@
 """`mosaic algos [ALGO]`: the algorithms, or the page of one."""
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from mosaic.cli.output import library_colours
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import columns, is_terminal, paint, print_json, table
 from mosaic.errors import UnknownAlgorithm
+from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Algorithm
 
@@ -19,7 +19,7 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         known = client.algorithms()
     if flags.algo is not None and flags.algo not in known:
-        raise UnknownAlgorithm(flags.algo, difflib.get_close_matches(str(flags.algo), known, n=3))
+        raise UnknownAlgorithm(flags.algo, near_names(flags.algo, known))
     chosen = list(known.values()) if flags.algo is None else [known[flags.algo]]
     if flags.json:
         for algorithm in chosen:

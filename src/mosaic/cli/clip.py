@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     if flags.out.suffix.lower() != ".mp4":
         raise BadArguments(f"'{flags.out}' does not end in .mp4")
     if not 0 < flags.seconds <= 3600:
-        words.error(f"--seconds must be between 0 and 3600 (got {flags.seconds:g})")
+        words.error(f"--seconds: must be between 0 and 3600 (got {flags.seconds:g})")
     with connect() as client:
         run = pick(client, flags.run)
         with sights(client, run, wishes) as coming:

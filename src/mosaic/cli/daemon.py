@@ -8,6 +8,7 @@ from pathlib import Path
 from mosaic.cli import wording
 from mosaic.cli.reach import BadArguments, connect, current, look, parser, refuse_remote
 from mosaic.cli.screen import note, paint, pairs, print_json
+from mosaic.cli.verb_parser import no_such_verb
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon, running_address
@@ -34,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
         print(USAGE)
         return 0
     if argv[0] not in verbs:
-        raise BadArguments(f"'mosaic daemon {argv[0]}' is not a command; there are {', '.join(verbs)}")
+        raise no_such_verb("daemon", argv[0], list(verbs))
     return verbs[argv[0]](argv[1:])
 
 

@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     )
     flags = words.parse_args(argv)
     if flags.episodes < 1:
-        words.error("--episodes must be at least 1")
+        words.error("--episodes: must be at least 1")
     print(f"Training PPO on {ENV_ID} until the mean return of 100 episodes reaches {SOLVED_RETURN:.0f} …", flush=True)
     started = time.monotonic()
     with connect() as client:

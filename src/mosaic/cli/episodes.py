@@ -16,7 +16,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default 50)")
     flags = words.parse_args(argv)
     if flags.limit < 1:
-        words.error(f"--limit must be at least 1 (got {flags.limit})")
+        words.error(f"--limit: must be at least 1 (got {flags.limit})")
     with connect() as client:
         run_id = pick(client, flags.run).run_id if flags.run else ""
         found = client.episodes(run_id, env_id=flags.env_id, limit=flags.limit)

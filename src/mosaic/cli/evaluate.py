@@ -81,11 +81,11 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
     if flags.episodes < 1:
-        words.error("--episodes must be at least 1")
+        words.error("--episodes: must be at least 1")
     if not 0 <= flags.seed < 2**32:
-        words.error("--seed must be from 0 to 4294967295")
+        words.error("--seed: must be from 0 to 4294967295")
     if not 1 <= flags.grid_limit <= MAX_GRID:
-        words.error(f"--grid-limit must be from 1 to {MAX_GRID}")
+        words.error(f"--grid-limit: must be from 1 to {MAX_GRID}")
     if flags.repeat and len(flags.what) > 1 and not flags.detach:
         words.error("several policies with --repeat never come to an end that could be compared; add --detach")
     return flags

@@ -1,6 +1,5 @@
 """Naming a run on the command line: its id, the beginning or the end of it, its label, @last or @last-1."""
 
-import difflib
 import re
 import time
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from collections.abc import Sequence
 from mosaic.cli import wording
 from mosaic.cli.screen import waiting
 from mosaic.errors import RunNotFound
+from mosaic.near_names import near_names
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 
@@ -46,7 +46,7 @@ def _pick(client: Client, word: str) -> RunRecord:
         near = [f"{run.run_id} ({run.label})" for run in matches[:3]]
         raise RunNotFound(word, near, hint=f"{len(matches)} runs answer to it: more letters of the id make it unique")
     labels = {run.label: run.run_id for run in client.list(limit=NEAR_AMONG)}
-    near = [f"{labels[label]} ({label})" for label in difflib.get_close_matches(word, labels, n=3)]
+    near = [f"{labels[label]} ({label})" for label in near_names(word, labels)]
     raise RunNotFound(word, near)
 
 

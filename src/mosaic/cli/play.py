@@ -108,9 +108,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
     if flags.episodes < 1 or not 0 <= flags.seed < 2**32:
-        words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
+        words.error("--episodes: must be at least 1" if flags.episodes < 1 else "--seed: must be from 0 to 4294967295")
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
-        words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
+        words.error(f"--speed: must be between 0 and 1000 (got {flags.speed:g})")
     if any(word.rpartition("=")[2] == PERSON for word in flags.actor or ()):
         from mosaic.cli.play_terminal import refuse_pipe
 

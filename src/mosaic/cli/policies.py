@@ -16,7 +16,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--paths", action="store_true", help="the paths of the files alone, for scripts")
     flags = words.parse_args(argv)
     if flags.limit < 0:
-        words.error("--limit must not be negative")
+        words.error("--limit: must not be negative")
     with connect() as client:
         found = [policy for policy in client.policies() if _matches(policy, flags.text)]
     found = found[: flags.limit] if flags.limit else found

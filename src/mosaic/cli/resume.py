@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--follow", action="store_true", help="show the progress until the end")
     flags = words.parse_args(argv)
     if flags.from_step is not None and not 0 <= flags.from_step < 2**64:
-        words.error(f"--from-step must not be negative (got {flags.from_step})")
+        words.error(f"--from-step: must not be negative (got {flags.from_step})")
     if flags.discard_newer and flags.from_step is None:
         words.error("--discard-newer needs --from-step: the newest checkpoint has no newer ones")
     resumed: list[RunRecord] = []

@@ -45,11 +45,11 @@ def add_flags(words: Parser, *, fps: float, tile_width: int) -> None:
 def wishes_of(words: Parser, flags: Any) -> Wishes:
     """What the flags ask for."""
     if flags.slot is not None and flags.slot < 0:
-        words.error(f"--slot must not be negative (got {flags.slot})")
+        words.error(f"--slot: must not be negative (got {flags.slot})")
     if not 0.1 <= flags.fps <= 120:
-        words.error(f"--fps must be between 0.1 and 120 (got {flags.fps:g})")
+        words.error(f"--fps: must be between 0.1 and 120 (got {flags.fps:g})")
     if not 16 <= flags.tile_width <= 1280:
-        words.error(f"--tile-width must be between 16 and 1280 (got {flags.tile_width})")
+        words.error(f"--tile-width: must be between 16 and 1280 (got {flags.tile_width})")
     mode = flags.mode or ("single" if flags.slot is not None else None)
     return Wishes(mode=mode, slot=flags.slot, fps=flags.fps, tile_width=flags.tile_width)
 

@@ -57,7 +57,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--port", type=int, default=0, metavar="N", help="this port; without it, any that is free")
     flags = words.parse_args(argv)
     if not 0 <= flags.port <= MAX_PORT:
-        words.error(f"--port must be from 1 to {MAX_PORT} (got {flags.port})")
+        words.error(f"--port: must be from 1 to {MAX_PORT} (got {flags.port})")
     if flags.runs and (flags.state or flags.text):
         words.error("name runs, or choose them by --state and --text, not both")
     return flags

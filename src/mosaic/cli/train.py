@@ -4,7 +4,6 @@ The flags are those of the run (`RunFlags`) and of the algorithm, as the schema 
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -21,6 +20,7 @@ from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
+from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
 from mosaic.scripts.script import is_script
@@ -123,8 +123,8 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
     with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
         known = client.algorithms()
     if algo not in known:
-        near = difflib.get_close_matches(algo, known, n=3)
-        raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
+        near = near_names(algo, known)
+        raise UnknownAlgorithm(algo, near, hint="" if near else f"there are {', '.join(sorted(known))}")
     settings = config.class_from_schema(known[algo].schema, name=algo)
     prog = f"mosaic train {algo}"
     summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."

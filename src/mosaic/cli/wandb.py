@@ -7,8 +7,9 @@ from pathlib import Path
 from mosaic import config
 from mosaic.cli import wording
 from mosaic.cli.pick import pick_all
-from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
+from mosaic.cli.reach import connect, parser, refuse_remote
 from mosaic.cli.screen import clean, note, paint, pairs, print_json, waiting
+from mosaic.cli.verb_parser import no_such_verb
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
 from mosaic.spec.run_config import TrainOptions
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         print(USAGE)
         return 0
     if argv[0] not in verbs:
-        raise BadArguments(f"'mosaic wandb {argv[0]}' is not a command; there are {', '.join(verbs)}")
+        raise no_such_verb("wandb", argv[0], list(verbs))
     return verbs[argv[0]](argv[1:])
 
 
