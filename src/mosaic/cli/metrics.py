@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from mosaic.cli import wording
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import TRAINING, pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import columns, print_json, table
 from mosaic.near_names import no_such
@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     wanted = [tag for tag in str(flags.tags).split(",") if tag]
     plain = not flags.csv and not flags.json
     with connect() as client:
-        run = pick(client, flags.run)
+        run = pick(client, flags.run, TRAINING)
         found = client.metrics(run.run_id, tags=wanted, points=flags.points or (TABLE_POINTS if plain else 0))
         if unknown := [tag for tag in wanted if tag not in found]:
             known = client.tags(run.run_id)

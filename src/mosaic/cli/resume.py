@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mosaic.cli.each import for_each
 from mosaic.cli.following import follow_and_report
+from mosaic.cli.pick import TRAINING
 from mosaic.cli.reach import connect, parser
 from mosaic.spec.run_record import RunRecord
 
@@ -33,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
             resumed.append(after)
             return after, _sentence(run, after)
 
-        code = for_each(client, flags, resume)
+        code = for_each(client, flags, resume, TRAINING)
         if code or not flags.follow:
             return code
         return follow_and_report(client, resumed, json=flags.json)

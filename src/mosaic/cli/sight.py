@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import Parser, current
 from mosaic.errors import MosaicError
 from mosaic.fastlane.layout import FrameHead
@@ -25,6 +26,21 @@ REMOTE_QUALITY = 90
 
 class NothingToSee(MosaicError):
     """No frame came."""
+
+
+class Ended(NothingToSee):
+    """The run is over, and its frames with it."""
+
+    exit_code = 2
+
+    def __init__(self, run: RunRecord) -> None:
+        name = shown_id(run.run_id)
+        instead = (
+            f"'mosaic replay {name} --video OUT.mp4' films what it recorded"
+            if run.kind == "play"
+            else f"'mosaic evaluate {name} --video' films what it learnt"
+        )
+        super().__init__(f"run {run.run_id} is {run.state}: only a run that goes on has live frames; {instead}")
 
 
 @dataclass(frozen=True)
@@ -58,7 +74,7 @@ def wishes_of(words: Parser, flags: Any) -> Wishes:
 def sights(client: Client, run: RunRecord, wishes: Wishes) -> Generator[Iterator[Sight | None]]:
     """The frames of a run as they come, None now and then while there is none, an end when the run ends."""
     if run.state in TERMINAL:
-        raise NothingToSee(f"run {run.run_id} is {run.state}: only a living run has live frames")
+        raise Ended(run)
     ring = None if current().target else _ring(client, run)
     if ring is None:
         yield _remote(client, run, wishes)

@@ -15,7 +15,7 @@ from mosaic import config
 from mosaic.cli import script_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.output import library_colours
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
@@ -114,7 +114,7 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
             return follow_and_report(client, runs, json=flags.json)
     if not flags.json:
         print("\n".join(run.run_id for run in runs))
-        note(f"follow with: mosaic follow {' '.join(short(run.run_id) for run in runs)}")
+        note(f"follow with: mosaic follow {' '.join(shown_id(run.run_id) for run in runs)}")
     return 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.cli import wording
-from mosaic.cli.pick import pick_all
+from mosaic.cli.pick import TRAINING, pick_all
 from mosaic.cli.reach import connect, parser, refuse_remote
 from mosaic.cli.screen import clean, note, paint, pairs, print_json, waiting
 from mosaic.cli.verb_parser import no_such_verb
@@ -41,7 +41,7 @@ def status(argv: Sequence[str]) -> int:
     """From the daemon, so that it works from afar too."""
     flags = parser("wandb status", "How the exports of runs are.", json=True, runs="RUN…").parse_args(argv)
     with connect() as client:
-        found = [(run, read(client, run)) for run in pick_all(client, flags.runs)]
+        found = [(run, read(client, run)) for run in pick_all(client, flags.runs, TRAINING)]
     for run, export in found:
         if flags.json:
             print_json({"run_id": run.run_id, "export": None if export is None else config.to_json(export)})
@@ -62,7 +62,7 @@ def sync(argv: Sequence[str]) -> int:
     flags = parser("wandb sync", "Upload offline exports.", json=True, runs="RUN…").parse_args(argv)
     refuse_remote("wandb sync")
     with connect() as client:
-        runs = pick_all(client, flags.runs)
+        runs = pick_all(client, flags.runs, TRAINING)
     worst = 0
     for run in runs:
         try:

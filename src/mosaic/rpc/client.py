@@ -259,20 +259,38 @@ class Client:
 
     @translated
     def page(
-        self, *, states: Sequence[str] = (), text: str = "", size: int = 0, token: str = ""
+        self,
+        *,
+        states: Sequence[str] = (),
+        text: str = "",
+        size: int = 0,
+        token: str = "",
+        kinds: Sequence[str] = (),
     ) -> tuple[list[RunRecord], str]:
         """A page of the list, and the token of the next one; empty at the end."""
-        request = pb.ListRunsRequest(states=states, text=text, page_size=size, page_token=token)
-        reply = self._stub.ListRuns(request, timeout=CALL_TIMEOUT_S)
+        reply = self._page(states=states, kinds=kinds, text=text, size=size, token=token)
         return [to_record(run) for run in reply.runs], reply.next_page_token
 
-    def list(self, *, states: Sequence[str] = (), text: str = "", limit: int = 0) -> list[RunRecord]:
+    @translated
+    def count(self, *, states: Sequence[str] = (), text: str = "", kinds: Sequence[str] = ()) -> int:
+        """How many runs match."""
+        return self._page(states=states, kinds=kinds, text=text, size=1, token="").total
+
+    def _page(
+        self, *, states: Sequence[str], kinds: Sequence[str], text: str, size: int, token: str
+    ) -> pb.ListRunsReply:
+        request = pb.ListRunsRequest(states=states, kinds=kinds, text=text, page_size=size, page_token=token)
+        return self._stub.ListRuns(request, timeout=CALL_TIMEOUT_S)
+
+    def list(
+        self, *, states: Sequence[str] = (), text: str = "", limit: int = 0, kinds: Sequence[str] = ()
+    ) -> list[RunRecord]:
         """Runs, newest first; all that match unless `limit` is given."""
         found: list[RunRecord] = []
         token = ""
         while True:
             size = min(limit - len(found), 1000) if limit else 1000
-            runs, token = self.page(states=states, text=text, size=size, token=token)
+            runs, token = self.page(states=states, kinds=kinds, text=text, size=size, token=token)
             found += runs
             if not token or (limit and len(found) >= limit):
                 return found
