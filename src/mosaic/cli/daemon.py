@@ -19,6 +19,7 @@ from mosaic.spec.states import LIVE
 
 MODULE = "mosaic.trainer"
 STOP_TIMEOUT_S = 15.0
+FILE_FLAGS = ("--certificate", "--key", "--log-file", "--log_file")
 USAGE = """usage: mosaic daemon start [flags]   in the background
        mosaic daemon run [flags]     in the foreground
        mosaic daemon stop            its runs go on
@@ -52,9 +53,23 @@ def start(flags: Sequence[str]) -> int:
             )
             print("\n".join(_facts(client.health())))
         return 0
-    with Client(ensure_daemon(home, flags=flags), home=home) as client:
+    with Client(ensure_daemon(home, flags=_with_whole_paths(flags)), home=home) as client:
         print("\n".join(_facts(client.health())))
     return 0
+
+
+def _with_whole_paths(flags: Sequence[str]) -> list[str]:
+    """The same flags: a daemon in the background has another working directory than the user who names a file."""
+    made = list(flags)
+    for at, word in enumerate(flags):
+        name, equals, value = word.partition("=")
+        if name not in FILE_FLAGS:
+            continue
+        if equals:
+            made[at] = f"{name}={Path(value).expanduser().absolute()}"
+        elif at + 1 < len(flags):
+            made[at + 1] = str(Path(flags[at + 1]).expanduser().absolute())
+    return made
 
 
 def run(flags: Sequence[str]) -> int:

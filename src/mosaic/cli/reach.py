@@ -54,9 +54,21 @@ def connect() -> "Client":
     """A client of the daemon that was asked for; starts that of the home if it does not run."""
     from mosaic.rpc.client import Client
 
-    chosen = current()
+    chosen = _heard()
     with waiting("starting the daemon …"):
         return Client(chosen.target, certificate=chosen.certificate, start=chosen.start)
+
+
+def _heard() -> Reach:
+    """The daemon that was asked for; that nobody listens at its address is said before anything else about it."""
+    from mosaic.rpc.channel import check_address
+    from mosaic.rpc.locate import refuse_silent
+
+    chosen = current()
+    if chosen.target is not None:
+        check_address(chosen.target, certificate=chosen.certificate)
+        refuse_silent(chosen.target)
+    return chosen
 
 
 def place() -> str:
@@ -72,7 +84,7 @@ def look() -> "Client":
     """The same, but looking never starts a daemon."""
     from mosaic.rpc.client import Client
 
-    chosen = current()
+    chosen = _heard()
     return Client(chosen.target, certificate=chosen.certificate, start=False)
 
 
