@@ -1,4 +1,4 @@
-"""What a researcher writes is what trains: each of these edits of an algorithm's file is followed, or told and followed.
+"""What a researcher writes is what trains: each of these edits of an algorithm's file is followed, and told.
 
 An edit is tried in a copy of the file, as a user would make it. The same copy without any fast path says what it should
 have trained.

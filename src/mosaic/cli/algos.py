@@ -59,7 +59,7 @@ def _refuse(name: str, known: dict[str, Algorithm], broken: Sequence[BrokenAlgor
     for one in broken:
         if one.name == name:
             raise ConfigError([Problem(name, one.problem)], what=one.place)
-    raise UnknownAlgorithm(name, difflib.get_close_matches(name, known, n=3))
+    raise UnknownAlgorithm(name, near_names(name, known))
 
 
 def _show_page(algorithm: Algorithm) -> None:
