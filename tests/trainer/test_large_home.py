@@ -93,7 +93,7 @@ def large(tmp_path, catalog_file, monkeypatch):
     monkeypatch.setattr(reindex, "read", read_late)
     supervisor = supervisor_of(home)
     health = Health(supervisor, [], lambda: False)
-    service = TrainerService(supervisor, Catalog(home, warm_output_of=lambda _: None), health)
+    service = TrainerService(supervisor, Catalog(home, warm_output_of=lambda *_: None), health)
     server = grpc.server(ThreadPoolExecutor(8), interceptors=[Guard(None)])
     trainer_pb2_grpc.add_TrainerServicer_to_server(service, server)
     server.add_insecure_port(f"unix:{home.socket}")

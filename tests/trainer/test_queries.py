@@ -189,6 +189,7 @@ def test_the_catalogue_has_schemas_docs_and_environments(shared):
 def test_the_catalogue_is_cached_by_the_digest_of_the_sources(shared, tmp_path, monkeypatch):
     from mosaic.trainer import catalog as module
 
+    monkeypatch.setattr(module.shipped_catalogue, "holding", lambda: module.Holding({}, ("algorithms", "families")))
     made = []
 
     def described(_: str) -> bytes:

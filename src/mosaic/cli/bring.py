@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
-from mosaic.cli.screen import clean, is_terminal, note, paint, print_json, say
+from mosaic.cli.screen import clean, note, paint, print_json, say
 from mosaic.cli.wording import count, plural
 from mosaic.errors import HomeUnusable, MosaicError
 from mosaic.intake import write
@@ -97,14 +97,10 @@ def _tell(found: Found | Path, what: str, run_id: str, reason: str, as_json: boo
         for remark in found.remarks:
             note(f"{paint('partly', 'yellow')}   {path}: {clean(remark)}")
         steps = f"{count(found.last_step)} steps" if found.moments else ""
-        say("  ".join(part for part in (_shown(run_id), clean(found.label), found.tool, steps) if part))
+        say("  ".join(part for part in (shown_id(run_id), clean(found.label), found.tool, steps) if part))
     else:
-        note(f"already here as {_shown(run_id)}: {path}")
+        note(f"already here as {shown_id(run_id)}: {path}")
     return what, run_id
-
-
-def _shown(run_id: str) -> str:
-    return short(run_id) if is_terminal() else run_id
 
 
 def _groups(candidates: Sequence[Candidate]) -> dict[Path, str]:

@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
         flags = config.from_flags(GuiFlags, argv, prog="mosaic gui")
         home = Home.resolve()
     except MosaicError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {error.sentence}\n")
         return error.exit_code
     configure()
     application = make_application()

@@ -274,6 +274,11 @@ class RunDir:
         return self.inside(Path("actors") / _LABEL_UNSAFE.sub("-", name))
 
     @property
+    def source(self) -> Path:
+        """Copies of the code of a user's own algorithm, a folder for each version; never imported."""
+        return self.root / "source"
+
+    @property
     def imported(self) -> Path:
         """Files of the tool that an imported run comes from."""
         return self.root / "imported"

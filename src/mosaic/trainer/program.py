@@ -56,7 +56,7 @@ def main() -> int:
             )
         )
     except MosaicError as error:
-        sys.stderr.write(f"error: {plain(str(error))}\n")
+        sys.stderr.write(f"error: {plain(error.sentence)}\n")
         return error.exit_code
     except (OSError, sqlite3.Error) as error:
         sys.stderr.write(

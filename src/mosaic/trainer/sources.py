@@ -6,7 +6,18 @@ from functools import cache
 from pathlib import Path
 
 PACKAGES = ("cleanrl_worker", "mosaic")
-PROVIDERS = ("gymnasium", "ale-py", "mujoco", "box2d", "minigrid", "envpool", "torch", "mosaic-rl")
+PROVIDERS = (
+    "gymnasium",
+    "ale-py",
+    "mujoco",
+    "box2d",
+    "minigrid",
+    "pettingzoo",
+    "mpe2",
+    "envpool",
+    "torch",
+    "mosaic-rl",
+)
 """Distributions that algorithms and environments come from."""
 NOT_IN_WORKERS = frozenset({"gui", "cli", "trainer"})
 

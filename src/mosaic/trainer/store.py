@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS runs (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_by_revision ON runs (revision);
 CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state, deleted) WHERE NOT deleted;
+CREATE INDEX IF NOT EXISTS runs_by_kind ON runs (json_extract(record, '$.kind')) WHERE NOT deleted;
 CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != '';
 CREATE TABLE IF NOT EXISTS unread (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
@@ -260,12 +261,15 @@ class Store:
     def counts(self) -> dict[str, int]:
         return dict(self._rows(f"SELECT state, COUNT(*) FROM {self._runs} WHERE NOT deleted GROUP BY state"))
 
-    def page(self, *, states: Sequence[str], text: str, size: int, after: str) -> Page:
+    def page(self, *, states: Sequence[str], text: str, size: int, after: str, kinds: Sequence[str] = ()) -> Page:
         """Newest first, from behind `after` on."""
         where, values = ["NOT deleted"], list[Any]()
         if states:
             where.append(f"state IN ({','.join('?' * len(states))})")
             values += states
+        if kinds:
+            where.append(f"json_extract(record, '$.kind') IN ({','.join('?' * len(kinds))})")
+            values += kinds
         if text:
             where.append("search LIKE ? ESCAPE '\\'")
             values.append(f"%{_escaped(text.lower())}%")
