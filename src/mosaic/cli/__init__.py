@@ -50,7 +50,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
     "import": ("bring", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
-    "algos": ("algos", "list algorithms, or read the page of one"),
+    "algos": ("algos", "list algorithms, read the page of one, add your own"),
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),
     "daemon": ("daemon", "start, stop and look at the trainer daemon"),

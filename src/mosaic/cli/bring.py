@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from ulid import ULID
-
 from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
 from mosaic.cli.screen import clean, note, paint, print_json, say
@@ -17,6 +15,7 @@ from mosaic.intake import write
 from mosaic.intake.found import Found, NotImportable, name_of
 from mosaic.intake.search import Candidate, search
 from mosaic.rpc.client import Client
+from mosaic.spec import ulid
 from mosaic.spec.run_dir import Home
 
 LISTED_S = 60.0
@@ -116,7 +115,7 @@ def _groups(candidates: Sequence[Candidate]) -> dict[Path, str]:
         if len(members) > 1:
             digest = sha256("\0".join(key).encode()).digest()
             # The first bits of a ULID are a time, which has an end.
-            groups |= dict.fromkeys(members.values(), str(ULID.from_bytes(bytes([0]) + digest[1:16])))
+            groups |= dict.fromkeys(members.values(), ulid.from_bytes(bytes([0]) + digest[1:16]))
     return groups
 
 

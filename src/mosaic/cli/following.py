@@ -12,6 +12,7 @@ from mosaic.cli.screen import Block, clean, columns, note, paint, print_json, sa
 from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable, why_gone
+from mosaic.spec.events import Warned
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL, RunState
 
@@ -85,7 +86,20 @@ def follow(
                 break
     finally:
         block.clear()
+    if not json:
+        for run in now.values():
+            tell_warnings(client, run, names[run.run_id])
     return list(now.values())
+
+
+def tell_warnings(client: Client, run: RunRecord, name: str) -> None:
+    """What an ended run has warned of, once each."""
+    if run.deleted:
+        return
+    events = client.watch_events(run.run_id, kinds=[Warned.kind])
+    messages = dict.fromkeys(event.body.message for event in events if isinstance(event.body, Warned))
+    for message in messages:
+        note(f"{name}  warning: {clean(message)}" if name else f"warning: {clean(message)}")
 
 
 def follow_and_report(client: Client, runs: Sequence[RunRecord], *, json: bool = False) -> int:

@@ -21,8 +21,8 @@ class Refused(MosaicError):
     def __init__(self, message: str, status: str) -> None:
         super().__init__(message)
         self.status = status
-        # Bad input, unless the daemon's disk or the daemon itself is to blame.
-        self.exit_code = {"RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
+        # Bad input, unless something is not installed, or the daemon's disk or the daemon itself is to blame.
+        self.exit_code = {"UNIMPLEMENTED": 3, "RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
 
 
 def translated(call: Callable[P, R]) -> Callable[P, R]:

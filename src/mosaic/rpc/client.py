@@ -21,6 +21,7 @@ from mosaic.rpc.call_errors import Refused as Refused
 from mosaic.rpc.call_errors import ours, translated
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
+from mosaic.rpc.dry_run import Validation, dry_run
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
@@ -52,16 +53,6 @@ T = TypeVar("T")
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 0.5
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What a dry run found."""
-
-    ok: bool
-    output: str
-    summary: JsonObject
-    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True)
@@ -99,6 +90,17 @@ class Algorithm:
     docs: str
     observations: str = ""
     """What it sees: vector or pixels; empty of a script."""
+    place: str = ""
+    """Of a user's: its file, or its module and package; empty for those of this version."""
+
+
+@dataclass(frozen=True)
+class BrokenAlgorithm:
+    """An algorithm of a user's that cannot be trained with."""
+
+    name: str
+    place: str
+    problem: str
 
 
 class Client:
@@ -200,14 +202,21 @@ class Client:
         return list(runs.values())
 
     @translated
-    def validate(self, document: TrainRunConfig | Mapping[str, Any]) -> Validation:
-        """A dry run through the real worker."""
+    def validate(
+        self,
+        document: TrainRunConfig | Mapping[str, Any],
+        *,
+        tell: Callable[[str], object] = lambda _: None,
+        begun: Callable[[Callable[[], object]], object] = lambda _: None,
+    ) -> Validation:
+        """A dry run through the real worker.
+
+        `tell` gets each line that the worker prints, at once. `begun` is called with a function that cancels the dry
+        run, from any thread; DryRunCancelled is raised then.
+        """
         data = config.to_json(document) if isinstance(document, TrainRunConfig) else document
         request = pb.ValidateRunRequest(config_json=json.dumps(data).encode())
-        reply = self._stub.ValidateRun(request, timeout=VALIDATE_TIMEOUT_S)
-        summary = config.loads(reply.summary_json) if reply.summary_json else {}
-        problems = tuple(Problem(problem.path, problem.message) for problem in reply.problems)
-        return Validation(reply.ok, reply.output, summary, problems)
+        return dry_run(self._stub, request, tell, begun)
 
     @translated
     def get(self, run_id: str) -> RunRecord:
@@ -405,13 +414,19 @@ class Client:
 
     @translated
     def algorithms(self) -> dict[str, Algorithm]:
+        return self.listed_algorithms()[0]
+
+    @translated
+    def listed_algorithms(self) -> tuple[dict[str, Algorithm], Sequence[BrokenAlgorithm]]:
+        """Those that can be trained with, and those of users that cannot, with the reason."""
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
-        return {
+        usable = {
             one.name: Algorithm(
-                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations, one.place
             )
             for one in reply.algorithms
         }
+        return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
     @translated
     def environments(self) -> Sequence[pb.EnvironmentFamily]:
