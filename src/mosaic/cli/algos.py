@@ -1,7 +1,6 @@
 """`mosaic algos`: the algorithms, the page of one, and those of one's own: `new`, `add`, `remove`, `copy`."""
 
 import argparse
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from mosaic.cli.output import library_colours
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import columns, is_terminal, paint, print_json, table
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
+from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Algorithm, BrokenAlgorithm
 
@@ -59,7 +59,7 @@ def _refuse(name: str, known: dict[str, Algorithm], broken: Sequence[BrokenAlgor
     for one in broken:
         if one.name == name:
             raise ConfigError([Problem(name, one.problem)], what=one.place)
-    raise UnknownAlgorithm(name, difflib.get_close_matches(name, known, n=3))
+    raise UnknownAlgorithm(name, near_names(name, known))
 
 
 def _show_page(algorithm: Algorithm) -> None:

@@ -76,9 +76,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--private", action="store_true", help="make a repository that only you can see")
     flags = words.parse_args(argv)
     if flags.episodes < 1:
-        words.error("--episodes must be at least 1")
+        words.error("--episodes: must be at least 1")
     if not 0 <= flags.seed < 2**32:
-        words.error("--seed must be from 0 to 4294967295")
+        words.error("--seed: must be from 0 to 4294967295")
     if (
         flags.dry_run is not None
         and flags.dry_run.exists()

@@ -5,7 +5,6 @@ The flags are those of the run (`RunFlags`) and of the algorithm, as the schema 
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -17,11 +16,12 @@ from mosaic import config
 from mosaic.cli import own_words, script_words, upstream_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.output import library_colours
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
+from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
 from mosaic.scripts.script import is_script
@@ -118,7 +118,7 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
             return code or _publish(runs, flags)
     if not flags.json:
         print("\n".join(run.run_id for run in runs))
-        note(f"follow with: mosaic follow {' '.join(short(run.run_id) for run in runs)}")
+        note(f"follow with: mosaic follow {' '.join(shown_id(run.run_id) for run in runs)}")
     for run in runs if flags.upload_model else ():
         note(f"--upload-model: nobody waits for its end here; then: mosaic publish {' '.join(_repo(run, flags))}")
     return 0
@@ -146,8 +146,8 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
         for one in broken:
             if one.name == algo:
                 raise ConfigError([Problem(one.name, one.problem)], what=one.place)
-        near = difflib.get_close_matches(algo, known, n=3)
-        raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
+        near = near_names(algo, known)
+        raise UnknownAlgorithm(algo, near, hint="" if near else f"there are {', '.join(sorted(known))}")
     settings = config.class_from_schema(known[algo].schema, name=algo)
     prog = f"mosaic train {algo}"
     own = {field.name for field in fields(settings)}

@@ -159,16 +159,18 @@ class ResumeRunRequest(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., from_step: _Optional[int] = ..., discard_newer: _Optional[bool] = ..., client_key: _Optional[str] = ...) -> None: ...
 
 class ListRunsRequest(_message.Message):
-    __slots__ = ("states", "text", "page_size", "page_token")
+    __slots__ = ("states", "text", "page_size", "page_token", "kinds")
     STATES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedScalarFieldContainer[str]
     text: str
     page_size: int
     page_token: str
-    def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., kinds: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListRunsReply(_message.Message):
     __slots__ = ("runs", "next_page_token", "total", "indexed", "index_total")

@@ -79,6 +79,8 @@ class Supervisor:
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
 
     def start(self) -> None:
+        # The folders were listed a moment ago (`reindex.clear`, `Indexing.start`).
+        self._next_scan = time.monotonic() + SCAN_INTERVAL_S
         self._thread.start()
 
     def close(self, *, save: bool = True) -> None:
@@ -350,8 +352,10 @@ class Supervisor:
             self.write_held()
 
     def _tick_exporters(self) -> None:
-        with self._lock:
-            self._exporters.tick()
+        # At first it looks into every run: later, if the home is large.
+        if self.indexing.is_listed:
+            with self._lock:
+                self._exporters.tick()
 
     def _take_in_orphans(self) -> None:
         now = time.monotonic()
