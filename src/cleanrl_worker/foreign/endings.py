@@ -2,6 +2,7 @@
 
 from cleanrl_worker.foreign import fence
 from cleanrl_worker.foreign.plan import ScriptPlan
+from mosaic.installation import package_line
 from mosaic.scripts.script import Script
 
 
@@ -40,4 +41,4 @@ def _how_to_get(package: str) -> str:
     top = package.partition(".")[0]
     if top == "cleanrl_utils":
         return "it is part of CleanRL's checkout: run the script from there"
-    return f"install it beside MOSAIC: pip install {top}"
+    return f"install it beside MOSAIC: {package_line(top)}"

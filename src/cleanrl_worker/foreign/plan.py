@@ -1,6 +1,5 @@
 """From a config or a command line to all that the run of a script needs; nothing was made yet."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from cleanrl_worker.sdk.document import around, read_document
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
 from mosaic.scripts import flags as script_flags
+from mosaic.scripts import packages
 from mosaic.scripts import script as scripts
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import OUTSIDE
@@ -117,11 +117,9 @@ def _script(typed: str, worker: WorkerConfig | None) -> Script:
 
 def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     """What can be told without running the script: it was read already, so its source is sound."""
-    import importlib.util
-
     if not plan.again:
         execute.refuse_used(plan.run_dir)
-    missing = [name for name in plan.script.imports if not _is_there(name, plan) and not importlib.util.find_spec(name)]
+    missing = packages.missing_packages(plan.script, plan.module)
     return execute.Rehearsal(
         summary={
             "script": str(plan.script.path),
@@ -136,19 +134,8 @@ def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     )
 
 
-def refuse_missing(rehearsal: execute.Rehearsal, plan: ScriptPlan) -> None:
-    missing = json.loads(json.dumps(rehearsal.summary["missing_packages"]))
-    if missing:
-        message = f"needs {', '.join(missing)}, which is not installed here: pip install {' '.join(missing)}"
-        raise ConfigError([Problem(plan.script.name, message)], what=str(plan.script.path))
-
-
-def _is_there(name: str, plan: ScriptPlan) -> bool:
-    """Beside the script, or something that we stand in for."""
-    from cleanrl_worker.foreign.paths import search_path
-
-    beside = [Path(folder) for folder in search_path(plan.script.path, plan.module)]
-    return name in ("gym", "wandb") or any((one / name).is_dir() or (one / f"{name}.py").exists() for one in beside)
+def refuse_missing(plan: ScriptPlan) -> None:
+    packages.refuse_missing(plan.script, plan.module)
 
 
 def _settings_of(script: Script, worker: WorkerConfig) -> dict[str, Any]:

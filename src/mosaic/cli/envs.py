@@ -7,6 +7,7 @@ from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import columns, is_terminal, paint, print_json
 from mosaic.cli.wording import plural
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.client import Refused
 
 EXAMPLES = 6
 
@@ -17,6 +18,9 @@ def main(argv: Sequence[str]) -> int:
     flags = words.parse_args(argv)
     with connect() as client:
         families = client.environments()
+    for family in families:
+        if flags.text == family.name and not family.installed:
+            raise Refused(family.advice, "UNIMPLEMENTED")
     found = {family.name: _matching(family, flags.text) for family in families}
     if flags.json:
         for family in families:

@@ -1,13 +1,13 @@
 """`mosaic gui`: open the window, as a process of its own."""
 
-import importlib.util
 import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.errors import MosaicError
 from mosaic.spec import keys
+from mosaic.spec.extras import GUI
 from mosaic.spec.python_child import PythonChild
 
 MODULE = "mosaic.gui"
@@ -26,8 +26,7 @@ class NoDisplay(MosaicError):
 
 
 def main(argv: Sequence[str]) -> int:
-    if any(importlib.util.find_spec(name) is None for name in ("PySide6", "pyqtgraph")):
-        raise MissingExtra("the window", "gui")
+    GUI.require("the window")
     asks_for_help = any(word in ("-h", "--help") for word in argv)
     if not asks_for_help and not has_display(sys.platform, os.environ):
         raise NoDisplay

@@ -20,7 +20,7 @@ from mosaic.cli.pick import short
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
-from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
+from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
 from mosaic.scripts.script import is_script
@@ -173,7 +173,10 @@ def knows(client: Client, env_id: str) -> bool:
 
 
 def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
-    """Try the config in a real worker; 2 if it would be refused. `silent` says nothing of success."""
+    """Try the config in a real worker; 2 if it would be refused, 3 if something is not installed.
+
+    `silent` says nothing of success.
+    """
     with waiting("trying it in a worker …"):
         found = client.validate(document)
     if json:
@@ -181,8 +184,9 @@ def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, sil
         print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})
     elif not found.ok:
         said = [line for line in found.output.strip().splitlines() if line]
-        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", "DRY_RUN")
+        status = "UNIMPLEMENTED" if found.exit_code == MissingExtra.exit_code else "DRY_RUN"
+        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", status)
     elif not silent:
         sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
         print("dry run: ok, nothing was made")
-    return 0 if found.ok else 2
+    return 0 if found.ok else MissingExtra.exit_code if found.exit_code == MissingExtra.exit_code else 2

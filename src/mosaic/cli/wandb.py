@@ -11,6 +11,7 @@ from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
 from mosaic.cli.screen import clean, note, paint, pairs, print_json, waiting
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
+from mosaic.spec.extras import TRACKERS
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
@@ -60,6 +61,7 @@ def read(client: Client, run: RunRecord) -> Export | None:
 def sync(argv: Sequence[str]) -> int:
     flags = parser("wandb sync", "Upload offline exports.", json=True, runs="RUN…").parse_args(argv)
     refuse_remote("wandb sync")
+    TRACKERS[state.WANDB].require("the upload to Weights & Biases")
     with connect() as client:
         runs = pick_all(client, flags.runs)
     worst = 0

@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
-from mosaic.errors import EnvironmentFailed, UnknownEnvironment
+from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
+from mosaic.spec.extras import PETTINGZOO
 from mosaic.spec.seats import PETTINGZOO_IDS
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ FAMILY = Family(
     title="PettingZoo",
     observation_rule="as the environment gives it to the seat whose turn it is, its action mask apart",
     distribution="pettingzoo",
-    extra="pettingzoo",
+    extra=PETTINGZOO.name,
     modules=("pettingzoo", "mpe2"),
     id_pattern=PETTINGZOO_IDS,
     actions="by seat",
@@ -57,9 +58,9 @@ FAMILY = Family(
 
 def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
     """Together where it can be played so, else in turns."""
+    name = registered_name(env_id)
     from pettingzoo import aec_registry, make, parallel_registry
 
-    name = registered_name(env_id)
     registry: dict[str, Any] = parallel_registry if name in parallel_registry else aec_registry
     try:
         if registry is parallel_registry:
@@ -68,6 +69,8 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
     except Exception as error:  # A border: whatever somebody else's environment raises.
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError):
+            if name.partition("/")[0] in NAMESPACES:
+                raise MissingExtra(f"'{env_id}' (it uses {cause.name})", PETTINGZOO.name) from error
             raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
 

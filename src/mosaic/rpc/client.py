@@ -67,8 +67,8 @@ class Refused(MosaicError):
     def __init__(self, message: str, status: str) -> None:
         super().__init__(message)
         self.status = status
-        # Bad input, unless the daemon's disk or the daemon itself is to blame.
-        self.exit_code = {"RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
+        # Bad input, unless something is not installed, or the daemon's disk or the daemon itself is to blame.
+        self.exit_code = {"UNIMPLEMENTED": 3, "RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
 
 
 class SubmitUnknown(DaemonUnavailable):
@@ -102,6 +102,8 @@ class Validation:
     output: str
     summary: JsonObject
     problems: tuple[Problem, ...]
+    exit_code: int = 0
+    """3 if something is not installed."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +308,7 @@ class Client:
         reply = self._stub.ValidateRun(request, timeout=VALIDATE_TIMEOUT_S)
         summary = config.loads(reply.summary_json) if reply.summary_json else {}
         problems = tuple(Problem(problem.path, problem.message) for problem in reply.problems)
-        return Validation(reply.ok, reply.output, summary, problems)
+        return Validation(reply.ok, reply.output, summary, problems, reply.exit_code)
 
     @_translated
     def get(self, run_id: str) -> RunRecord:

@@ -17,7 +17,8 @@ RELOAD_S = 3
 """Between two looks of TensorBoard at its folder."""
 ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
 """What it prints once it can be asked."""
-MISSING = "No module named 'tensorboard'"
+PACKAGE = "tensorboard"
+MISSING = f"No module named '{PACKAGE}'"
 
 
 def child(*options: str) -> PythonChild:

@@ -12,6 +12,8 @@ from mosaic.errors import (
     ConfigError,
     HomeUnusable,
     InvalidTransition,
+    MissingExtra,
+    MissingPackage,
     MosaicError,
     PolicyError,
     Problem,
@@ -56,6 +58,8 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
+    MissingExtra: grpc.StatusCode.UNIMPLEMENTED,
+    MissingPackage: grpc.StatusCode.UNIMPLEMENTED,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
     HomeUnusable: grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -88,6 +92,7 @@ class TrainerService(TrainerServicer):
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
             refuse_code=self._catalog.refuse_code,
+            sees_pixels=self._catalog.sees_pixels,
         )
         # Before that an earlier run with this key, or with a higher id, may not be known.
         supervisor.indexing.wait_until_listed(context.is_active)

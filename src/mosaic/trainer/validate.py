@@ -26,12 +26,14 @@ def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.Validat
     """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
     try:
         options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0, "refuse_code": catalog.refuse_code}
+        options["sees_pixels"] = catalog.sees_pixels
         (accepted,) = submit.check(document, slots=slots, settings_of=catalog.settings_of, **options)
     except ConfigError as error:
         problems = [pb.ConfigProblem(path=problem.path, message=problem.message) for problem in error.problems]
-        return pb.ValidateRunReply(output=str(error), problems=problems)
+        return pb.ValidateRunReply(output=str(error), problems=problems, exit_code=error.exit_code)
     except MosaicError as error:
-        return pb.ValidateRunReply(output=str(error), problems=[pb.ConfigProblem(path="", message=str(error))])
+        problems = [pb.ConfigProblem(path="", message=str(error))]
+        return pb.ValidateRunReply(output=str(error), problems=problems, exit_code=error.exit_code)
     clean, secrets, module = accepted.document, accepted.secrets, WORKERS[accepted.record.kind].module
     with tempfile.TemporaryDirectory(prefix="mosaic-dry-run-") as name:
         file = Path(name) / "config.json"
@@ -50,4 +52,6 @@ def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.Validat
     output = hide(done.stdout.decode(errors="replace"), secrets)
     last = output.strip().rpartition("\n")[2]
     summary = last.encode() if done.returncode == 0 and last.startswith("{") else b""
-    return pb.ValidateRunReply(ok=done.returncode == 0, output=output, summary_json=summary)
+    return pb.ValidateRunReply(
+        ok=done.returncode == 0, output=output, summary_json=summary, exit_code=max(done.returncode, 0)
+    )
