@@ -23,12 +23,12 @@ import os
 import re
 import secrets
 import struct
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
+from mosaic import operating_system
 from mosaic.fastlane.layout import (
     BGRX,
     CLOSED_AT,
@@ -68,7 +68,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EACCES, errno.EROFS,
 
 def folders() -> tuple[Path, ...]:
     """Where rings may be: shared memory, else (in a container it can be absent, or tiny) the temporary folder."""
-    return Path("/dev/shm"), Path(tempfile.gettempdir())
+    return operating_system.shared_folders()
 
 
 def is_ring(path: Path) -> bool:
@@ -275,7 +275,7 @@ def _create(size: int) -> tuple[Path, int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Reserved now: a full /dev/shm is an error here, not a SIGBUS in the middle of the training.
-            os.posix_fallocate(descriptor, 0, size)
+            operating_system.reserve(descriptor, size)
             return path, descriptor
         except OSError as error:
             os.close(descriptor)
