@@ -62,6 +62,20 @@ found = util.find_spec
 util.find_spec = lambda name, package=None: None if name == "minari" else found(name, package)
 sys.exit(main(["export-minari", "@last", "--dataset", "a/b-v0"]))
 """
+LACKING = {
+    ("train", "ppo_continuous_action", "--env-id", "HalfCheetah-v5"): "mujoco",
+    ("train", "dqn", "--env-id", "LunarLander-v3", "--dry-run"): "box2d",
+    ("train", "ppo_atari"): "atari",
+    ("train", "ppo", "--env-id", "MiniGrid-Empty-5x5-v0"): "minigrid",
+    ("train", "ppo", "--env-backend", "envpool"): "envpool",
+    ("train", "ppo", "--track-wandb"): "wandb",
+    ("play", "butterfly/pistonball-v6", "--actor", "random"): "pettingzoo",
+    ("play", "FrozenLake-v1", "--actor", "bdi"): "bdi",
+    ("publish", "@last"): "hub",
+    ("track", "@last", "--to", "mlflow"): "mlflow",
+    ("envs", "atari"): "atari",
+}
+"""Commands that a clean installation refuses, and the extra that they need."""
 
 
 def main() -> int:
@@ -77,7 +91,7 @@ def main() -> int:
             print(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB")
         if not borrow:
             print(subprocess.run(["du", "-sh", folder / "environment"], capture_output=True, text=True).stdout, end="")
-        use(python, folder / "elsewhere")
+        use(python, folder / "elsewhere", borrow=borrow)
     print("ok: the wheel stands alone")
     return 0
 
@@ -124,7 +138,7 @@ def install(wheel: Path, environment: Path, *, borrow: bool) -> Path:
     return python
 
 
-def use(python: Path, folder: Path) -> None:
+def use(python: Path, folder: Path, *, borrow: bool) -> None:
     """As a user would: from a folder that knows nothing of the checkout."""
     folder.mkdir()
     (folder / "mine.py").write_text(SCRIPT)
@@ -149,20 +163,18 @@ def use(python: Path, folder: Path) -> None:
         run("mosaic", "scripts", "add", str(folder))
         run("mosaic", "train", "--script", str(folder / "mine.py"), "--follow")
         assert "mine.py" in run("mosaic", "runs")
-        check_missing_extra(python, folder, variables)
+        check_missing_extra([str(python), "-c", WITHOUT_MINARI], "minari", folder, variables)
+        for words, extra in {} if borrow else LACKING.items():
+            check_missing_extra(["mosaic", *words], extra, folder, variables)
     finally:
         run("mosaic", "daemon", "stop")
 
 
-def check_missing_extra(python: Path, folder: Path, variables: dict[str, str]) -> None:
-    """The line that a command prints is one for this environment."""
-    done = subprocess.run(
-        [python, "-c", WITHOUT_MINARI], cwd=folder, env=variables, capture_output=True, text=True, timeout=600
-    )
-    assert (done.returncode, done.stderr.strip()) == (
-        3,
-        "error: a Minari dataset needs the extra 'minari': python -m pip install 'mosaic-rl[minari]'",
-    ), done
+def check_missing_extra(command: list[str], extra: str, folder: Path, variables: dict[str, str]) -> None:
+    """It ends with 3, and the line that it prints is one for this environment."""
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
+    line = f" needs the extra '{extra}': python -m pip install 'mosaic-rl[{extra}]'\n"
+    assert (done.returncode, done.stderr[-len(line) :]) == (3, line), done
 
 
 if __name__ == "__main__":

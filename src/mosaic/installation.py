@@ -94,9 +94,11 @@ def _requirement(*extras: str) -> str:
 
 def _python() -> str:
     """A name where the shell finds this very interpreter by it, with its environment; else the path."""
+    here = Path(sys.executable)
     for name in PYTHON_NAMES:
-        # Not resolved: the interpreters of two environments may be links to the same file.
-        if (found := shutil.which(name)) and Path(found).absolute() == Path(sys.executable).absolute():
+        # In the same folder: the interpreters of two environments may be links to the same file.
+        found = shutil.which(name)
+        if found and Path(found).absolute().parent == here.absolute().parent and Path(found).samefile(here):
             return name
     return shlex.quote(sys.executable)
 
