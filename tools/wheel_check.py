@@ -62,7 +62,7 @@ found = util.find_spec
 util.find_spec = lambda name, package=None: None if name == "minari" else found(name, package)
 sys.exit(main(["export-minari", "@last", "--dataset", "a/b-v0"]))
 """
-LACKING = {
+LACKING: dict[tuple[str, ...], str] = {
     ("train", "ppo_continuous_action", "--env-id", "HalfCheetah-v5"): "mujoco",
     ("train", "dqn", "--env-id", "LunarLander-v3", "--dry-run"): "box2d",
     ("train", "ppo_atari"): "atari",
@@ -164,7 +164,7 @@ def use(python: Path, folder: Path, *, borrow: bool) -> None:
         run("mosaic", "train", "--script", str(folder / "mine.py"), "--follow")
         assert "mine.py" in run("mosaic", "runs")
         check_missing_extra([str(python), "-c", WITHOUT_MINARI], "minari", folder, variables)
-        for words, extra in {} if borrow else LACKING.items():
+        for words, extra in () if borrow else LACKING.items():
             check_missing_extra(["mosaic", *words], extra, folder, variables)
     finally:
         run("mosaic", "daemon", "stop")

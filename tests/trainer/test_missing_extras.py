@@ -133,6 +133,18 @@ def test_the_line_fits_the_installation(tmp_path: Path) -> None:
     assert made.with_extra("atari") == "pipx runpip mosaic-rl install 'mosaic-rl[atari]'"
 
 
+def test_make_extras_takes_names_that_are_targets_too() -> None:
+    def make(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(["make", *words], cwd=SUPPORT.parent.parent, capture_output=True, text=True, timeout=300)
+
+    done = make("-n", "extras", "gui", "atari")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0].endswith("tools/setup.sh extras gui atari")
+    done = make("extras", "nosuch")
+    assert done.returncode != 0
+    assert "'nosuch' is no extra; there are: gui web mujoco" in done.stderr
+
+
 def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Path) -> None:
     daemon = daemons("--no-warm")
     variables = {**os.environ, "MOSAIC_HOME": str(daemon.home.root), "QT_QPA_PLATFORM": "offscreen"}
@@ -165,6 +177,9 @@ def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Pat
         assert "needs the extra" in done.stderr
         assert "Traceback" not in done.stderr
 
+    alone = [sys.executable, str(SUPPORT / "without_packages.py"), MISSING, "cleanrl_worker.cli", "--algo", "ppo"]
+    done = subprocess.run([*alone, "--track-wandb"], env=variables, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, "--track-wandb needs the extra 'wandb'" in done.stderr) == (3, True), done
     typed("play", "butterfly/pistonball-v6", "--actor", "random")
     typed("gui")
     typed("publish", "@last")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.sdk import command, execute
+from cleanrl_worker.sdk import command, execute, tracking
 from cleanrl_worker.sdk.command import WorkerFlags
 from cleanrl_worker.sdk.document import around, read_document
 from mosaic import config
@@ -119,6 +119,7 @@ def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     """What can be told without running the script: it was read already, so its source is sound."""
     if not plan.again:
         execute.refuse_used(plan.run_dir)
+    tracking.refuse_missing(plan.options)
     missing = packages.missing_packages(plan.script, plan.module)
     return execute.Rehearsal(
         summary={

@@ -70,6 +70,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
     if plan.flags.resume is None:
         refuse_used(plan.run_dir)
+    tracking.refuse_missing(plan.options)
     if plan.args.total_timesteps < plan.args.num_envs:
         message = (
             f"is {plan.args.total_timesteps}, less than num_envs, {plan.args.num_envs}: not one step would be made"

@@ -31,9 +31,10 @@ def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Ca
     if not is_script(worker.algo) and sees_pixels(worker.algo):
         extras.PICTURES.require(f"{worker.algo}, which makes pictures 84×84,")
     for tracker, extra in extras.TRACKERS.items():
-        by_artifacts = tracker == "wandb" and document.artifacts.wandb.enabled
-        if by_artifacts or getattr(options, f"track_{tracker}"):
+        if getattr(options, f"track_{tracker}") or (tracker == "wandb" and document.artifacts.wandb.enabled):
             extra.require(f"--track-{tracker}")
+    if is_script(worker.algo) and options.algo_params.get("track") is True:
+        extras.TRACKERS["wandb"].require("the script's --track")
 
 
 def _of_play(options: PlayExtras) -> None:

@@ -53,7 +53,7 @@ class KernelCounts:
 
 def counts() -> KernelCounts:
     group = _group_file("memory.events", "memory.oom_control")
-    in_group = None if group is None else _kills(_lines(group))
+    in_group = None if group is None else _counter(group)
     return KernelCounts(time.monotonic(), in_group, _kills(proc_lines("vmstat")))
 
 
@@ -113,9 +113,9 @@ def _more(before: int | None, now: int | None) -> bool:
     return before is not None and now is not None and now > before
 
 
-def _lines(path: Path) -> list[str] | None:
+def _counter(path: Path) -> int | None:
     try:
-        return path.read_text().splitlines()
+        return _kills(path.read_text().splitlines())
     except OSError:
         return None
 
