@@ -15,7 +15,7 @@ extras:
 $(filter-out extras,$(MAKECMDGOALS)): ; @:
 else
 
-.PHONY: help setup base window extras run test soak check bench bench-learning gui shots lock wheel-check proto clean
+.PHONY: help setup base window extras run test soak check bench bench-learning gui shots lock wheel-check proto flags catalogue clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -48,6 +48,8 @@ check: setup ## format, lint, types, import contracts, generated code
 	@$(BIN)/pyright --project pyproject.toml
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/proto.py --check
+	@$(BIN)/python tools/flag_tables.py --check
+	@$(BIN)/python tools/catalogue.py --check
 
 bench: setup ## steps per second against Stable-Baselines3, as ratios
 	@$(BIN)/python -m bench
@@ -76,6 +78,12 @@ wheel-check: setup ## build wheel and sdist, install the wheel with pip into a n
 
 proto: setup ## regenerate the gRPC code
 	@$(BIN)/python tools/proto.py
+
+flags: setup ## regenerate the tables of flags in docs/algorithms
+	@$(BIN)/python tools/flag_tables.py
+
+catalogue: setup ## write the catalogue that ships with the package, after a change of Args, environments or actors
+	@$(BIN)/python tools/catalogue.py
 
 clean: ## remove .venv, caches and build leftovers; what benchmarks left in var/ stays
 	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -192,10 +192,14 @@ def boot_id() -> str:
     return lines[0].strip()
 
 
+def threads() -> int:
+    """Of this process, those of libraries too; 0 where the system does not tell."""
+    return len(list(Path("/proc/self/task").iterdir())) if LINUX else 0
+
+
 def lower_priority(niceness: int) -> None:
     """Of every thread, those of a graphics driver too: on Linux it is each thread's own."""
-    threads = [int(thread.name) for thread in Path("/proc/self/task").iterdir()] if LINUX else [0]
-    for thread in threads:
+    for thread in [int(thread.name) for thread in Path("/proc/self/task").iterdir()] if LINUX else [0]:
         os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 

@@ -120,7 +120,7 @@ def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     if not plan.again:
         execute.refuse_used(plan.run_dir)
     tracking.refuse_missing(plan.options)
-    missing = packages.missing_packages(plan.script, plan.module)
+    missing = packages.missing_packages(plan.script.path, plan.module)
     return execute.Rehearsal(
         summary={
             "script": str(plan.script.path),

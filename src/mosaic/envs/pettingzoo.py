@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
-from mosaic.spec.extras import PETTINGZOO
+from mosaic.spec.extras import BOX2D, PETTINGZOO, of_module
 from mosaic.spec.seats import PETTINGZOO_IDS
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
 """Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
+UNLISTED = ("classic/hanabi",)
+"""It needs OpenSpiel through Shimmy, which adds environments to Gymnasium that need further packages."""
 _MPE = re.compile(r"(\w+)_v(\d+)")
 
 MASK = "action_mask"
@@ -40,7 +42,9 @@ class Made:
 
 
 def _listed() -> tuple[str, ...]:
-    return tuple(env_id for env_id in _registered() if env_id.partition("/")[0] in NAMESPACES)
+    return tuple(
+        env_id for env_id in registered() if env_id.partition("/")[0] in NAMESPACES and not env_id.startswith(UNLISTED)
+    )
 
 
 FAMILY = Family(
@@ -50,6 +54,7 @@ FAMILY = Family(
     distribution="pettingzoo",
     extra=PETTINGZOO.name,
     modules=("pettingzoo", "mpe2"),
+    optional=("Box2D", "chess", "pygame", "pymunk", "rlcard", "scipy"),
     id_pattern=PETTINGZOO_IDS,
     actions="by seat",
     listed=_listed,
@@ -69,7 +74,7 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
     except Exception as error:  # A border: whatever somebody else's environment raises.
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError):
-            if name.partition("/")[0] in NAMESPACES:
+            if (brought := of_module(cause.name or "")) is not None and brought.name in (PETTINGZOO.name, BOX2D.name):
                 raise MissingExtra(f"'{env_id}' (it uses {cause.name})", PETTINGZOO.name) from error
             raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
@@ -96,8 +101,8 @@ def registered_name(env_id: str) -> str:
             importlib.import_module(module)
         except ModuleNotFoundError as error:
             raise EnvironmentFailed(f"'{env_id}' names the module '{module}', which cannot be imported") from error
-        _registered.cache_clear()
-    known = _registered()
+        registered.cache_clear()
+    known = registered()
     wanted = re.sub(r"_(v\d+)$", r"-\1", name.removeprefix("pettingzoo/"))
     found = [each for each in known if wanted in (each, each.partition("/")[2])]
     if not found:
@@ -117,7 +122,8 @@ def is_registered(name: str) -> bool:
 
 
 @cache
-def _registered() -> tuple[str, ...]:
+def registered() -> tuple[str, ...]:
+    """Every id, listed or not."""
     from pettingzoo import aec_registry, parallel_registry
 
     _register_mpe()

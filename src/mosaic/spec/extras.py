@@ -65,8 +65,6 @@ PETTINGZOO_FURTHER = (
     (r"multiwalker", "Box2D"),
     (r"chess", "chess"),
     (r"holdem", "rlcard"),
-    (r"hanabi", "shimmy"),
-    (r"hanabi", "pyspiel"),
 )
 """Games that need a package more than the others."""
 ENVIRONMENTS = (
