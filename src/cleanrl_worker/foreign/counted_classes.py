@@ -40,15 +40,17 @@ class CountedClasses:
         layers: list[Any] = [env]
         while isinstance(layers[-1], gym.Wrapper):
             layers.append(layers[-1].env)
-        limit: Any = next((layer for layer in layers if isinstance(layer, TimeLimit)), None)
-        count.limit = None if limit is None else limit._max_episode_steps
+        for layer in layers:
+            if isinstance(layer, TimeLimit):
+                count.limit_to(layer._max_episode_steps)  # type: ignore[reportPrivateUsage]
+        count.watch(layers[-1])
         place = next((layer for layer in layers if isinstance(layer, OrderEnforcing)), None)
-        layers[-1].__dict__[KEY] = count if place is None else None
+        setattr(layers[-1], KEY, count if place is None else None)
         if place is None:
             _change(type(layers[-1]), "step", self._env_step, but_not=gym.Env)
             _change(type(layers[-1]), "reset", self._env_reset, but_not=gym.Env)
         else:
-            place.__dict__[KEY] = count
+            setattr(place, KEY, count)
 
     def count_of(self, env: Any) -> EnvCount | None:
         """Of the environment within all wrappers."""
@@ -58,7 +60,12 @@ class CountedClasses:
                 return within.__dict__[KEY]
             env = within.env
         attributes: dict[str, Any] | None = getattr(env, "__dict__", None)
-        return None if attributes is None else attributes.setdefault(KEY, EnvCount(self.counts))
+        if attributes is None:
+            return None
+        if KEY not in attributes:
+            attributes[KEY] = EnvCount(self.counts)
+            attributes[KEY].watch(env)
+        return attributes[KEY]
 
     def _watch_instances(self, base: Any, step: Callable[[Method], Method], reset: Callable[[Method], Method]) -> None:
         classes = self
@@ -97,8 +104,7 @@ class CountedClasses:
         def __init__(this: Any, env: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             original(this, env, *args, **kwargs)
             if not classes.making and (count := classes.count_of(env)) is not None:
-                most: int = this._max_episode_steps
-                count.limit = most if count.limit is None else min(count.limit, most)
+                count.limit_to(this._max_episode_steps)
 
         wrapper.__init__ = __init__
 
@@ -116,7 +122,7 @@ class CountedClasses:
                 return original(this, *args, **kwargs)
             count.depth += 1
             if count.depth == 1:
-                count.counts.steps += 1
+                count.has_steps_of_a_wrapper = True
                 count.length += 1
             try:
                 result = original(this, *args, **kwargs)
@@ -136,10 +142,14 @@ class CountedClasses:
             if count is None:
                 return original(this, *args, **kwargs)
             count.depth += 1
+            before = count.left
             try:
                 return original(this, *args, **kwargs)
             finally:
                 count.depth -= 1
+                if not count.depth:
+                    # A reset of the environment itself has filled up what is left.
+                    count.skipped += (before if count.left <= before else count.limit) - count.left
 
         return reset
 
@@ -149,9 +159,6 @@ class CountedClasses:
             if count is None or count.inside:
                 # Counted elsewhere, or by the class that is derived from this one.
                 return original(this, *args, **kwargs)
-            if not count.depth:
-                count.counts.steps += 1
-                count.length += 1
             count.inside = True
             try:
                 result = original(this, *args, **kwargs)
