@@ -14,9 +14,8 @@ import numpy as np
 
 MOST_WAITING = 100_000
 """Episodes that wait for the record; a script whose episodes last a step each may end more than can be written."""
-
-
 ENDLESS = 2**62
+"""Steps, where there is no limit."""
 
 
 class EndedEpisode(NamedTuple):
@@ -105,8 +104,10 @@ class EnvCount:
         self.begin()
 
     def begin(self) -> None:
-        self.counts.past += self.steps
+        steps = self.steps
+        # In this order: one who reads meanwhile may miss these steps, and never sees them twice.
         self.left, self.length, self.skipped, self.total = self.limit, 0, 0, 0.0
+        self.counts.past += steps
 
     def reset(self) -> None:
         """The environment is about to be reset: what no wrapper called an end was broken off."""
