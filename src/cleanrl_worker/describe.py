@@ -1,47 +1,72 @@
-"""`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue."""
+"""`python -m cleanrl_worker.describe`: algorithms, environments and actors as JSON, for the daemon's catalogue.
 
+What it prints is specified in `mosaic.spec.shipped_catalogue`. `--algo NAME` describes one algorithm of a user's alone,
+which is imported for that: {"problem": "", "algorithm": its entry, "file": its path}, or what is wrong with it as its
+problem.
+"""
+
+import contextlib
 import importlib
+import inspect
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import cleanrl_worker
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk import catalog, command, own
+from cleanrl_worker.sdk.settings_rules import rules_of
 from mosaic import config, envs
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.envs.families import unlisted_ids
+from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
+from mosaic.spec.algorithm_pages import page
+from mosaic.spec.packages import are_importable, versions
 
 
-def main(_: Sequence[str] = ()) -> int:
-    algorithms = [_algorithm(name) for name in catalog.names()]
+def main(argv: Sequence[str] | None = None) -> int:
+    match list(sys.argv[1:] if argv is None else argv):
+        case ["--algo", name]:
+            return _write(_own(name))
+        case _:
+            pass
+    algorithms = [algorithm(name, catalog.load(name)) | {"docs": page(name)} for name in catalog.names()]
     content = {"algorithms": algorithms, "families": _families(), "actors": _actors()}
+    return _write(content)
+
+
+def _write(content: dict[str, Any]) -> int:
     sys.stdout.write(json.dumps(content) + "\n")
     return 0
 
 
-def _algorithm(name: str) -> dict[str, Any]:
-    module = catalog.load(name)
-    summary = (module.__doc__ or "").strip().splitlines()[0]
+def _own(name: str) -> dict[str, Any]:
+    """What a user's file prints while it is imported must not stand among the JSON."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            found = own.of_name(name)
+            command.refuse_shared_flags(name, cast(Any, found.module))
+            text = inspect.cleandoc(found.module.__doc__ or "")
+            entry = algorithm(name, found.module) | {"docs": f"# {name}\n\n{text}\n" if text else ""}
+            return {"problem": "", "algorithm": entry, "file": str(found.path)}
+    except ConfigError as error:
+        return {"problem": "; ".join(problem.message for problem in error.problems)}
+    except MosaicError as error:
+        return {"problem": str(error)}
+    except Exception as error:  # A border: whatever the settings of a user's algorithm raise.
+        return {"problem": f"its Args cannot be made into a form: {type(error).__name__}: {error}"}
+
+
+def algorithm(name: str, module: Any) -> dict[str, Any]:
+    """The entry of an algorithm, without its page."""
+    summary = (module.__doc__ or "").strip().partition("\n")[0]
+    rules = [vars(rule) for rule in rules_of(module.Args)]
     return {
         "name": name,
         "summary": summary,
         "actions": module.ACTIONS,
-        "observations": catalog.observations(name),
-        "schema": config.json_schema(module.Args),
-        "docs": _docs(name),
+        "observations": getattr(module, "OBSERVATIONS", "vector"),
+        "schema": {**config.json_schema(module.Args), config.RULES: rules},
     }
-
-
-def _docs(name: str) -> str:
-    """The page of an algorithm: shipped inside the package, or in the checkout's docs/."""
-    package = Path(cleanrl_worker.__file__).parent
-    for folder in (package / "docs", package.parent.parent / "docs" / "algorithms"):
-        page = folder / f"{name}.md"
-        if page.exists():
-            return page.read_text()
-    return ""
 
 
 def _actors() -> list[dict[str, Any]]:
@@ -53,14 +78,31 @@ def _actors() -> list[dict[str, Any]]:
 def _families() -> list[dict[str, Any]]:
     families: list[dict[str, Any]] = []
     for family in envs.FAMILIES:
-        entry: dict[str, Any] = {"name": family.name, "extra": family.extra or "", "installed": True, "advice": ""}
+        entry: dict[str, Any] = {
+            "name": family.name,
+            "title": family.title,
+            "extra": family.extra or "",
+            "installed": True,
+            "advice": "",
+            "modules": list(family.modules),
+            "versions": versions(_brought_by(family)),
+            "optional": {module: are_importable([module]) for module in family.optional},
+        }
         try:
             ids = envs.list_ids(family.name)
             entry["environments"] = [_environment(family, env_id) for env_id in ids]
+            entry["unlisted"] = unlisted_ids(family)
         except MissingExtra as error:
-            entry |= {"installed": False, "advice": str(error), "environments": []}
+            entry |= {"installed": False, "advice": str(error), "environments": [], "unlisted": []}
         families.append(entry)
     return families
+
+
+def _brought_by(family: envs.Family) -> list[str]:
+    """Distributions that decide which ids the family has and what each is like."""
+    if any(point.startswith("gymnasium.") for point in family.entry_points):
+        return ["gymnasium"]
+    return [family.distribution, *(["mpe2"] if family.name == "pettingzoo" else [])]
 
 
 def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
@@ -81,7 +123,12 @@ def _kinds(family: envs.Family, env_id: str) -> dict[str, str]:
         about = envs.describe(envs.current_version(env_id) or env_id)
     except MosaicError:
         return {"actions": "", "observations": ""}
-    return {"actions": about.action, "observations": about.observation}
+    return {
+        "actions": about.action,
+        "observations": about.observation,
+        "action_space": about.action_space,
+        "observation_space": about.observation_space,
+    }
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from mosaic.gui.models.catalogue import Catalogue, Family
 from mosaic.gui.models.command_line import command_line
 from mosaic.gui.models.form import Form
 from mosaic.gui.models.link import Link
-from mosaic.gui.models.numbers import parse_float, parse_int, show_number
 from mosaic.gui.models.presets import Presets, StoreFailed
 from mosaic.gui.models.refusals import problems_in
 from mosaic.gui.models.run_settings import ENV_ID, EXTRAS, LABEL, PARAMS, PRIORITY, SEED, SEEDS, WORKER
 from mosaic.gui.models.schema import settings_of
+from mosaic.numbers import parse_float, parse_int, show_number
 from mosaic.spec.run_dir import Home
 from mosaic.spec.seed_list import parse_seeds
 
@@ -325,7 +325,7 @@ def test_rules_that_only_a_worker_knows_land_on_the_field_that_they_name(form, c
 @pytest.mark.parametrize(
     ("said", "path"),
     [
-        ("error: ppo needs discrete actions, Pendulum-v1 has Box(-2.0, 2.0); algorithms that fit: x", ENV_ID),
+        ("error: ppo needs discrete actions, Pendulum-v1 has Box(-2.0, 2.0): use x", ENV_ID),
         ("error: python -m cleanrl_worker.cli: 1 problem\n  --track-wandb: is odd", TRACK),
         ("error: environment 'Pendulum-v1' is not known; did you mean Pendulum-v9?", ENV_ID),
         ("submit: 2 problems\n  seeds: must be different\n  resources.gpus: 4 asked for", "resources.gpus"),
@@ -403,7 +403,7 @@ def test_only_environments_with_fitting_actions_are_offered(catalogue, form):
     assert "CartPole-v1" not in offered
     form.use("ppo_continuous_action")
     form.type(ENV_ID, "CartPole-v1")
-    assert "discrete" in form.fields[ENV_ID].hint
+    assert "CartPole-v1 has Discrete(2): use c51, dqn, ppo" in form.fields[ENV_ID].hint
     form.type(ENV_ID, "Pendulum-v1")
     assert not form.fields[ENV_ID].hint
     form.use("ppo")
@@ -420,7 +420,7 @@ def test_only_algorithms_on_pictures_are_offered_environments_that_show_them(cat
     assert "ALE/Breakout-v5" not in offered("ppo")
     form.use("ppo_atari")
     form.type(ENV_ID, "CartPole-v1")
-    assert form.fields[ENV_ID].hint == "Shows no pictures; ppo_atari is for pictures."
+    assert form.fields[ENV_ID].hint.startswith("ppo_atari needs pictures, CartPole-v1 shows Box(")
     assert not form.fields[ENV_ID].problem, "only a worker can tell for certain"
 
 

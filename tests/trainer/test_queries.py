@@ -7,7 +7,8 @@ import pytest
 
 from mosaic.rpc.client import Refused
 from mosaic.rpc.locate import DaemonUnavailable
-from mosaic.trainer.metrics import RunMetrics, reduce_rows
+from mosaic.trainer.metric_rows import reduce_rows
+from mosaic.trainer.metrics import RunMetrics
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +189,7 @@ def test_the_catalogue_has_schemas_docs_and_environments(shared):
 def test_the_catalogue_is_cached_by_the_digest_of_the_sources(shared, tmp_path, monkeypatch):
     from mosaic.trainer import catalog as module
 
+    monkeypatch.setattr(module.shipped_catalogue, "holding", lambda: module.Holding({}, ("algorithms", "families")))
     made = []
 
     def described(_: str) -> bytes:

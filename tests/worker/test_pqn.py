@@ -36,7 +36,7 @@ def network() -> pqn.QNetwork:
 
 def test_the_numpy_gradient_is_the_gradient_of_the_definition() -> None:
     q_network = network()
-    learner = pqn.NumpyLearner(q_network, ARGS)
+    learner = pqn.FastLearner(q_network, ARGS)
     batch = some_batch(np.random.default_rng(0))
     losses = learner.gradient(batch)
     by_hand = learner.parameters.gradient.copy()
@@ -46,7 +46,7 @@ def test_the_numpy_gradient_is_the_gradient_of_the_definition() -> None:
     scale = np.abs(by_hand).max()
     assert scale > 1e-2
     np.testing.assert_allclose(by_hand, learner.parameters.gradient, atol=1e-5 * max(1, scale), rtol=0)
-    assert losses == pytest.approx((loss.item(), q_values.item()), rel=1e-5)
+    assert losses == pytest.approx({"td_loss": loss.item(), "q_values": q_values.item()}, rel=1e-5)
 
 
 def test_radam_steps_as_torchs() -> None:
@@ -72,8 +72,8 @@ def test_radam_steps_as_torchs() -> None:
 
 
 def test_both_learners_stay_together() -> None:
-    fast = pqn.NumpyLearner(network(), ARGS)
-    slow = pqn.TorchLearner(network(), ARGS, torch.device("cpu"))
+    fast = pqn.FastLearner(network(), ARGS)
+    slow = pqn.Learner(network(), ARGS, torch.device("cpu"))
     rng = np.random.default_rng(0)
     for _ in range(20):
         batch = some_batch(rng)

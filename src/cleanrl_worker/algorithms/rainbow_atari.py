@@ -242,7 +242,7 @@ class PrioritisedReplay:
         self.max_priority = state["max_priority"]
 
 
-class TorchLearner:
+class Learner:
     """Acting and updating."""
 
     def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> None:
@@ -300,7 +300,7 @@ class TorchLearner:
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs, observations="pixels")
     q_network = QNetwork(envs.single_action_space, args)
-    learner = TorchLearner(q_network, QNetwork(envs.single_action_space, args), args, run.device)
+    learner = Learner(q_network, QNetwork(envs.single_action_space, args), args, run.device)
     replay = PrioritisedReplay(args, envs.single_observation_space)
 
     saved = run.resume()

@@ -1,13 +1,14 @@
 """Config files of the worker: a run config, or the bare worker config inside one."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from cleanrl_worker.sdk import catalog
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
+from mosaic.scripts.script import is_script
 from mosaic.spec import run_config
 from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_config import Artifacts, Environment, Metadata, TrainRunConfig, Worker, WorkerConfig
@@ -39,14 +40,21 @@ def read_document(path: Path) -> TrainRunConfig:
         place = f"{'' if bare else 'metadata.worker.config.'}{problem.path}"
         problems.setdefault(place, Problem(place, problem.message))
     if document is None or problems:
-        raise ConfigError(problems.values(), what=str(path))
+        raise _told(problems.values(), path)
     return document
+
+
+def _told(problems: Iterable[Problem], path: Path) -> ConfigError:
+    """To the author of the file, where in it; a user of the daemon knows flags, and not the file that it writes."""
+    if not os.environ.get(INHERITED):
+        return ConfigError(problems, what=str(path))
+    return ConfigError([Problem(run_config.flag_of(one.path), one.message) for one in problems], what="run config")
 
 
 def _problems_of_settings(worker: Any) -> Iterator[Problem]:
     """Broken rules of the algorithm, also where the rest of the document is broken too."""
     match worker:
-        case {"algo": str(algo), "extras": {"algo_params": dict(settings)}} if algo in catalog.names():
+        case {"algo": str(algo), "extras": {"algo_params": dict(settings)}} if _has_settings(algo):
             outside = {name: worker[name] for name in OUTSIDE if name in worker}
             for name in OUTSIDE:
                 if name in settings:
@@ -59,6 +67,10 @@ def _problems_of_settings(worker: Any) -> Iterator[Problem]:
                     yield Problem((inside + problem.path).rstrip("."), problem.message)
         case _:
             return
+
+
+def _has_settings(algo: str) -> bool:
+    return bool(algo) and not is_script(algo) and catalog.is_known(algo)
 
 
 def _descend(data: object, *keys: str) -> object:

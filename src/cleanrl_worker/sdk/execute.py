@@ -16,6 +16,7 @@ import torch
 from cleanrl_worker.sdk import catalog, command, memory, needs, tracking
 from cleanrl_worker.sdk.command import CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
+from cleanrl_worker.sdk.settings_rules import STEPS
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic import config, envs
@@ -28,11 +29,12 @@ from mosaic.errors import (
     MosaicError,
     Problem,
 )
-from mosaic.spec import identity, room, run_config
+from mosaic.spec import fitting, identity, room, run_config
 from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.run_config import TrainRunConfig
 from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.source_copy import SourceCopy
 
 
 def main(algo: str | None = None, argv: Sequence[str] | None = None) -> int:
@@ -66,19 +68,25 @@ class Rehearsal:
             sys.stdout.write(json.dumps(self.summary) + "\n")
 
 
+def progress(text: str) -> None:
+    """Of a dry run: its output is read while it runs."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
     if plan.flags.resume is None:
         refuse_used(plan.run_dir)
-    if plan.args.total_timesteps < plan.args.num_envs:
-        message = (
-            f"is {plan.args.total_timesteps}, less than num_envs, {plan.args.num_envs}: not one step would be made"
-        )
-        raise ConfigError([Problem("total_timesteps", message)], what=command.PROG)
+    if sentence := STEPS.broken_by(vars(plan.args)):
+        problem = config.blamed(type(plan.args), sentence)
+        raise config.as_flags_of(type(plan.args), ConfigError([problem]), what=command.PROG)
     envs.headless_defaults()
     env_id = plan.args.env_id
     device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
+    if plan.flags.dry_run:
+        progress(f"making {env_id} and stepping it once …")
     with closing(_one_environment(plan)) as env:
         check_spaces(plan, env)
         replay_bytes = needs.replay_bytes(plan, env)
@@ -96,7 +104,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         envs.make_vec(env_id, 1, backend=choice.backend, observations=catalog.observations(plan.algo)).close()
     summary: dict[str, Any] = {
         "algo": plan.algo,
-        "module": f"{catalog.PACKAGE}.{plan.algo}",
+        "module": f"{catalog.PACKAGE}.{plan.algo}" if plan.source is None else plan.source.file,
         "args": config.to_json(plan.args),
         "run_dir": str(plan.run_dir.root),
         "resume_from": None if plan.resume_from is None else str(plan.resume_from),
@@ -115,8 +123,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         summary["remarks"] = list(plan.remarks)
     if render:
         summary["wandb"] = tracking.outlook(plan.options)
-        report = envs.preflight(env_id)
-        summary["render"] = report.message
+        progress("drawing a frame …")
+        summary["render"] = envs.try_frame(env_id).message
     return Rehearsal(summary=summary | {"ok": True})
 
 
@@ -129,8 +137,9 @@ def _one_environment(plan: Plan) -> gym.Env[Any, Any]:
         return envs.make(env_id, render_mode=None, pixels=True)
     except IncompatibleSpaces as error:
         with closing(envs.make(env_id, render_mode=None)) as env:
-            advice = _advice(_action_kind(env), "vector")
-        raise IncompatibleSpaces(f"{plan.algo} needs pictures, and {error}; {advice}") from error
+            fits = catalog.fitting(_action_kind(env))
+            said = fitting.no_pictures(plan.algo, env_id, str(env.observation_space), fits)
+        raise IncompatibleSpaces(said) from error
 
 
 def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
@@ -138,21 +147,15 @@ def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     actions = _action_kind(env)
     if actions != plan.algorithm.ACTIONS:
         shows_pictures = envs.family_of(plan.args.env_id).observations == "pixels"
-        advice = _advice(actions, "pixels" if shows_pictures else catalog.observations(plan.algo))
-        raise IncompatibleSpaces(
-            f"{plan.algo} needs {plan.algorithm.ACTIONS} actions, {plan.args.env_id} has {env.action_space}; {advice}"
-        )
+        fits = catalog.fitting(actions, "pixels" if shows_pictures else catalog.observations(plan.algo))
+        wanted, has = plan.algorithm.ACTIONS, str(env.action_space)
+        raise IncompatibleSpaces(fitting.wrong_actions(plan.algo, wanted, plan.args.env_id, has, fits))
 
 
 def _action_kind(env: gym.Env[Any, Any]) -> str:
     if isinstance(env.action_space, gym.spaces.Discrete):
         return "discrete"
     return "continuous" if isinstance(env.action_space, gym.spaces.Box) else type(env.action_space).__name__
-
-
-def _advice(actions: str, seen: str) -> str:
-    fits = catalog.fitting(actions, seen)
-    return f"algorithms that fit: {', '.join(fits)}" if fits else "no algorithm here fits it"
 
 
 def carry_out(plan: Plan) -> int:
@@ -170,6 +173,7 @@ def carry_out(plan: Plan) -> int:
         cpus=plan.flags.cpus,
         resume_from=plan.resume_from,
         remarks=plan.remarks,
+        source=plan.source,
     )
     with logged_to(run_dir):
         sys.stdout.write(f"run directory: {run_dir.root}\n")
@@ -177,6 +181,7 @@ def carry_out(plan: Plan) -> int:
         try:
             with own_life(run_dir):
                 write_start(run_dir, plan.run_config)
+                keep_source(run_dir, plan.source)
                 run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
                 tracking.start_exporters(run_dir, plan.options)
@@ -217,6 +222,15 @@ def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:
         write_atomically(run_dir.config, json.dumps(clean, indent=1) + "\n")
     except OSError as error:
         raise HomeUnusable(f"{run_dir.config} could not be written: {error}; free some disk") from error
+
+
+def keep_source(run_dir: RunDir, source: SourceCopy | None) -> None:
+    """A copy of the code of a user's, one for each version of it that an attempt of the run was trained by."""
+    if source is not None:
+        try:
+            source.write(run_dir.source / source.short)
+        except OSError as error:
+            raise HomeUnusable(f"{run_dir.source} could not be written: {error}; free some disk") from error
 
 
 def refuse_used(run_dir: RunDir) -> None:

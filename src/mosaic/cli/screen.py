@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import unicodedata
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -109,21 +109,29 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def waiting(text: str) -> Generator[None]:
-    """Say what takes so long, once it does, on a terminal; gone when it is over."""
+def waiting(text: str) -> Generator[Callable[[str], None]]:
+    """Say what takes so long, once it does, on a terminal; gone when it is over. Gives a function that says it anew."""
     shown = threading.Event()
+    newest = text
 
     def show() -> None:
         shown.set()
-        sys.stderr.write(f"{ESC}[2m{text}{ESC}[0m")
+        line = newest[: max(1, columns() - 1)]
+        sys.stderr.write(f"{ESC}[G{ESC}[2K{ESC}[2m{line}{ESC}[0m")
         sys.stderr.flush()
+
+    def say_newer(text: str) -> None:
+        nonlocal newest
+        newest = text
+        if shown.is_set():
+            show()
 
     timer = threading.Timer(WAIT_SHOWN_S, show)
     timer.daemon = True
     if is_terminal(sys.stderr):
         timer.start()
     try:
-        yield
+        yield say_newer
     finally:
         timer.cancel()
         if shown.is_set():

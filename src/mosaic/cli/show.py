@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from mosaic import config
 from mosaic.cli import wording
-from mosaic.cli.pick import pick, short
+from mosaic.cli.pick import pick, shown_id
 from mosaic.cli.progress import summary_of
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import clean, columns, paint, pairs, print_json, table
@@ -116,7 +116,7 @@ def _as_json(artifact: pb.Artifact) -> dict[str, object]:
 
 def _advice(run: RunRecord, left: Collection[str]) -> str:
     """The next commands, of those that what the run left behind allows."""
-    name = short(run.run_id)
+    name = shown_id(run.run_id)
     if run.state not in TERMINAL:
         return f"mosaic follow {name}   mosaic logs -f {name}   mosaic cancel {name}"
     evaluate = [f"mosaic evaluate {name}"] if "policy" in left else []

@@ -7,6 +7,7 @@ from mosaic.envs.description import (
     describe_observation_rule,
     observation_kind,
 )
+from mosaic.envs.draw_here import try_frame
 from mosaic.envs.families import FAMILIES, current_version, family_of, list_ids
 from mosaic.envs.family import Family
 from mosaic.envs.pettingzoo import make_for_several
@@ -39,4 +40,5 @@ __all__ = [
     "observation_kind",
     "preflight",
     "seats_of",
+    "try_frame",
 ]

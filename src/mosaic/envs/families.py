@@ -1,13 +1,13 @@
 """The table of environment families, and which of them an id belongs to."""
 
 import importlib
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs import atari, box2d, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
+from mosaic.spec import fitting, known_environments
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -53,11 +53,10 @@ def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
     family = family_of(env_id)
     family.prepare()
     if family.listed is not None:
-        raise EnvironmentFailed(f"'{env_id}' is for several players: 'mosaic play' can, nothing here trains in it")
+        raise EnvironmentFailed(fitting.for_several(env_id))
     _, name = split_id(env_id)
     spec = gymnasium.registry.get(name)
-    # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
-    if spec is None or getattr(spec.entry_point, "__name__", "").startswith("_raise"):
+    if spec is None or _is_dead(spec):
         raise unknown(env_id)
     return family, spec
 
@@ -105,6 +104,22 @@ def _ids(family: Family) -> tuple[str, ...]:
     return tuple(spec.id for spec in ours)
 
 
+def unlisted_ids(family: Family) -> list[str]:
+    """Ids that can be made and are not worth listing, sorted."""
+    import gymnasium
+
+    listed = set(_ids(family))
+    if family.listed is not None:
+        return sorted(set(pettingzoo.registered()) - listed)
+    ours = [spec for spec in gymnasium.registry.values() if _owner(spec) is family and not _is_dead(spec)]
+    return sorted({spec.id for spec in ours} - listed)
+
+
+def _is_dead(spec: "EnvSpec") -> bool:
+    # Gymnasium keeps dead ids (Walker2d-v2) registered with a function that raises.
+    return getattr(spec.entry_point, "__name__", "").startswith("_raise")
+
+
 def family_named(name: str) -> Family:
     for family in FAMILIES:
         if family.name == name:
@@ -135,17 +150,7 @@ def unknown(env_id: str) -> UnknownEnvironment:
     current = current_version(env_id)
     if current is not None:
         return UnknownEnvironment(env_id, [current])
-    import difflib
-
-    # By name without version, so that CartPole-v9 means CartPole; reversed, so that current versions win.
-    names = {_unversioned(each): each for each in reversed(ids)}
-    wanted = _unversioned(split_id(env_id)[1])
-    alike = [wanted] if wanted in names else difflib.get_close_matches(wanted, names, n=3, cutoff=0.75)
-    return UnknownEnvironment(env_id, [names[each] for each in alike])
-
-
-def _unversioned(env_id: str) -> str:
-    return re.sub(r"-v\d+$", "", env_id).lower()
+    return UnknownEnvironment(env_id, known_environments.near(env_id, ids))
 
 
 @cache

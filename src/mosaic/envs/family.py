@@ -58,6 +58,8 @@ class Family:
     """The extra of mosaic-rl that installs it; None when it is always there."""
     modules: tuple[str, ...] = ()
     """What must be importable; importing the last one also registers the ids."""
+    optional: tuple[str, ...] = ()
+    """What some of its environments need beside these."""
     entry_points: tuple[str, ...] = ()
     """Prefixes of the Gymnasium entry points that belong to this family."""
     unlisted: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ class Made:
 
 
 def _listed() -> tuple[str, ...]:
-    return tuple(env_id for env_id in _registered() if env_id.partition("/")[0] in NAMESPACES)
+    return tuple(env_id for env_id in registered() if env_id.partition("/")[0] in NAMESPACES)
 
 
 FAMILY = Family(
@@ -49,6 +49,7 @@ FAMILY = Family(
     distribution="pettingzoo",
     extra="pettingzoo",
     modules=("pettingzoo", "mpe2"),
+    optional=("chess", "pygame", "pymunk", "rlcard", "scipy", "shimmy"),
     id_pattern=PETTINGZOO_IDS,
     actions="by seat",
     listed=_listed,
@@ -93,8 +94,8 @@ def registered_name(env_id: str) -> str:
             importlib.import_module(module)
         except ModuleNotFoundError as error:
             raise EnvironmentFailed(f"'{env_id}' names the module '{module}', which cannot be imported") from error
-        _registered.cache_clear()
-    known = _registered()
+        registered.cache_clear()
+    known = registered()
     wanted = re.sub(r"_(v\d+)$", r"-\1", name.removeprefix("pettingzoo/"))
     found = [each for each in known if wanted in (each, each.partition("/")[2])]
     if not found:
@@ -114,7 +115,8 @@ def is_registered(name: str) -> bool:
 
 
 @cache
-def _registered() -> tuple[str, ...]:
+def registered() -> tuple[str, ...]:
+    """Every id, listed or not."""
     from pettingzoo import aec_registry, parallel_registry
 
     _register_mpe()

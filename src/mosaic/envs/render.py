@@ -69,6 +69,11 @@ def preflight(env_id: str) -> RenderReport:
     return RenderReport(False, "", message=_advice(env_id, family, failures))
 
 
+def backend_in_use() -> str:
+    """What this process draws with, as far as its variables say."""
+    return _backend_name(os.environ)
+
+
 def _has_display() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 

@@ -13,6 +13,11 @@ from mosaic.envs.single import make
 
 def main(env_id: str) -> None:
     headless_defaults()
+    sys.stdout.write(json.dumps(frame_shape(env_id)) + "\n")
+
+
+def frame_shape(env_id: str) -> tuple[int, ...]:
+    """Make it, and draw one frame; raises whatever the environment raises."""
     if family_of(env_id) is FAMILY:
         env = make_for_several(env_id, render_mode="rgb_array").env
     else:
@@ -21,7 +26,7 @@ def main(env_id: str) -> None:
     frame = np.asarray(env.render())
     if frame.ndim != 3 or frame.shape[2] != 3:
         raise SystemExit(f"RenderError: {env_id} rendered an array of shape {frame.shape}, not a picture")
-    sys.stdout.write(json.dumps(frame.shape) + "\n")
+    return frame.shape
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 
 from cleanrl_worker.sdk import command
 from cleanrl_worker.sdk.console import Console
-from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, refuse_used, write_start
+from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, progress, refuse_used, write_start
 from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
@@ -118,6 +118,7 @@ def _new_manifest(plan: Plan) -> Manifest:
 def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
     """Make everything, and one step with each actor that needs nobody."""
     seen = lineup.shown(plan)
+    progress(f"making {plan.env_id} and who plays in it …")
     with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen)) as arena:
         lineup.check(plan, arena)
         arena.reset(plan.seed)
@@ -132,7 +133,7 @@ def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
             "observation_space": str(arena.observation_space),
             "action_space": str(arena.action_space),
             "disk_free_bytes": room_bytes,
-            "render": envs.preflight(plan.env_id).message,
+            "render": envs.try_frame(plan.env_id).message,
             "ok": True,
         }
     return Rehearsal(summary=summary)

@@ -44,6 +44,11 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.FromString,
                 _registered_method=True)
+        self.DryRun = channel.unary_stream(
+                '/mosaic.v1.Trainer/DryRun',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.FromString,
+                _registered_method=True)
         self.CancelRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/CancelRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
@@ -203,6 +208,13 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DryRun(self, request, context):
+        """The same, told while it runs; a client that ends the call ends the dry run.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CancelRun(self, request, context):
         """End a run: SIGTERM to its process group, time to save a checkpoint, then SIGKILL. A queued run is taken off the queue.
         """
@@ -323,7 +335,7 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAlgorithms(self, request, context):
-        """Algorithms with their JSON Schemas and docs; built in a subprocess, cached by the digest of their sources.
+        """Algorithms with their JSON Schemas and docs: those that ship with the package, or described anew by a worker where a source was changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -411,6 +423,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.ValidateRun,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.SerializeToString,
+            ),
+            'DryRun': grpc.unary_stream_rpc_method_handler(
+                    servicer.DryRun,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.SerializeToString,
             ),
             'CancelRun': grpc.unary_unary_rpc_method_handler(
                     servicer.CancelRun,
@@ -607,6 +624,33 @@ class Trainer:
             '/mosaic.v1.Trainer/ValidateRun',
             mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DryRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mosaic.v1.Trainer/DryRun',
+            mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.FromString,
             options,
             channel_credentials,
             insecure,

@@ -304,6 +304,22 @@ def parse_worker(data: JsonObject) -> WorkerConfig:
     return worker
 
 
+def flag_of(path: str) -> str:
+    """The flag of `mosaic train` for a place in the document; one without a flag as it is."""
+    known = {
+        "run_name": "label",
+        "artifacts.tensorboard.enabled": "tensorboard",
+        "artifacts.wandb.enabled": "track_wandb",
+    }
+    name = known.get(path) or _BEFORE_A_SETTING.sub("", path)
+    return config.flag_name(name) if name and "." not in name else path
+
+
+_BEFORE_A_SETTING = re.compile(
+    r"^(?:metadata\.worker\.config\.(?:extras\.(?:algo_params\.)?)?|extras\.(?:algo_params\.)?|resources\.|environment\.)"
+)
+
+
 def take_secrets(data: JsonObject) -> tuple[JsonObject, dict[str, str]]:
     """The document without its secrets, and the environment variables that carry them to the worker."""
     clean, secrets = deepcopy(data), dict[str, str]()

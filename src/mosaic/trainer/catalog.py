@@ -1,28 +1,34 @@
-"""Algorithms and environments, as a worker process describes them; cached by the digest of the sources.
+"""Algorithms, environments and actors: what ships with the package, and what a worker describes where that is stale.
 
-The scripts of the allowed folders are algorithms too; they are read here, at each question, and never run.
+The daemon never imports torch or gymnasium. What is shipped (`mosaic.spec.shipped_catalogue`) is there at once. Where
+some of it does not hold (an algorithm's file was changed, another version of an environment's package is installed),
+`python -m cleanrl_worker.describe` describes it, once; the answer is cached by the digest of the sources.
 
-The daemon never imports torch or gymnasium: `python -m cleanrl_worker.describe` does, once, and prints JSON.
+Algorithms of users have descriptions of their own (`own_documents`). The scripts of the allowed folders are algorithms
+too; they are read here, at each question, and never run.
 """
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mosaic import config
-from mosaic.errors import MosaicError, UnknownAlgorithm
+from mosaic.errors import MosaicError, Problem, UnknownAlgorithm
 from mosaic.log import get_logger
 from mosaic.scripts import gate, page
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.script import is_script
+from mosaic.spec import shipped_catalogue
 from mosaic.spec.files import write_atomically
 from mosaic.spec.python_child import PythonChild
-from mosaic.spec.run_config import WorkerConfig
+from mosaic.spec.run_config import TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home
+from mosaic.spec.shipped_catalogue import Document, Holding, merged
+from mosaic.trainer import refusal
+from mosaic.trainer.own_documents import DESCRIBE, OwnDocuments, Warm
 from mosaic.trainer.sources import sources_digest
 
-DESCRIBE = "cleanrl_worker.describe"
 DESCRIBE_TIMEOUT_S = 120.0
 
 log = get_logger()
@@ -33,65 +39,118 @@ class CatalogUnavailable(MosaicError):
 
 
 class Catalog:
-    """What there is to train, and where."""
+    """What there is to train, and where, and who can play."""
 
-    def __init__(self, home: Home, *, warm_output_of: Callable[[str], bytes | None]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        warm_output_of: Warm,
+        further: Sequence[Callable[[], Document]] = (),
+    ) -> None:
         self._path = home.trainer / "catalog.json"
         self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
-        self._lock = threading.Lock()
+        self.own = OwnDocuments(home, warm_output_of=warm_output_of)
+        self._further = (*further, self.own.document)
+        """Give documents of what lies outside of the package; asked at each question, and must not wait."""
+        self._reading = threading.Lock()
+        self._describing = threading.Lock()
         self._digest = ""
-        self._content: dict[str, Any] = {}
-        self._classes: dict[str, type[Any]] = {}
+        self._shipped = Holding({}, ())
+        self._described: tuple[str, Document] = ("", {})
+        """A document and the digest of the sources that it describes."""
+        self._classes: tuple[str, dict[str, type[Any]]] = ("", {})
 
-    def content(self) -> dict[str, Any]:
-        """{"algorithms": [...], "families": [...]}, made anew when a source or a package changed."""
-        with self._lock:
-            digest = sources_digest()
-            if digest != self._digest:
-                self._content = self._stored(digest) or self._describe(digest)
-                self._digest = digest
-                self._classes = {}
-            return self._content
+    def content(self) -> Document:
+        """All of it; waits for a worker where something of the package must be described."""
+        digest, shipped = self._look()
+        return self._with_further(self._describe(digest) if shipped.stale else shipped.document)
+
+    def known(self) -> Holding:
+        """What is known without waiting, and which parts and families are not."""
+        digest, shipped = self._look()
+        described_for, document = self._described
+        if described_for == digest:
+            return Holding(self._with_further(document), ())
+        return Holding(self._with_further(shipped.document), shipped.stale)
+
+    def part(self, name: str) -> list[dict[str, Any]]:
+        """One of `algorithms`, `families` and `actors`; waits only if this one must be described."""
+        found = self.known()
+        # Of the families only some may be stale.
+        is_whole = name in found.document and not (found.stale and name == "families")
+        return (found.document if is_whole else self.content())[name]
 
     def algorithms(self) -> list[dict[str, Any]]:
-        """Our own, and the scripts that may be run."""
-        return [*self.content()["algorithms"], *map(page.described, self._allowed.scripts())]
+        """Those of this version, those of users, and the scripts that may be run."""
+        self.own.refresh()
+        return [*self.part("algorithms"), *map(page.described, self._allowed.scripts())]
 
     def settings_of(self, algo: str) -> type[Any]:
         """A config class made from the algorithm's schema: the same rules as in the worker."""
         if is_script(algo):
             return config.class_from_schema(self._allowed.read(algo).schema, name=algo)
-        content = self.content()
-        schemas = {item["name"]: item["schema"] for item in content["algorithms"]}
+        # Made anew each time: a user edits the file between two runs.
+        if (own := self.own.schema_of(algo)) is not None:
+            return config.class_from_schema(own, name=algo)
+        schemas = {item["name"]: item["schema"] for item in self.part("algorithms")}
         if algo not in schemas:
             import difflib
 
             near = difflib.get_close_matches(algo, schemas, n=3)
             raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(schemas))}")
-        if algo not in self._classes:
-            self._classes[algo] = config.class_from_schema(schemas[algo], name=algo)
-        return self._classes[algo]
+        if self._classes[0] != self._digest:
+            self._classes = (self._digest, {})
+        classes = self._classes[1]
+        if algo not in classes:
+            classes[algo] = config.class_from_schema(schemas[algo], name=algo)
+        return classes[algo]
 
     def refuse_code(self, worker: WorkerConfig) -> None:
         """ConfigError with all code that a config names and that may not run here."""
         gate.refuse_code(worker, self._allowed)
 
-    def _stored(self, digest: str) -> dict[str, Any] | None:
+    def misfits_of(self, parsed: TrainRunConfig) -> list[Problem]:
+        """What speaks against a run, as far as that is known without waiting."""
+        return refusal.problems_of(parsed, self.known())
+
+    def _with_further(self, document: Document) -> Document:
+        # A part that is not known of the package stays unknown: with some entries it would look whole.
+        given = ({part: found for part, found in give().items() if part in document} for give in self._further)
+        return merged(document, *given)
+
+    def _look(self) -> tuple[str, Holding]:
+        """The digest of the sources, and what of the shipped catalogue holds for them."""
+        with self._reading:
+            digest = sources_digest()
+            if digest != self._digest:
+                self._shipped = shipped_catalogue.holding()
+                self._digest = digest
+            return digest, self._shipped
+
+    def _describe(self, digest: str) -> Document:
+        """All that a worker says of itself; only one asks at a time."""
+        with self._describing:
+            if self._described[0] != digest:
+                self._described = (digest, self._stored(digest) or self._ask(digest))
+            return self._described[1]
+
+    def _stored(self, digest: str) -> Document | None:
         try:
             stored = config.any_json(self._path.read_bytes())
             return stored["content"] if stored["digest"] == digest else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _describe(self, digest: str) -> dict[str, Any]:
+    def _ask(self, digest: str) -> Document:
         output = self._warm_output_of(DESCRIBE) or _cold_output()
         try:
-            content: dict[str, Any] = json.loads(output)
+            content: Document = json.loads(output)
         except ValueError:
             content = json.loads(_cold_output())
-        log.info("catalog.described", algorithms=len(content["algorithms"]))
+        log.info("catalog.described", algorithms=len(content["algorithms"]), stale=self._shipped.stale)
         try:
             write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
         except OSError as error:  # a cache, which the next daemon makes again

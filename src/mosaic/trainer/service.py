@@ -12,6 +12,7 @@ from mosaic.errors import (
     ConfigError,
     HomeUnusable,
     InvalidTransition,
+    MissingExtra,
     MosaicError,
     PolicyError,
     Problem,
@@ -19,7 +20,7 @@ from mosaic.errors import (
     UnknownName,
     UnsafePath,
 )
-from mosaic.fastlane.layout import RingRefused
+from mosaic.fastlane.ring_files import RingRefused
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
@@ -30,13 +31,14 @@ from mosaic.spec.own_files import NotAFile
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, RunState
-from mosaic.trainer import artifacts, frames, playing, streams, submit, validate
+from mosaic.trainer import artifacts, frames, playing, streams, submit
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.episodes import EpisodeIndex
 from mosaic.trainer.health import Health
 from mosaic.trainer.policies import Policies
 from mosaic.trainer.store import CACHED, Page
 from mosaic.trainer.supervisor import Supervisor
+from mosaic.trainer.validate import DryRuns
 
 CHUNK_BYTES = 256 * 1024
 MAX_PAGE = 1000
@@ -53,6 +55,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     UnsafePath: grpc.StatusCode.INVALID_ARGUMENT,
     RunNotFound: grpc.StatusCode.NOT_FOUND,
     UnknownName: grpc.StatusCode.INVALID_ARGUMENT,
+    MissingExtra: grpc.StatusCode.UNIMPLEMENTED,
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
@@ -73,6 +76,7 @@ class TrainerService(TrainerServicer):
         self._health = health
         self._store = supervisor.store
         self._home = supervisor.home
+        self._dry_runs = DryRuns(self._home, supervisor.slots, catalog, supervisor.engine)
         self._policies = Policies(self._home, self._store)
         self._episodes = EpisodeIndex(supervisor.home)
         self._messages: dict[str, pb.Run] = {}
@@ -88,6 +92,7 @@ class TrainerService(TrainerServicer):
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
             refuse_code=self._catalog.refuse_code,
+            misfits_of=self._catalog.misfits_of,
         )
         # Before that an earlier run with this key, or with a higher id, may not be known.
         supervisor.indexing.wait_until_listed(context.is_active)
@@ -112,7 +117,11 @@ class TrainerService(TrainerServicer):
             return pb.SubmitRunReply(runs=map(to_message, [*known, *added]), known=bool(known))
 
     def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
-        return validate.validate(_document(request.config_json), self._supervisor.slots, self._catalog)
+        updates = self._dry_runs.run(_document(request.config_json), is_wanted=context.is_active)
+        return [update.reply for update in updates][-1]
+
+    def DryRun(self, request: pb.ValidateRunRequest, context: Any) -> Iterator[pb.DryRunUpdate]:
+        return self._dry_runs.run(_document(request.config_json), is_wanted=context.is_active)
 
     def CancelRun(self, request: pb.RunId, context: Any) -> pb.Run:
         return to_message(self._supervisor.cancel(request.run_id))
@@ -145,7 +154,13 @@ class TrainerService(TrainerServicer):
             raise ConfigError([Problem("states", f"'{unknown[0]}' is none of {', '.join(RunState)}")], what="ListRuns")
         _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
-        page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
+        page = self._store.page(
+            states=list(request.states),
+            kinds=list(request.kinds),
+            text=request.text,
+            size=size,
+            after=request.page_token,
+        )
         runs, token = self._fitting(page)
         indexed, of = self._supervisor.indexed(self._store.counts())
         return pb.ListRunsReply(runs=runs, next_page_token=token, total=page.total, indexed=indexed, index_total=of)
@@ -232,15 +247,26 @@ class TrainerService(TrainerServicer):
                 schema_json=json.dumps(item["schema"]).encode(),
                 docs=item["docs"],
                 observations=item["observations"],
+                place=item.get("place", ""),
             )
             for item in described
         ]
-        return pb.ListAlgorithmsReply(algorithms=algorithms)
+        broken = [
+            pb.BrokenAlgorithm(name=one.name, place=one.place, problem=problem)
+            for one, problem in self._catalog.own.broken()
+        ]
+        return pb.ListAlgorithmsReply(algorithms=algorithms, broken=broken)
 
     def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
         families = [
-            pb.EnvironmentFamily(**family | {"environments": [pb.EnvironmentInfo(**e) for e in family["environments"]]})
-            for family in self._catalog.content()["families"]
+            pb.EnvironmentFamily(
+                name=family["name"],
+                extra=family["extra"],
+                installed=family["installed"],
+                advice=family["advice"],
+                environments=[pb.EnvironmentInfo(**one) for one in family["environments"]],
+            )
+            for family in self._catalog.part("families")
         ]
         return pb.ListEnvironmentsReply(families=families)
 
@@ -252,7 +278,8 @@ class TrainerService(TrainerServicer):
         return policy_info.to_message(self._policies.describe(request.path))
 
     def ListActors(self, request: pb.Empty, context: Any) -> pb.ListActorsReply:
-        return pb.ListActorsReply(actors=[pb.Actor(**actor) for actor in self._catalog.content()["actors"]])
+        actors = [{key: one[key] for key in one if key != "modules"} for one in self._catalog.part("actors")]
+        return pb.ListActorsReply(actors=[pb.Actor(**actor) for actor in actors])
 
     def ListEpisodes(self, request: pb.ListEpisodesRequest, context: Any) -> pb.ListEpisodesReply:
         run_id = self._supervisor.get(request.run_id).run_id if request.run_id else ""

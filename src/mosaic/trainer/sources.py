@@ -1,13 +1,23 @@
 """The digest of the sources: what was imported, described or cached before a change is not used after it."""
 
 import hashlib
-import importlib.metadata
 import importlib.util
 from functools import cache
 from pathlib import Path
 
 PACKAGES = ("cleanrl_worker", "mosaic")
-PROVIDERS = ("gymnasium", "ale-py", "mujoco", "box2d", "minigrid", "envpool", "torch", "mosaic-rl")
+PROVIDERS = (
+    "gymnasium",
+    "ale-py",
+    "mujoco",
+    "box2d",
+    "minigrid",
+    "pettingzoo",
+    "mpe2",
+    "envpool",
+    "torch",
+    "mosaic-rl",
+)
 """Distributions that algorithms and environments come from."""
 NOT_IN_WORKERS = frozenset({"gui", "cli", "trainer"})
 
@@ -34,6 +44,8 @@ def _folders() -> tuple[Path, ...]:
 @cache
 def _versions() -> str:
     """Packages are looked up once: a daemon that should see a newly installed one is started anew."""
+    import importlib.metadata
+
     versions: list[str] = []
     for name in PROVIDERS:
         try:

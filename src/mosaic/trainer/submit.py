@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ulid import ULID
-
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem
 from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
-from mosaic.spec import run_config, run_record
+from mosaic.spec import run_config, run_record, ulid
 from mosaic.spec.files import sync_folder, write_atomically
 from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, new_run_id
@@ -51,6 +49,7 @@ def check(
     slots: Slots,
     settings_of: Callable[[str], type[Any]],
     refuse_code: Callable[[WorkerConfig], None],
+    misfits_of: Callable[[TrainRunConfig], Sequence[Problem]],
 ) -> list[Accepted]:
     """Every run that this submit makes, or ConfigError with all that is wrong with it."""
     clean, secrets = run_config.take_secrets(document)
@@ -58,7 +57,9 @@ def check(
     parsed = run_config.parse(clean)
     _check_request(parsed, seeds, client_key, slots)
     refuse_code(parsed.metadata.worker.config)
-    _check_settings(parsed, settings_of)
+    problems = [*_problems_of_settings(parsed, settings_of), *misfits_of(parsed)]
+    if problems:
+        raise ConfigError(problems, what=_command_of(parsed))
     group = new_run_id() if len(seeds) > 1 else ""
     accepted: list[Accepted] = []
     for seed in seeds or [_own_seed(parsed)]:
@@ -115,7 +116,7 @@ def take_back(home: Home, records: Sequence[RunRecord]) -> None:
 def next_id(after: str) -> str:
     """A run id that sorts after all before it, whatever the wall clock says: the queue is in order of acceptance."""
     fresh = new_run_id()
-    return fresh if fresh > after else str(ULID.from_int(int(ULID.from_str(after)) + 1))
+    return fresh if fresh > after else ulid.after(after)
 
 
 def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str, slots: Slots) -> None:
@@ -132,21 +133,32 @@ def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str
     if len(client_key) > MAX_KEY:
         problems.append(Problem("client_key", f"must be at most {MAX_KEY} characters"))
     if parsed.resources.cpus > MAX_CPUS:
-        problems.append(Problem("resources.cpus", f"must be at most {MAX_CPUS}"))
+        problems.append(Problem("--cpus", f"must be at most {MAX_CPUS}"))
     if parsed.resources.gpus > slots.gpus:
-        problems.append(
-            Problem("resources.gpus", f"{parsed.resources.gpus:g} asked for, this machine has {slots.gpus}")
-        )
+        problems.append(Problem("--gpus", f"{parsed.resources.gpus:g} asked for, this machine has {slots.gpus}"))
     if problems:
         raise ConfigError(problems, what="submit")
 
 
-def _check_settings(parsed: TrainRunConfig, settings_of: Callable[[str], type[Any]]) -> None:
+def _problems_of_settings(parsed: TrainRunConfig, settings_of: Callable[[str], type[Any]]) -> Sequence[Problem]:
+    """Broken rules of the algorithm, in the words of its flags."""
     worker = parsed.metadata.worker.config
-    if isinstance(worker.extras, TrainExtras):
-        outside = {"env_id": worker.env_id, "total_timesteps": worker.total_timesteps, "seed": worker.seed}
-        what = "metadata.worker.config.extras.algo_params"
-        config.from_json(settings_of(worker.algo), worker.extras.algo_params | outside, what=what)
+    if not isinstance(worker.extras, TrainExtras):
+        return ()
+    outside = {"env_id": worker.env_id, "total_timesteps": worker.total_timesteps, "seed": worker.seed}
+    settings = settings_of(worker.algo)
+    try:
+        config.from_json(settings, worker.extras.algo_params | outside)
+    except ConfigError as error:
+        return config.as_flags_of(settings, error, what="").problems
+    return ()
+
+
+def _command_of(parsed: TrainRunConfig) -> str:
+    """What a user would have typed to get this run."""
+    worker = parsed.metadata.worker.config
+    words = {"train": f"train {worker.algo}", "policy_eval": "evaluate", "play": "play"}
+    return f"mosaic {words[worker.extras.mode]}"
 
 
 def _check_sendable(record: RunRecord) -> None:

@@ -1,53 +1,119 @@
-"""ValidateRun: a dry run through the real worker entry point, in a process of its own."""
+"""A dry run: the checks of a submit, then the real worker's entry point in a fork of the warm one.
+
+What the worker prints is told line by line while it runs. A client that goes away ends it.
+"""
 
 import json
 import os
-import subprocess
 import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec import run_config
-from mosaic.spec.python_child import PythonChild
+from mosaic.spec.life_lock import INHERITED
+from mosaic.spec.run_config import TrainRunConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer import submit
 from mosaic.trainer.catalog import Catalog
+from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.engines.zygote import THREAD_VARIABLES
 from mosaic.trainer.schedule import Slots
 from mosaic.trainer.secrets import hide, of_dry_run
+from mosaic.trainer.streams import CallerGone
+from mosaic.trainer.submit import Accepted
 from mosaic.trainer.workers import WORKERS
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 300.0
+LOOK_S = 0.01
+MAX_OUTPUT_BYTES = 1 << 20
+"""Of what the worker printed, the last part is answered."""
 
 
-def validate(document: JsonObject, slots: Slots, catalog: Catalog) -> pb.ValidateRunReply:
-    """What the worker says about this config, whole; rules that are broken come as problems with their paths."""
-    try:
-        options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0, "refuse_code": catalog.refuse_code}
-        (accepted,) = submit.check(document, slots=slots, settings_of=catalog.settings_of, **options)
-    except ConfigError as error:
-        problems = [pb.ConfigProblem(path=problem.path, message=problem.message) for problem in error.problems]
-        return pb.ValidateRunReply(output=str(error), problems=problems)
-    except MosaicError as error:
-        return pb.ValidateRunReply(output=str(error), problems=[pb.ConfigProblem(path="", message=str(error))])
-    clean, secrets, module = accepted.document, accepted.secrets, WORKERS[accepted.record.kind].module
-    with tempfile.TemporaryDirectory(prefix="mosaic-dry-run-") as name:
-        file = Path(name) / "config.json"
-        file.write_text(json.dumps(clean))
-        run_dir = Home(Path(name)).run(new_run_id())
-        words = ("--config", str(file), "--dry-run", "--emit-summary", "--run-dir", str(run_dir.root))
-        given = of_dry_run(run_config.parse(clean).metadata.worker.config, {**os.environ, **secrets})
-        child = PythonChild(module=module, words=words, variables=given, cwd=Path(name))
+class DryRuns:
+    """Tries configs; nothing is left behind."""
+
+    def __init__(self, home: Home, slots: Slots, catalog: Catalog, engine: Engine) -> None:
+        self._home = home
+        self._slots = slots
+        self._catalog = catalog
+        self._engine = engine
+
+    def run(self, document: JsonObject, *, is_wanted: Callable[[], bool]) -> Iterator[pb.DryRunUpdate]:
+        """What the worker prints, in pieces of whole lines, and at the end what came of it."""
         try:
-            done = child.run(
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S
-            )
-        except subprocess.TimeoutExpired as error:
-            said = hide((error.output or b"").decode(errors="replace"), secrets)
-            return pb.ValidateRunReply(output=f"{said}\nthe dry run did not end within {TIMEOUT_S:.0f} s")
-    output = hide(done.stdout.decode(errors="replace"), secrets)
-    last = output.strip().rpartition("\n")[2]
-    summary = last.encode() if done.returncode == 0 and last.startswith("{") else b""
-    return pb.ValidateRunReply(ok=done.returncode == 0, output=output, summary_json=summary)
+            accepted = self._checked(document)
+        except MosaicError as error:
+            broken = error.problems if isinstance(error, ConfigError) else ()
+            problems = [pb.ConfigProblem(path=config.name_of_flag(one.path), message=one.message) for one in broken]
+            problems = problems or [pb.ConfigProblem(path="", message=str(error))]
+            yield pb.DryRunUpdate(reply=pb.ValidateRunReply(output=str(error), problems=problems))
+            return
+        with tempfile.TemporaryDirectory(prefix="mosaic-dry-run-") as name:
+            yield from self._tried(accepted, Path(name), is_wanted)
+
+    def _checked(self, document: JsonObject) -> Accepted:
+        catalog = self._catalog
+        options: dict[str, Any] = {"seeds": [], "client_key": "", "priority": 0}
+        (accepted,) = submit.check(
+            document,
+            slots=self._slots,
+            settings_of=catalog.settings_of,
+            refuse_code=catalog.refuse_code,
+            misfits_of=catalog.misfits_of,
+            **options,
+        )
+        return accepted
+
+    def _tried(self, accepted: Accepted, folder: Path, is_wanted: Callable[[], bool]) -> Iterator[pb.DryRunUpdate]:
+        file = folder / "config.json"
+        file.write_text(json.dumps(accepted.document))
+        run_dir = Home(folder).run(new_run_id())
+        argv = ["--config", str(file), "--dry-run", "--emit-summary", "--run-dir", str(run_dir.root)]
+        parsed = run_config.parse(accepted.document)
+        variables = _variables(parsed, self._home, accepted.secrets)
+        module = WORKERS[accepted.record.kind].module
+        trial = self._engine.start_apart(module, argv, variables, folder)
+        deadline = time.monotonic() + TIMEOUT_S
+        said, rest = b"", b""
+        try:
+            while True:
+                # In this order: what it printed last is read after its end is seen.
+                code = trial.exit_code()
+                rest += trial.new_output()
+                whole = len(rest) if code is not None else rest.rfind(b"\n") + 1
+                if whole:
+                    yield pb.DryRunUpdate(output=_text(rest[:whole][-MAX_OUTPUT_BYTES:], accepted.secrets))
+                    said, rest = (said + rest[:whole])[-MAX_OUTPUT_BYTES:], rest[whole:]
+                if code is not None:
+                    break
+                if not is_wanted():
+                    raise CallerGone
+                if time.monotonic() > deadline:
+                    said += f"\nthe dry run did not end within {TIMEOUT_S:.0f} s".encode()
+                    break
+                time.sleep(LOOK_S)
+        finally:
+            trial.end()
+        output = _text(said, accepted.secrets)
+        last = output.strip().rpartition("\n")[2]
+        summary = last.encode() if code == 0 and last.startswith("{") else b""
+        yield pb.DryRunUpdate(reply=pb.ValidateRunReply(ok=code == 0, output=output, summary_json=summary))
+
+
+def _variables(parsed: TrainRunConfig, home: Home, secrets: Mapping[str, str]) -> dict[str, str]:
+    """As a run of this config has them."""
+    given: dict[str, str] = dict.fromkeys(THREAD_VARIABLES, "1")
+    given |= {"MOSAIC_HOME": str(home.root), INHERITED: "1"}
+    if not parsed.resources.gpus:
+        given["CUDA_VISIBLE_DEVICES"] = ""
+    return given | of_dry_run(parsed.metadata.worker.config, {**os.environ, **secrets})
+
+
+def _text(data: bytes, secrets: Mapping[str, str]) -> str:
+    return hide(data.decode(errors="replace"), secrets)

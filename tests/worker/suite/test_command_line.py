@@ -140,7 +140,7 @@ def test_all_that_is_wrong_with_a_config_is_listed_at_once(
         (json.dumps({**WORKER, "extras": {"mode": "play"}}), "'play' is not a training run"),
         (
             json.dumps({**WORKER, "extras": {"algo_params": {"num_minibatches": 1000, "num_envs": 1}}}),
-            "extras.algo_params: Value error, num_minibatches is 1000, more than the 128 steps of a rollout",
+            "extras.algo_params.num_minibatches: is 1000, more than the 128 steps of a rollout",
         ),
     ],
 )
@@ -157,7 +157,10 @@ def test_a_bad_config_says_why(
         ([], "--algo: is missing; there are c51, c51_atari,"),
         (["--algo=pppo"], "algorithm 'pppo' is not known; did you mean ppo?"),
         (["--algo=ppo", "--learning-rat=1"], "--learning-rate"),
-        (["--algo=ppo", "--total-timesteps=many"], "invalid literal for int()"),
+        (
+            ["--algo=ppo", "--total-timesteps=many"],
+            "--total-timesteps: is not a number; write 1e6, 10M or 2.5e-4 (got 'many')",
+        ),
         (["--algo=ppo", "--learning-rate=-1"], "--learning-rate: must be greater than 0 (got -1.0)"),
         (["--algo=ppo", "--learning-rate", "-1"], "--learning-rate: must be greater than 0 (got -1.0)"),
         (["--algo=ppo", "--gamma=nan"], "--gamma: must be a finite number"),
@@ -165,7 +168,10 @@ def test_a_bad_config_says_why(
         (["--algo=ppo", "--seed=-1"], "--seed: must be greater than or equal to 0"),
         (["--algo=ppo", "--num-envs=0"], "--num-envs: must be greater than or equal to 1 (got 0)"),
         (["--algo=ppo", "--checkpoints-kept=0"], "--checkpoints-kept: must be greater than or equal to 1"),
-        (["--algo=ppo", "--num-minibatches=9999"], "num_minibatches is 9999, more than the 512 steps"),
+        (
+            ["--algo=ppo", "--num-minibatches=9999"],
+            "--num-minibatches: is 9999, more than the 512 steps of a rollout (--num-envs × --num-steps)",
+        ),
         (["--algo=dqn", "--tau=0"], "--tau: must be greater than 0"),
         (["--algo=ppo", "--env-id=CartPol-v1"], "environment 'CartPol-v1' is not known; did you mean CartPole-v1?"),
         (["--algo=ppo", "--env-id=CartPole-v9"], "did you mean CartPole-v1?"),
@@ -182,7 +188,7 @@ def test_bad_flags_say_why(flags: list[str], complaint: str, capsys: pytest.Capt
 
 def test_a_run_that_would_not_make_one_step_is_refused(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "--algo=dqn", "--total-timesteps=2", "--num-envs=3")
-    assert "total_timesteps: is 2, less than num_envs, 3: not one step would be made" in told
+    assert "--total-timesteps: is 2, less than --num-envs, 3: not one step would be made" in told
     assert not own_home.exists()
 
 
@@ -207,12 +213,12 @@ def test_an_environment_that_does_not_fit_names_the_algorithms_that_do(
     said = refused(capsys, f"--algo={algo}", f"--env-id={'Pendulum-v1' if discrete else 'CartPole-v1'}")
     fits = catalog.fitting("continuous" if discrete else "discrete")
     assert algo not in fits
-    assert f"algorithms that fit: {', '.join(fits)}" in said
+    assert f"use {', '.join(fits)}" in said
 
 
 def test_for_a_game_the_algorithms_on_pictures_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, "--algo=td3_continuous_action", "--env-id=BreakoutNoFrameskip-v4")
-    assert f"algorithms that fit: {', '.join(catalog.fitting('discrete', 'pixels'))}" in said
+    assert f"use {', '.join(catalog.fitting('discrete', 'pixels'))}" in said
 
 
 def test_help_names_the_algorithms_and_with_one_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,7 +302,7 @@ def test_a_dry_run_tries_everything_and_writes_nothing(own_home: Path) -> None:
 
 
 def test_a_dry_run_refuses_what_a_run_would_refuse(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "algorithms that fit" in refused(capsys, "--algo=ppo", "--env-id=Pendulum-v1", "--dry-run")
+    assert "use ddpg_continuous_action" in refused(capsys, "--algo=ppo", "--env-id=Pendulum-v1", "--dry-run")
 
 
 @pytest.mark.parametrize(

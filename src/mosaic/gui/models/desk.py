@@ -19,17 +19,22 @@ from mosaic.gui.models.notes import Note
 from mosaic.gui.models.paths import look_up, put
 from mosaic.gui.models.presets import Presets, StoreFailed
 from mosaic.gui.models.refusals import problems_in
-from mosaic.gui.models.run_settings import ENV_ID, PRIORITY, SEEDS, UI
+from mosaic.gui.models.run_settings import ALGO, ENV_ID, PRIORITY, SEEDS, UI
 from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.trial import Trial
 from mosaic.gui.models.wording import name_of
-from mosaic.rpc.client import Client, Refused, SubmitUnknown, Validation
+from mosaic.rpc.client import Client, Refused, SubmitUnknown
+from mosaic.rpc.dry_run import Validation
 from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.scripts import own_algorithms
 from mosaic.scripts.allowed import Allowed
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seed_list import parse_seeds
 
 Level: TypeAlias = Literal["ok", "warn", "bad"]
 SETTLE_MS = 250
+KINDS = ("script", "algorithm")
+"""What a folder that is allowed may hold."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,8 @@ class Desk(QObject):
         self.is_starting = False
         """A submit is under way."""
         self._studio = studio
+        self._trial = Trial(studio.link)
+        self._trial.told.connect(self._show_progress)
         self._unanswered: Order | None = None
         self._waiting: tuple[JsonObject, str] | None = None
         """A document that came before the catalogue."""
@@ -83,6 +90,7 @@ class Desk(QObject):
         self._settle.timeout.connect(self._compare_notes)
         self.form.edited.connect(self._settle.start)
         self.catalogue.changed.connect(self._begin)
+        self.catalogue.answered.connect(self._begin)
 
     def dry_run(self) -> None:
         """Let a real worker try what the form says; what it prints becomes a note, its problems land on the fields."""
@@ -92,9 +100,12 @@ class Desk(QObject):
         note = self._studio.notes.begin(f"{self.form.algo} · {self.form.env_id}", self.form.document())
         self.is_trying = True
         self.busy_changed.emit()
-        self._studio.link.call(
-            lambda client: client.validate(document), partial(self._tried, note), partial(self._not_tried, note)
-        )
+        self._trial.start(document, partial(self._tried, note), partial(self._not_tried, note))
+
+    def cancel_dry_run(self) -> None:
+        """End the one that is under way."""
+        if self.is_trying:
+            self._trial.cancel()
 
     def start(self) -> None:
         """Train what the form says."""
@@ -127,13 +138,17 @@ class Desk(QObject):
             return
         allowed = Allowed(self._studio.home)
 
-        def add(_: Client) -> int:
+        def add(_: Client) -> tuple[int, int]:
             real = allowed.add(Path(folder))
-            return sum(one.path.is_relative_to(real) for one in allowed.scripts())
+            own = [one.file for one in own_algorithms.known(allowed) if one.file is not None and not one.problem]
+            scripts = sum(one.path.is_relative_to(real) for one in allowed.scripts())
+            return scripts, sum(file.is_relative_to(real) for file in own)
 
-        def added(count: int) -> None:
-            found = f"{count} script{'' if count == 1 else 's'}" if count else "No training scripts"
-            self.said.emit(f"{found} found in {folder}; the list of algorithms has them.", "ok" if count else "warn")
+        def added(counts: tuple[int, int]) -> None:
+            kinds = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in zip(counts, KINDS, strict=True)]
+            found = " and ".join(text for text, count in zip(kinds, counts, strict=True) if count)
+            said = f"{found or 'No training scripts'} found in {folder}; the list of algorithms has them."
+            self.said.emit(said, "ok" if found else "warn")
             self.catalogue.load()
 
         self._studio.link.call(add, added, self._say_error)
@@ -195,6 +210,11 @@ class Desk(QObject):
             # The fields show something else by now.
             self.said.emit(f"Dry run of the earlier form: refused: {problems[0]}", "bad")
         self._ended_trying()
+
+    def _show_progress(self, line: str) -> None:
+        # A line that was under way when it ended says nothing any more.
+        if self.is_trying and not line.startswith("{"):
+            self.said.emit(f"Dry run: {line}", "ok")
 
     def _not_tried(self, note: Note, error: MosaicError) -> None:
         self._studio.notes.end(note, "failed", str(error))
@@ -277,16 +297,18 @@ class Desk(QObject):
         """The catalogue is there: the form starts from what came before it, or from the last run."""
         if self._has_begun:
             return
-        self._has_begun = True
         try:
             last = self.presets.load_last()
         except MosaicError as error:
             self.said.emit(str(error), "warn")
             last = None
-        if self._waiting is not None:
-            self.fill(*self._waiting)
-        elif last is not None:
-            self.fill(last, "The last run")
+        document, origin = self._waiting or (last, "The last run")
+        if document is None:
+            self._has_begun = True
+        elif self.catalogue.is_whole or look_up(document, ALGO, "") in self.catalogue.algorithms:
+            # One that does not ship with the package, a script say, is known once the daemon has answered.
+            self._has_begun = True
+            self.fill(document, origin)
 
 
 def _place(client: Client, order: Order, presets: Presets) -> Started | Validation:

@@ -14,7 +14,9 @@ from mosaic.gui.models.policies_model import PoliciesModel, name_of_policy
 from mosaic.gui.models.policy_form import PolicyForm
 from mosaic.gui.models.refusals import problems_in
 from mosaic.gui.models.studio import Studio
-from mosaic.rpc.client import Client, SubmitUnknown, Validation
+from mosaic.gui.models.trial import Trial
+from mosaic.rpc.client import Client, SubmitUnknown
+from mosaic.rpc.dry_run import Validation
 from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.spec.run_record import RunRecord
@@ -42,6 +44,7 @@ class PolicyDesk(QObject):
         self.is_trying = False
         self.is_starting = False
         self._studio = studio
+        self._trial = Trial(studio.link)
         self._ended = 0
         self._unanswered: tuple[list[JsonObject], list[str]] | None = None
         self._settle = QTimer(self)
@@ -68,9 +71,12 @@ class PolicyDesk(QObject):
             note = self._studio.notes.begin(f"evaluate {name}", documents[0])
             self.is_trying = True
             self.busy_changed.emit()
-            self._studio.link.call(
-                lambda client: client.validate(documents[0]), partial(self._tried, note), partial(self._not_tried, note)
-            )
+            self._trial.start(documents[0], partial(self._tried, note), partial(self._not_tried, note))
+
+    def cancel_dry_run(self) -> None:
+        """End the one that is under way."""
+        if self.is_trying:
+            self._trial.cancel()
 
     def start(self) -> None:
         """A run for each chosen policy."""

@@ -57,7 +57,7 @@ class PolicyDialog(QDialog):
         self._lay_out()
         self.browse.clicked.connect(self._browse)
         self.override.toggled.connect(self.form.override)
-        self.dry_run.clicked.connect(lambda _=False: self.desk.dry_run())
+        self.dry_run.clicked.connect(self._dry_run)
         self.start.clicked.connect(lambda _=False: self.desk.start())
         self.picker.chosen_changed.connect(self.form.choose)
         self.picker.table.doubleClicked.connect(self._start_this)
@@ -154,10 +154,17 @@ class PolicyDialog(QDialog):
                 self.rows[path].hide_mark()
         self.source.setText(self.form.source)
         count, desk = len(self.form.chosen), self.desk
-        self.dry_run.setEnabled(bool(count) and not desk.is_trying)
-        self.dry_run.setText(" Trying…" if desk.is_trying else " Dry run")
+        self.dry_run.setEnabled(bool(count) or desk.is_trying)
+        self.dry_run.setText(" Cancel" if desk.is_trying else " Dry run")
         self.start.setEnabled(bool(count) and bool(self.form.fields) and not desk.is_starting)
         self.start.setText(" Starting…" if desk.is_starting else " Compare" if count > 1 else " Evaluate")
+
+    def _dry_run(self) -> None:
+        """Or end the one that is under way."""
+        if self.desk.is_trying:
+            self.desk.cancel_dry_run()
+        else:
+            self.desk.dry_run()
 
     def _browse(self) -> None:
         """Of a daemon elsewhere the files are not here: their path is typed."""

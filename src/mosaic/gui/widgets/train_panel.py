@@ -79,6 +79,8 @@ class TrainPanel(QWidget):
         self._show_alarm()
         self._show_busy()
         self.say("", "ok")
+        # Now that all listen: the form is there with the first paint, before a daemon has answered.
+        self.desk.catalogue.show_shipped()
 
     def train_last(self) -> None:
         """Start once more what was started last."""
@@ -124,6 +126,9 @@ class TrainPanel(QWidget):
         return made
 
     def _dry_run(self) -> None:
+        if self.desk.is_trying:
+            self.desk.cancel_dry_run()
+            return
         self.desk.dry_run()
         self.view.reveal_problem()
 
@@ -133,8 +138,8 @@ class TrainPanel(QWidget):
 
     def _show_busy(self) -> None:
         has_form = bool(self.form.fields)
-        self.dry_run.setEnabled(has_form and not self.desk.is_trying)
-        self.dry_run.setText(" Trying…" if self.desk.is_trying else " Dry run")
+        self.dry_run.setEnabled(has_form)
+        self.dry_run.setText(" Cancel" if self.desk.is_trying else " Dry run")
         self.start.setEnabled(has_form and not self.desk.is_starting)
         self.start.setText(" Starting…" if self.desk.is_starting else " Start training")
         if not self.desk.is_trying and not self.desk.is_starting:

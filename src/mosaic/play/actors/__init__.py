@@ -3,14 +3,13 @@
 A package of somebody's own adds more through the entry point group `mosaic.actors`: each names such a module.
 """
 
-import difflib
 import importlib
 from importlib import metadata
 from typing import Any
 
 from mosaic.errors import ActorFailed, IncompatibleSpaces, MissingExtra, MosaicError
 from mosaic.play.actor import Actor, Context
-from mosaic.spec.actors import ActorDescriptor, split
+from mosaic.spec.actors import ActorDescriptor, no_such, split
 
 ACTORS = {
     "human": "mosaic.play.actors.human",
@@ -49,9 +48,7 @@ def module_of(name: str) -> Any:
     for point in _plugins():
         if point.name == name:
             return _loaded(point)
-    near = difflib.get_close_matches(name, names(), n=1)
-    advice = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names())}"
-    raise ActorFailed(f"'{name}' is no actor; {advice}")
+    raise ActorFailed(no_such(name, names()))
 
 
 def make(word: str, context: Context) -> Actor:
@@ -63,10 +60,8 @@ def make(word: str, context: Context) -> Actor:
         raise MissingExtra(f"the actor '{name}'", descriptor.extra)
     if reason := descriptor.misfit(**context.arena.kinds):
         raise IncompatibleSpaces(f"'{word}' cannot act in {context.arena.env_id}: {reason}")
-    if descriptor.argument and not argument and not descriptor.argument.startswith("["):
-        raise ActorFailed(f"'{name}' needs to know which: write {name}:{descriptor.argument}")
-    if argument and not descriptor.argument:
-        raise ActorFailed(f"'{name}' takes nothing after a colon, '{argument}' was given")
+    if problem := descriptor.argument_problem(argument):
+        raise ActorFailed(problem)
     try:
         return module.make(argument, context)
     except MosaicError:

@@ -4,7 +4,6 @@ The table of what it learnt stands in the run directory, rewritten after each ep
 it when it is named: by the run, or by the file.
 """
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ DESCRIPTOR = ActorDescriptor(
     argument="[FILE.asl, RUN or FILE.json]",
     observations=("discrete", "vector", "composite"),
     extra="bdi",
-    installed=importlib.util.find_spec("agentspeak") is not None,
+    modules=("agentspeak",),
 )
 
 

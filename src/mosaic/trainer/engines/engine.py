@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from mosaic.spec.run_dir import RunDir
+from mosaic.trainer.engines.apart import Apart
 from mosaic.trainer.out_of_memory import Usage
 
 
@@ -28,6 +30,10 @@ class Engine(Protocol):
 
     def launch(self, launch: Launch) -> int:
         """Start a worker that holds the run's life lock from its first moment on; its process id."""
+        ...
+
+    def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Apart:
+        """Run a worker's program that is no run, from a pre-imported process where one is ready."""
         ...
 
     def is_alive(self, run_dir: RunDir, pid: int) -> bool:
@@ -64,6 +70,15 @@ class Engine(Protocol):
 
     def warm_up(self) -> None:
         """Get ready for the next launch."""
+        ...
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the next launch is quick."""
+        ...
+
+    def warm_output_of(self, module: str, words: Sequence[str] = (), *, timeout_s: float | None = None) -> bytes | None:
+        """What a module prints where workers run, if that is quicker there than in a new process; None if not."""
         ...
 
     def close(self) -> None:

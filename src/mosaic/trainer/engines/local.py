@@ -12,7 +12,9 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -24,6 +26,7 @@ from mosaic.spec.life_lock import life_lock
 from mosaic.spec.python_child import NOWHERE, PythonChild
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer import out_of_memory
+from mosaic.trainer.engines.apart import Apart
 from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import Zygote
 from mosaic.trainer.out_of_memory import Usage
@@ -59,10 +62,29 @@ class LocalEngine:
             self._children.add(pid)
             return pid
 
+    def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Apart:
+        output = scratch_file()
+        try:
+            with self._lock, Path(os.devnull).open("ab") as nowhere:
+                files = (output.fileno(), output.fileno(), nowhere.fileno())
+                pid = self._fork_warm(module, argv, environment, cwd, files)
+            return Apart(pid or _spawn_apart(module, argv, environment, cwd, output), output)
+        except BaseException:
+            output.close()
+            raise
+
     def _fork(self, launch: Launch, files: tuple[int, int, int]) -> int | None:
-        if not launch.warm or self._zygote is None or not self._zygote.ready or not self._zygote.usable:
+        if not launch.warm:
             return None
-        return self._zygote.fork(launch.module, launch.argv, launch.environment, launch.run_dir.root, files)
+        return self._fork_warm(launch.module, launch.argv, launch.environment, launch.run_dir.root, files)
+
+    def _fork_warm(
+        self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, files: tuple[int, int, int]
+    ) -> int | None:
+        """None if there is no warm process that could."""
+        if self._zygote is None or not self._zygote.ready or not self._zygote.usable:
+            return None
+        return self._zygote.fork(module, argv, environment, cwd, files)
 
     @property
     def is_warm(self) -> bool:
@@ -76,17 +98,20 @@ class LocalEngine:
             if self._zygote is None:
                 self._zygote = Zygote()
 
-    def warm_output_of(self, module: str) -> bytes | None:
-        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work."""
+    def warm_output_of(self, module: str, words: Sequence[str] = (), *, timeout_s: float | None = None) -> bytes | None:
+        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work.
+
+        With a limit of seconds the zygote is not waited for: a new process is there sooner than one that still imports.
+        """
         zygote = self._zygote
-        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S):
+        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S if timeout_s is None else 0):
             return None
         with scratch_file() as out, Path(os.devnull).open("ab") as nowhere:
             with self._lock:
-                pid = zygote.fork(module, (), {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
+                pid = zygote.fork(module, words, {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
             if pid is None:
                 return None
-            _, status = os.waitpid(pid, 0)
+            status = _wait(pid, timeout_s)
             out.seek(0)
             return out.read() if status == 0 else None
 
@@ -176,6 +201,27 @@ def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     )
     # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
     process.returncode = 0
+    return process.pid
+
+
+def _wait(pid: int, timeout_s: float | None) -> int:
+    """The status of a child that ends, or that is ended with all that it started when its time is over."""
+    if timeout_s is not None:
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(0.005)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+
+def _spawn_apart(module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, output: IO[bytes]) -> int:
+    child = PythonChild(module=module, words=tuple(argv), variables=environment, cwd=cwd)
+    process = child.popen(stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    process.returncode = 0  # As above.
     return process.pid
 
 

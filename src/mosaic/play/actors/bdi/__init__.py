@@ -1,6 +1,5 @@
 """`bdi` or `bdi:FILE.asl`: beliefs from the observation, AgentSpeak plans, actions from intentions."""
 
-import importlib.util
 from typing import Any
 
 from mosaic.play.actor import Context
@@ -13,7 +12,7 @@ DESCRIPTOR = ActorDescriptor(
     argument="[FILE.asl]",
     observations=("discrete", "vector", "composite"),
     extra="bdi",
-    installed=importlib.util.find_spec("agentspeak") is not None,
+    modules=("agentspeak",),
 )
 
 

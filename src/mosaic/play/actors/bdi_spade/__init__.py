@@ -1,6 +1,5 @@
 """`bdi_spade` or `bdi_spade:FILE.asl`: a BDI agent that talks as a SPADE agent, with those of other programs too."""
 
-import importlib.util
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ DESCRIPTOR = ActorDescriptor(
     argument=BDI.argument,
     observations=BDI.observations,
     extra="spade",
-    installed=all(importlib.util.find_spec(name) for name in ("agentspeak", "spade", "greenlet")),
+    modules=("agentspeak", "spade", "greenlet"),
 )
 
 

@@ -1,6 +1,5 @@
 """`llm` or `llm:MODEL`: a language model behind any endpoint that speaks OpenAI's chat protocol, local or not."""
 
-import importlib.util
 import os
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ DESCRIPTOR = ActorDescriptor(
     argument="[MODEL]",
     actions=("discrete", "continuous", "multi_discrete"),
     extra="llm",
-    installed=importlib.util.find_spec("httpx") is not None,
+    modules=("httpx",),
     key=KEY,
 )
 
