@@ -76,6 +76,14 @@ def step_difference(before: Array, plain: Array, fast: Array, name: str, *, tole
     return vector_difference(plain - before, fast - before, name, floor=floor, tolerance=tolerance)
 
 
+def equal(one: Any, other: Any) -> bool:
+    """Whether two states are the same to the last bit."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        first, second = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
+        return first.keys() == second.keys() and all(equal(first[key], second[key]) for key in first)
+    return bool(np.array_equal(_array(one), _array(other), equal_nan=True))
+
+
 def relative_change(one: Any, other: Any) -> float:
     """The largest change between two results of the same shape, of an array beside its length."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):

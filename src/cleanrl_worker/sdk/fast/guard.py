@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk.fast.compare import TOLERANCE, Array, output_difference, relative_change, step_difference
+from cleanrl_worker.sdk.fast.compare import TOLERANCE, Array, equal, output_difference, relative_change, step_difference
 from cleanrl_worker.sdk.fast.flat import FlatParameters, GradientWatch, UnknownNetwork, apart
 from cleanrl_worker.sdk.fast.shadow import PlainCall, parameters_of
 from mosaic.errors import TrainingFailed
@@ -233,7 +233,7 @@ class Guard:
             return self._give_up(call, trials)
         self._fast.load(after)
         torch.set_rng_state(draws_after)
-        if trial.steps == 0 and output_difference(call.before, after, name) is None:
+        if trial.steps == 0 and equal(call.before, after):
             self._only_answers.add(name)
         self._bind(name, counts=trial.steps > 0)
         return trial.result
