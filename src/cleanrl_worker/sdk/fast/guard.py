@@ -106,7 +106,7 @@ class Setting(NamedTuple):
 
 
 AS_IT_IS = Setting()
-FOR_NUMBERS = (Setting(shake=0.5),)
+FOR_NUMBERS = tuple(Setting(shake=0.5, seed=seed) for seed in range(3))
 FOR_CHOICES = tuple(Setting(shake=0.5, seed=seed) for seed in range(8))
 """Actions are whole numbers: only on weights of many kinds do they show what they are chosen by."""
 FOR_STEPS = (Setting(norm=1e3), Setting(norm=1e-3), Setting(shake=0.1), Setting(shake=0.5), Setting(scale=0.25))
