@@ -211,3 +211,16 @@ def test_a_folder_that_holds_the_home_directory_is_too_wide(tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path / "people" / "ada"))
     with pytest.raises(ConfigError, match="too wide"):
         Allowed(Home(tmp_path / "home")).add(tmp_path / "people")
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("import stable_baselines3\nBUDGET = 3_000\nmodel.learn(BUDGET)\n", 3_000),
+        ("import gymnasium\nTOTAL_TIMESTEPS: int = 2 * 10**4\n", 20_000),
+        ("import gymnasium\ntotal_steps = int(5e3)\n", 5_000),
+        ("import gymnasium\ntotal_steps = len(sys.argv)\n", script.DEFAULT_STEPS),
+    ],
+)
+def test_steps_are_found_in_the_constants_of_a_script(tmp_path: Path, text: str, steps: int) -> None:
+    assert written(tmp_path, text).schema["properties"]["total_timesteps"]["default"] == steps

@@ -39,7 +39,7 @@ class Args:
     cuda: bool = True
     """Train on the GPU if there is one."""
     cuda_graph: bool = True
-    """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
+    """Record acting and the gradient step as CUDA graphs and replay them; on a GPU only."""
     bfloat16: bool = False
     """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000

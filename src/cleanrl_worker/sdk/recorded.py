@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 DEEPEST = 4
+LIBRARIES = frozenset({"builtins", "gymnasium", "mosaic", "numpy", "structlog", "torch"})
 TOLERANCE = 1e-4
 """Of the length of a tensor's change; a graph and the calls it was recorded from are equal to the last bit."""
 
@@ -98,20 +99,23 @@ Place = tuple[MutableMapping[str, Any], str, str]
 
 
 def _places_of(step: Callable[..., Any]) -> Iterator[Place]:
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}
     owner: Any = getattr(step, "__self__", None)
     if owner is not None:
         yield from _numbers_in(vars(owner), "the learner", seen, 0)
     function: Any = getattr(step, "__func__", step)
     function = getattr(function, "__wrapped__", function)
-    yield from _numbers_in(function.__globals__, function.__module__, seen, DEEPEST - 1)
+    yield from _numbers_in(function.__globals__, function.__module__, seen, DEEPEST - 2)
 
 
-def _numbers_in(holder: MutableMapping[str, Any], path: str, seen: set[int], depth: int) -> Iterator[Place]:
+def _numbers_in(holder: MutableMapping[str, Any], path: str, seen: dict[int, Any], depth: int) -> Iterator[Place]:
     if id(holder) in seen or depth == DEEPEST:
         return
-    seen.add(id(holder))
+    # Kept, so that its identity is not given to another.
+    seen[id(holder)] = holder
     for key, value in list(holder.items()):
+        if key.startswith("__"):
+            continue
         if isinstance(value, (bool, int, float)):
             yield holder, key, f"{key} of {path}"
         elif isinstance(value, dict):
@@ -119,19 +123,15 @@ def _numbers_in(holder: MutableMapping[str, Any], path: str, seen: set[int], dep
         elif _may_hold_numbers(value):
             yield from _numbers_in(vars(value), key, seen, depth + 1)
             if isinstance(value, nn.Module):
-                yield from _numbers_in(dict(value.named_children()), key, seen, depth)
+                yield from _numbers_in(dict(value.named_children()), key, seen, depth + 1)
 
 
 def _may_hold_numbers(value: Any) -> bool:
-    """Settings that cannot change, classes, and what torch, numpy and this package keep for themselves are left out."""
+    """Left out: settings that cannot change, functions, classes, and what libraries and this package keep."""
     kind = type(value)
+    if isinstance(value, type) or not hasattr(value, "__dict__"):
+        return False
     frozen = is_dataclass(value) and cast(Any, kind).__dataclass_params__.frozen
-    strange = kind.__module__.partition(".")[0] in {"torch", "numpy", "gymnasium", "builtins"}
-    own = kind.__module__.startswith("cleanrl_worker.sdk")
-    return hasattr(value, "__dict__") and not (
-        frozen or strange or own or isinstance(value, type) or callable_only(value)
-    )
-
-
-def callable_only(value: Any) -> bool:
-    return callable(value) and not isinstance(value, nn.Module)
+    of_a_library = kind.__module__.partition(".")[0] in LIBRARIES or kind.__module__.startswith("cleanrl_worker.sdk")
+    is_code = callable(value) and not isinstance(value, nn.Module)
+    return not (frozen or of_a_library or is_code)

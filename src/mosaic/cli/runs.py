@@ -104,7 +104,7 @@ def _painted(line: str, state: RunState) -> str:
 
 
 def _row(run: RunRecord) -> Sequence[str]:
-    done = f"{run.global_step / run.total_timesteps:.0%}" if run.total_timesteps else ""
+    done = "" if run.done is None else f"{run.done:.0%}"
     return (
         short(run.run_id) if is_terminal() else run.run_id,
         f"{DAMAGED} {clean(run.label)}" if damage_of(run) else clean(run.label),

@@ -74,7 +74,7 @@ def _facts(run: RunRecord) -> dict[str, str]:
         "what": f"{run.algo or run.kind} on {run.env_id}, seed {run.seed}",
         "group": run.group,
         "branched": f"from run {run.parent} at step {run.parent_step:,}" if run.parent else "",
-        "progress": f"{run.global_step:,} / {run.total_timesteps:,} steps" if run.total_timesteps else "",
+        "progress": f"{run.global_step:,} / {run.steps_in_all:,} steps" if run.steps_in_all else "",
         "rate": f"{run.steps_per_s:,.0f} steps/s" if run.steps_per_s else "",
         "left": wording.duration(run.eta_s) if run.eta_s is not None else "",
         "return": f"{wording.score(run.last_return)} (best {wording.score(run.best_return)})  {paint(spark, 'cyan')}",
