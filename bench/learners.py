@@ -73,10 +73,6 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def coefficients_of(module: Any, args: Any) -> Any:
-    return module.Coefficients(*(getattr(args, name) for name in module.Coefficients._fields))
-
-
 def actor_critic(module: Any, critics: str, *, cuda_graph: bool) -> Subject:
     """SAC, TD3 and DDPG: one environment, a gradient step at each of its steps."""
     torch.manual_seed(1)
