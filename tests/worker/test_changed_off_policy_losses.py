@@ -1,4 +1,4 @@
-"""What a researcher writes is what trains, off-policy: each of these edits of a file is followed, or told of as well."""
+"""What a researcher writes is what trains, off-policy too: each of these edits of a file is followed or told of."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dqn": {**POLE, "end_e": 0.0, "exploration_fraction": 0.5},
     "c51": {**POLE, "end_e": 0.0, "exploration_fraction": 0.5, "n_atoms": 21},
     "sac_continuous_action": PENDULUM,
-    "td3_continuous_action": PENDULUM,
+    "td3_continuous_action": {**PENDULUM, "policy_noise": 0.5},
     "ddpg_continuous_action": PENDULUM,
 }
 Edits = dict[str, tuple[tuple[str, str], ...]]
@@ -210,7 +210,7 @@ def test_an_untouched_file_trains_by_its_fast_path(algo: str, untouched: dict[st
         ("sac_continuous_action", ("= -5.0, 2.0", "= -20.0, 2.0")),
         ("sac_continuous_action", ("Coefficients(args.policy_lr", "Coefficients(args.policy_lr * global_step / 9")),
         ("td3_continuous_action", ("args.exploration_noise)", "args.exploration_noise * run.global_step / 50)")),
-        ("td3_continuous_action", ("args.policy_noise,", "5 * args.policy_noise,")),
+        ("td3_continuous_action", ("args.policy_noise,", "0.1 * args.policy_noise,")),
         ("ddpg_continuous_action", ("args.gamma, args.tau", "args.gamma / 2, 0.5")),
     ],
     ids=lambda part: part if isinstance(part, str) else part[1],
@@ -222,5 +222,5 @@ def test_a_schedule_and_a_network_that_the_fast_path_knows_cost_nothing(
     found = trained(module, algo, tmp_path, SETTINGS[algo])
     expected = trained(without_fast_path(module), algo, tmp_path, SETTINGS[algo])
     assert found.warnings == []
-    assert found.distance(untouched[algo]) > 1e-4 * float(np.linalg.norm(found.weights))
+    assert found.distance(untouched[algo]) > 1e-5 * float(np.linalg.norm(found.weights))
     assert found.follows(expected, rather_than=untouched[algo])

@@ -106,10 +106,11 @@ class Setting(NamedTuple):
 
 
 AS_IT_IS = Setting()
-FOR_NUMBERS = tuple(Setting(shake=0.5, seed=seed) for seed in range(3))
+FOR_NUMBERS = tuple(Setting(shake=0.5, seed=seed) for seed in (3, 4, 6))
+"""Not the first seeds: with those, torch's first number is positive three times."""
 FOR_CHOICES = tuple(Setting(shake=0.5, seed=seed) for seed in range(8))
 """Actions are whole numbers: only on weights of many kinds do they show what they are chosen by."""
-FOR_STEPS = (Setting(norm=1e3), Setting(norm=1e-3), Setting(shake=0.1), Setting(shake=0.5), Setting(scale=0.25))
+FOR_STEPS = (Setting(norm=1e3), Setting(norm=1e-3), Setting(shake=0.1), *FOR_NUMBERS, Setting(scale=0.25))
 """The last is a calm network, which saturates nowhere: there no result hangs on a last bit."""
 
 
@@ -282,7 +283,10 @@ class Guard:
     def _rewind(self, call: "_Call", setting: Setting, *, jitter: int = 0) -> None:
         """Put the fast path where it stood before the call, with the weights that a setting wants."""
         self._fast.load(copy.deepcopy(call.before))
-        torch.set_rng_state(call.draws)
+        if setting.shake:
+            torch.default_generator.manual_seed(setting.seed)
+        else:
+            torch.set_rng_state(call.draws)
         for place, flat in enumerate(self._fast.flats):
             size = flat.values.size
             flat.values *= np.float32(setting.scale)
