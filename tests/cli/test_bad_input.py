@@ -84,8 +84,8 @@ def test_an_unusable_home_is_code_4(mosaic, tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_is_reported_with_its_last_words(mosaic):
-    """Fewer steps than one rollout: only the worker knows the rule."""
-    said = mosaic("train", "ppo", "--total-timesteps", "10", "--follow")
-    assert said.code == 2
+    """A step size at which the loss becomes NaN: only the worker can know."""
+    said = mosaic("train", "ppo", "--learning-rate", "1e30", "--total-timesteps", "2k", "--follow")
+    assert said.code == 1
     assert "failed" in said.out
     assert "mosaic logs" in said.out

@@ -53,7 +53,11 @@ def to_record(message: pb.Run) -> RunRecord:
 
 
 def to_actor(message: pb.Actor) -> ActorDescriptor:
-    values: dict[str, Any] = {field.name: getattr(message, field.name) for field in fields(ActorDescriptor)}
+    # What the daemon keeps to itself, such as the modules that it looked for, stays at its default.
+    sent = message.DESCRIPTOR.fields_by_name
+    values: dict[str, Any] = {
+        field.name: getattr(message, field.name) for field in fields(ActorDescriptor) if field.name in sent
+    }
     for name in ("actions", "observations", "families"):
         values[name] = tuple(values[name])
     return ActorDescriptor(**values)
