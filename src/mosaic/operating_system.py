@@ -171,6 +171,24 @@ def has_ended(child: int) -> bool:
         raise ChildProcessError(child) from None
 
 
+def exit_code_of_group(leader: int) -> int | None:
+    """The exit code of a child of ours that leads a process group; None while it runs. Negative is a signal.
+
+    On Linux it stays a zombie, and its group as it is. Elsewhere its group is ended before it is waited for: its pid
+    stays its own only so long.
+    """
+    if LINUX:
+        ended = os.waitid(os.P_PID, leader, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+    if not has_ended(leader):
+        return None
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(leader, 0)[1])
+
+
 def start_time(pid: int) -> float:
     """Linux counts ticks since the boot, which a changed wall clock does not move; elsewhere it is unix seconds."""
     lines = proc_lines(f"{pid}/stat")

@@ -83,6 +83,12 @@ def check_processes() -> None:
         time.sleep(0.01)
     assert os.waitpid(child.pid, 0)[0] == child.pid, "it was not left a zombie"
     child.returncode = 0
+    leader = subprocess.Popen([sys.executable, "-c", "import sys; sys.exit(3)"], start_new_session=True)
+    while (code := operating_system.exit_code_of_group(leader.pid)) is None:
+        time.sleep(0.01)
+    assert code == 3
+    leader.returncode = code
+    assert operating_system.threads() == 0, "not told here"
     operating_system.lower_priority(1)
     operating_system.lower_session_priority("1")
 

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 from mosaic.envs.render import RenderReport, backend_in_use, preflight
-from mosaic.envs.render_probe import frame_shape
 from mosaic.operating_system import threads
 
 DRAW_TIMEOUT_S = 60.0
@@ -69,6 +68,8 @@ def _draw_and_end(env_id: str, reader: int, writer: int) -> None:
         with Path(os.devnull).open("wb") as nowhere:
             for stream in (1, 2):
                 os.dup2(nowhere.fileno(), stream)
+        from mosaic.envs.render_probe import frame_shape  # with numpy, which describing alone does not need
+
         os.write(writer, json.dumps(frame_shape(env_id)).encode())
     finally:
         os._exit(0)

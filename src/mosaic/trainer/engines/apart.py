@@ -5,7 +5,7 @@ import os
 import signal
 from typing import IO
 
-from mosaic.operating_system import has_ended
+from mosaic.operating_system import LINUX, exit_code_of_group
 
 CHUNK_BYTES = 1 << 20
 
@@ -23,11 +23,7 @@ class Apart:
         """None while it runs; does not wait. Negative is the signal that ended it."""
         if self._code is None:
             try:
-                if not has_ended(self.pid):
-                    return None
-                # Before it is waited for: its pid stays its own until what it left behind is ended, too.
-                self._kill_group()
-                self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+                self._code = exit_code_of_group(self.pid)
             except ChildProcessError:
                 self._code = -signal.SIGKILL
         return self._code
@@ -40,13 +36,11 @@ class Apart:
 
     def end(self) -> None:
         """End it and what it started, at once."""
-        if self._code is None:
-            self._kill_group()
+        # Elsewhere than on Linux its group has ended with the exit code, and its pid may be another's by now.
+        if LINUX or self._code is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while True:  # Its children have become ours.
                 os.waitpid(-self.pid, 0)
         self._output.close()
-
-    def _kill_group(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
