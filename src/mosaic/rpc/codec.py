@@ -53,7 +53,9 @@ def to_record(message: pb.Run) -> RunRecord:
 
 
 def to_actor(message: pb.Actor) -> ActorDescriptor:
-    values: dict[str, Any] = {field.name: getattr(message, field.name) for field in fields(ActorDescriptor)}
+    # Without `modules`: what is installed is a question to the daemon's machine, which it has answered.
+    names = [field.name for field in fields(ActorDescriptor) if field.name != "modules"]
+    values: dict[str, Any] = {name: getattr(message, name) for name in names}
     for name in ("actions", "observations", "families"):
         values[name] = tuple(values[name])
     return ActorDescriptor(**values)
