@@ -7,7 +7,7 @@ test soak check bench bench-live bench-learning shots: export MOSAIC_HOME = $(CU
 # One thread a process: more make networks of this size slower, by far when several processes run.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup base window run test soak check bench bench-learning gui shots lock proto catalogue clean
+.PHONY: help setup base window run test soak check bench bench-learning gui shots lock proto flags catalogue clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -38,6 +38,7 @@ check: setup ## format, lint, types, import contracts, generated code
 	@$(BIN)/pyright --project pyproject.toml
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/proto.py --check
+	@$(BIN)/python tools/flag_tables.py --check
 	@$(BIN)/python tools/catalogue.py --check
 
 bench: setup ## steps per second against Stable-Baselines3, as ratios
@@ -64,6 +65,9 @@ lock: setup ## resolve every extra anew and rewrite constraints.txt
 
 proto: setup ## regenerate the gRPC code
 	@$(BIN)/python tools/proto.py
+
+flags: setup ## regenerate the tables of flags in docs/algorithms
+	@$(BIN)/python tools/flag_tables.py
 
 catalogue: setup ## write the catalogue that ships with the package, after a change of Args, environments or actors
 	@$(BIN)/python tools/catalogue.py

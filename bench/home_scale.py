@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from ulid import ULID
 
 from bench.daemon import report, wait_for
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.rpc.trainer_pb2 import Health
+from mosaic.spec import ulid
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
@@ -67,13 +67,13 @@ class Start:
 def make_home(home: Home, runs: int, events: int) -> None:
     home.create()
     for number in range(runs):
-        run_id = str(ULID.from_timestamp((FIRST_MS + 60_000 * number) / 1000))
+        run_id = ulid.new((FIRST_MS + 60_000 * number) / 1000)
         write_run(home.run(run_id), number, lines(events, seed=number))
 
 
 def make_long(home: Home, events: int) -> RunDir:
     home.create()
-    run_dir = home.run(str(ULID.from_timestamp(FIRST_MS / 1000)))
+    run_dir = home.run(ulid.new(FIRST_MS / 1000))
     write_run(run_dir, 0, lines(events, seed=1))
     return run_dir
 

@@ -140,7 +140,7 @@ def pixel_q_learner(module: Any, *, cuda_graph: bool, **settings: Any) -> Subjec
     args = replace(module.Args(), cuda_graph=cuda_graph, buffer_size=10_000, **settings)
     generator = np.random.default_rng(1)
     atoms = () if module is dqn_atari else (args,)
-    learner = module.TorchLearner(*(module.QNetwork(BUTTONS, *atoms) for _ in range(2)), args, device())
+    learner = module.Learner(*(module.QNetwork(BUTTONS, *atoms) for _ in range(2)), args, device())
     rainbow = module is rainbow_atari
     replay = module.PrioritisedReplay(args, SCREEN) if rainbow else FrameReplay(args.buffer_size, 1, SCREEN)
     obs = generator.integers(256, size=(1, 4, 84, 84), dtype=np.uint8)
@@ -177,7 +177,7 @@ def rollouts(module: Any, *, cuda_graph: bool, **settings: Any) -> Subject:
     generator = np.random.default_rng(1)
     curious = module is ppo_rnd
     networks = (module.Agent(BUTTONS), module.Curiosity()) if curious else (module.Agent(BUTTONS),)
-    learner = module.TorchLearner(*networks, args, device())
+    learner = module.Learner(*networks, args, device())
     rollout = module.Rollout(args, SCREEN.shape, device())
     shape = (args.num_steps, args.num_envs)
     obs = generator.integers(256, size=(args.num_envs, 4, 84, 84), dtype=np.uint8)
@@ -200,7 +200,9 @@ def rollouts(module: Any, *, cuda_graph: bool, **settings: Any) -> Subject:
         for _ in range(args.update_epochs):
             shuffled = generator.permutation(args.batch_size)
             for start in range(0, args.batch_size, args.minibatch_size):
-                losses = learner.update(batch, shuffled[start : start + args.minibatch_size])
+                losses = learner.update(
+                    batch, shuffled[start : start + args.minibatch_size], coefficients_of(module, args)
+                )
         assert losses is not None
         losses.tolist()
 
@@ -212,6 +214,11 @@ def rollouts(module: Any, *, cuda_graph: bool, **settings: Any) -> Subject:
     return Subject(learner, generator, step, improve, calls_to_record=1)
 
 
+def coefficients_of(module: Any, args: Any) -> Any:
+    """As at the start of a run."""
+    return module.Coefficients(**{name: getattr(args, name) for name in module.Coefficients._fields})
+
+
 def vector_rollouts(module: Any, *, cuda_graph: bool) -> Subject:
     """PPO, RPO and PQN on vectors: 128 steps of acting and 16 minibatches."""
     torch.manual_seed(1)
@@ -219,7 +226,7 @@ def vector_rollouts(module: Any, *, cuda_graph: bool) -> Subject:
     generator = np.random.default_rng(1)
     spaces = (POLE, PUSHES) if module.ACTIONS == "discrete" else (VECTOR, TORQUES)
     network = getattr(module, "Agent", None) or module.QNetwork
-    learner = module.TorchLearner(network(*spaces).to(device()), args, device())
+    learner = module.Learner(network(*spaces).to(device()), args, device())
     recurrent = module is ppo_lstm
     rows = (args.num_steps, args.num_envs // args.num_minibatches) if recurrent else (args.minibatch_size,)
     batch = module.Batch(**{name: _field(name, rows, spaces, generator) for name in module.Batch._fields})
@@ -237,7 +244,7 @@ def vector_rollouts(module: Any, *, cuda_graph: bool) -> Subject:
 
     def improve() -> None:
         for _ in range(16):
-            learner.update(batch, args.learning_rate)
+            learner.update(batch, args.learning_rate if module is pqn else coefficients_of(module, args))
 
     def step() -> None:
         for _ in range(128):

@@ -104,7 +104,7 @@ class Task:
         return NO_REFERENCE
 
 
-THREE, FIVE = (1, 2, 3), (1, 2, 3, 4, 5)
+THREE, FIVE, TEN = (1, 2, 3), (1, 2, 3, 4, 5), tuple(range(1, 11))
 BREAKOUT = "BreakoutNoFrameskip-v4"
 # Upstream's buffer, warm-up and exploration are made for a hundred times the steps.
 SMALL = {"buffer_size": 100_000, "learning_starts": 5_000, "exploration_fraction": 0.3}
@@ -173,7 +173,7 @@ TASKS = (
     _classic("ppo", "Acrobot-v1", (-86.4, 1.3)),
     _classic("dqn", "Acrobot-v1", (-91.5, 7.2), THREE),
     _classic("c51", "CartPole-v1", (481.2, 20.5)),
-    _classic("pqn", "CartPole-v1", (495.1, 6.9)),
+    _classic("pqn", "CartPole-v1", (495.1, 6.9), TEN),
     _classic("c51", "Acrobot-v1", (-87.7, 5.5), THREE),
     _classic("pqn", "Acrobot-v1", (-95.6, 5.7), THREE),
     Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=FIVE, settings=BOOTSTRAP, last_episodes=20),

@@ -25,12 +25,12 @@ def layer(inputs: int, outputs: int) -> nn.Linear:
 def lambda_returns(
     rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor, last_values: torch.Tensor
 ) -> torch.Tensor:
-    """`dones[t]` tells that step t ended its episode. Upstream's: a return passes an end, a value does not."""
+    """`dones[t]` tells that step t ended its episode. Nothing behind an end counts, as upstream."""
     returns = torch.zeros_like(rewards)
     returns[-1] = rewards[-1] + GAMMA * last_values * (1 - dones[-1])
     for t in reversed(range(len(rewards) - 1)):
-        ahead = Q_LAMBDA * returns[t + 1] + (1 - Q_LAMBDA) * values[t + 1] * (1 - dones[t])
-        returns[t] = rewards[t] + GAMMA * ahead
+        ahead = Q_LAMBDA * returns[t + 1] + (1 - Q_LAMBDA) * values[t + 1]
+        returns[t] = rewards[t] + GAMMA * ahead * (1 - dones[t])
     return returns
 
 

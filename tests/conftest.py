@@ -24,6 +24,11 @@ from cpu_table import CpuTable
 from planted import plant
 from processes import end_all_of
 
+# Also where the machine says otherwise, compiled modules are kept: hundreds of processes of ours, and pytest, would
+# compile the same sources again and again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Daemons that tests start, and so their workers, find the environment `resting:Resting-v0` there.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, (os.environ.get("PYTHONPATH"), str(Path(__file__).parent / "support")))
@@ -37,7 +42,7 @@ settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cpu-table", action="store_true", help="processor seconds of each test file (without -n)")
+    parser.addoption("--cpu-table", action="store_true", help="processor seconds of each test, fixture and file")
 
 
 def pytest_configure(config: pytest.Config) -> None:

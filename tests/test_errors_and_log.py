@@ -10,7 +10,6 @@ from inspect import getmembers, isclass
 from pathlib import Path
 
 import pytest
-import structlog
 
 from mosaic import errors, log
 from mosaic.errors import ConfigError, HomeUnusable, MissingExtra, MosaicError, Problem, RunNotFound, UnknownAlgorithm
@@ -19,8 +18,7 @@ from mosaic.errors import ConfigError, HomeUnusable, MissingExtra, MosaicError, 
 @pytest.fixture(autouse=True)
 def default_logging() -> Iterator[None]:
     yield
-    structlog.reset_defaults()
-    structlog.contextvars.clear_contextvars()
+    log.configure()
 
 
 def drawn_tree() -> dict[str, str]:
@@ -126,6 +124,13 @@ def test_a_terminal_gets_key_value_lines_on_stderr() -> None:
     assert "\x1b" not in done.stderr
 
 
+def test_a_process_that_asks_for_no_log_logs_between_what_it_prints() -> None:
+    said = "from mosaic import log; print('one'); log.get_logger().info('run.two'); print('three')"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert re.fullmatch(r"one\n.* \[info     \] run.two *\nthree\n", done.stdout)
+
+
 def test_a_traceback_shows_no_local_variables(tmp_path: Path) -> None:
     log_some(str(tmp_path / "log"))
     for written in (log_some().stderr, (tmp_path / "log").read_text()):
@@ -154,8 +159,10 @@ def test_the_level_hides_what_is_below_it(capsys: pytest.CaptureFixture[str]) ->
 
 def test_bound_context_is_on_every_line(capsys: pytest.CaptureFixture[str]) -> None:
     log.configure()
-    structlog.contextvars.bind_contextvars(run_id="R2")
-    log.get_logger(slot=1).info("run.started")
+    logger = log.get_logger(run_id="R2")
+    logger.info("run.started", slot=1)
+    assert "run_id=R2" in capsys.readouterr().err
+    logger.warning("run.ended", slot=1)
     shown = capsys.readouterr().err
     assert "run_id=R2" in shown
     assert "slot=1" in shown

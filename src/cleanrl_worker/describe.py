@@ -1,34 +1,64 @@
 """`python -m cleanrl_worker.describe`: algorithms, environments and actors as JSON, for the daemon's catalogue.
 
-What it prints is specified in `mosaic.spec.shipped_catalogue`.
+What it prints is specified in `mosaic.spec.shipped_catalogue`. `--algo NAME` describes one algorithm of a user's alone,
+which is imported for that: {"problem": "", "algorithm": its entry, "file": its path}, or what is wrong with it as its
+problem.
 """
 
+import contextlib
 import importlib
+import inspect
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk import catalog, command, own
 from cleanrl_worker.sdk.settings_rules import rules_of
 from mosaic import config, envs
 from mosaic.envs.families import unlisted_ids
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
 from mosaic.spec.algorithm_pages import page
 from mosaic.spec.packages import are_importable, versions
 
 
-def main(_: Sequence[str] = ()) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
+    match list(sys.argv[1:] if argv is None else argv):
+        case ["--algo", name]:
+            return _write(_own(name))
+        case _:
+            pass
     algorithms = [algorithm(name, catalog.load(name)) | {"docs": page(name)} for name in catalog.names()]
     content = {"algorithms": algorithms, "families": _families(), "actors": _actors()}
+    return _write(content)
+
+
+def _write(content: dict[str, Any]) -> int:
     sys.stdout.write(json.dumps(content) + "\n")
     return 0
 
 
+def _own(name: str) -> dict[str, Any]:
+    """What a user's file prints while it is imported must not stand among the JSON."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            found = own.of_name(name)
+            command.refuse_shared_flags(name, cast(Any, found.module))
+            text = inspect.cleandoc(found.module.__doc__ or "")
+            entry = algorithm(name, found.module) | {"docs": f"# {name}\n\n{text}\n" if text else ""}
+            return {"problem": "", "algorithm": entry, "file": str(found.path)}
+    except ConfigError as error:
+        return {"problem": "; ".join(problem.message for problem in error.problems)}
+    except MosaicError as error:
+        return {"problem": str(error)}
+    except Exception as error:  # A border: whatever the settings of a user's algorithm raise.
+        return {"problem": f"its Args cannot be made into a form: {type(error).__name__}: {error}"}
+
+
 def algorithm(name: str, module: Any) -> dict[str, Any]:
     """The entry of an algorithm, without its page."""
-    summary = (module.__doc__ or "").strip().splitlines()[0]
+    summary = (module.__doc__ or "").strip().partition("\n")[0]
     rules = [vars(rule) for rule in rules_of(module.Args)]
     return {
         "name": name,

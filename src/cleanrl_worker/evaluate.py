@@ -100,6 +100,8 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     recorder.emit(_start_event(plan))
     if not plan.file.has_digest:
         recorder.emit(Warned(message=f"{flags.policy_path} {policy_digest.NO_DIGEST}"))
+    for remark in plan.file.remarks:
+        recorder.emit(Warned(message=remark))
     with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
         try:
             with seen(batches, flags, run_dir, recorder, ledger):

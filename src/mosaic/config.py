@@ -1,8 +1,10 @@
 """One definition, three faces: a frozen dataclass becomes flags (tyro), validated JSON and JSON Schema (pydantic).
 
-The only module that imports tyro or pydantic. A setting is a dataclass field: the string under it is the help text
+The only module that imports tyro or pydantic; tyro, and pydantic's schemas, only when they are first needed: the daemon
+answers before. A setting is a dataclass field: the string under it is the help text
 and the schema's description, `Annotated[float, Gt(0)]` its bounds, `Literal` its choices. tyro ignores bounds, so
-flags are validated a second time through the same adapter as JSON.
+flags are validated a second time through the same adapter as JSON. Whatever is wrong with a command line is a
+ConfigError; numbers are read as people write them (1e5, 300k, 2M; `mosaic.numbers`).
 
 In the flag of a `str | None` the word None is null, so the text "None" is written with a backslash before it, and a
 text of backslashes and "None" with one more.
@@ -10,26 +12,42 @@ text of backslashes and "None" with one more.
 
 import contextlib
 import dataclasses
+import io
 import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from functools import cache
-from types import MappingProxyType, NoneType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_type_hints
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import pydantic
-import tyro
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import core_schema
 from pydantic_core import from_json as parse_json
-from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from mosaic.errors import ConfigError, Problem
+from mosaic.flag_words import MistypedNumber, number_or_mistyped, told_by_box, unknown_words, why_mistyped
+from mosaic.numbers import parse_float, parse_int
 from mosaic.plain_text import plain
 from mosaic.rules import NotARule, Rule, checked
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import GenerateJsonSchema
+    from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -94,7 +112,7 @@ def to_json(value: object) -> JsonObject:
 
 def json_schema(cls: type[Any]) -> JsonObject:
     """JSON Schema with descriptions, defaults, bounds and choices: all that a form needs to know."""
-    return _adapter(cls).json_schema(schema_generator=_Schema)
+    return _adapter(cls).json_schema(schema_generator=_schema_generator())
 
 
 def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
@@ -102,6 +120,8 @@ def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
 
     Those between several settings stand under the schema's key `rules` (`mosaic.rules`).
     """
+    import tyro
+
     required: Any = dataclasses.MISSING
     made: list[tuple[str, Any, Any]] = []
     for key, spec in schema["properties"].items():
@@ -148,20 +168,20 @@ def from_flags(
 ) -> T:
     """Build `cls` from command-line flags; `default` replaces the dataclass's own defaults.
 
-    An unknown or malformed flag ends the process with code 2 and a near match (tyro); a value out of bounds is a
-    ConfigError whose paths are the flags.
+    Unknown and malformed flags and values out of bounds are a ConfigError whose paths are the flags; `--help` prints
+    and ends the process.
     """
     _prepare(cls)
-    parsed = tyro.cli(
-        cls, args=list(argv), prog=prog, description=description, default=cast(Any, default), registry=_registry
-    )
-    return validated(parsed, what=prog, as_flags=True)
+    parsed, problems = _parsed(cls, argv, prog=prog, description=description, default=default, parts=[cls])
+    return _checked([parsed], problems, prog=prog)[0]
 
 
 def from_joined_flags(
     first: T, second: U, argv: Sequence[str], *, prog: str, description: str | None = None
 ) -> tuple[T, U]:
     """Two configs on one command line, without prefixes; the given objects are the defaults."""
+    import tyro
+
     for part in (type(first), type(second)):
         _prepare(part)
     joined: Any = dataclasses.make_dataclass(
@@ -171,24 +191,65 @@ def from_joined_flags(
             ("second", Annotated[type(second), tyro.conf.arg(name="")]),
         ],
     )
-    parsed: Any = tyro.cli(
+    parsed, problems = _parsed(
         joined,
-        args=list(argv),
+        argv,
         prog=prog,
         description=description or "",
         default=joined(first=first, second=second),
-        registry=_registry,
+        parts=[type(first), type(second)],
     )
-    # Checked together, so that the problems of both come at once.
-    problems: list[Problem] = []
-    for part in (parsed.first, parsed.second):
-        try:
-            validated(part, as_flags=True)
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems, what=prog)
+    _checked([parsed.first, parsed.second], problems, prog=prog)
     return parsed.first, parsed.second
+
+
+def _parsed(
+    cls: Any, argv: Sequence[str], *, prog: str, description: str | None, default: object, parts: Sequence[type[Any]]
+) -> tuple[Any, list[Problem]]:
+    """What tyro makes of the words, unchecked, and a problem for each word that is no flag of `parts`."""
+    import tyro
+
+    boxed = io.StringIO()
+    try:
+        with redirect_stderr(boxed):
+            parsed, left = cast(Any, tyro.cli)(
+                cls,
+                args=list(argv),
+                prog=prog,
+                description=description,
+                default=default,
+                registry=_registry(),
+                return_unknown_args=True,
+            )
+    except SystemExit as end:
+        if not end.code:
+            raise
+        raise ConfigError([told_by_box(boxed.getvalue())], what=prog) from None
+    return parsed, unknown_words(left, ["--help", *(flag for part in parts for flag in flags_of(part))])
+
+
+def _checked(values: Sequence[Any], problems: Sequence[Problem], *, prog: str) -> list[Any]:
+    """The values, validated together, so that all their problems come at once."""
+    found, whole = list(problems), list[Any]()
+    for value in values:
+        try:
+            whole.append(validated(value, as_flags=True))
+        except ConfigError as error:
+            found += error.problems
+    if found:
+        raise ConfigError(found, what=prog)
+    return whole
+
+
+def flags_of(cls: type[Any], prefix: str = "") -> Iterator[str]:
+    """Every flag of a config class."""
+    for name, hint in get_type_hints(cls).items():
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            yield from flags_of(hint, f"{prefix}{name}.")
+            continue
+        yield flag_name(prefix + name)
+        if hint is bool:
+            yield flag_name(f"{prefix}no_{name}")
 
 
 def validated(value: T, *, what: str = "config", as_flags: bool = False) -> T:
@@ -198,7 +259,9 @@ def validated(value: T, *, what: str = "config", as_flags: bool = False) -> T:
     except ConfigError as error:
         if not as_flags:
             raise
-        raise as_flags_of(type(value), error, what=what) from None
+        mistyped = dict(_mistyped(_unchecked_json(value)))
+        problems = [Problem(one.path, mistyped.get(one.path, one.message)) for one in error.problems]
+        raise as_flags_of(type(value), ConfigError(problems, what=what), what=what) from None
 
 
 def as_flags_of(cls: type[Any], error: ConfigError, *, what: str) -> ConfigError:
@@ -218,6 +281,16 @@ def blamed(cls: Any, sentence: str) -> Problem:
     match = _FIRST_WORD.fullmatch(sentence)
     names = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set[str]()
     return Problem(match[1], match[2]) if match and match[1] in names else Problem("", sentence)
+
+
+def _mistyped(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Words where numbers are meant, by their path, and what is wrong with each."""
+    if why := why_mistyped(data):
+        yield path, why
+    elif isinstance(data, (dict, list, tuple)):
+        items: Any = cast(Any, data).items() if isinstance(data, dict) else enumerate(cast(Any, data))
+        for key, item in items:
+            yield from _mistyped(item, f"{path}.{key}" if path else str(key))
 
 
 def to_flags(value: object, *, changed_only: bool = False) -> list[str]:
@@ -276,21 +349,77 @@ def _defaults(cls: Any) -> dict[str, object]:
     return defaults
 
 
-_registry = ConstructorRegistry()
+@cache
+def _registry() -> "ConstructorRegistry":
+    from tyro.constructors import ConstructorRegistry
+
+    registry = ConstructorRegistry()
+    registry.primitive_rule(_primitive)
+    return registry
 
 
-@_registry.primitive_rule
-def _optional_text_rule(info: PrimitiveTypeInfo) -> "PrimitiveConstructorSpec[str | None] | None":
-    # tyro's own rule reads None as null and so has no word for the text "None".
-    if not _is_optional_text(info.type):
+def _primitive(info: "PrimitiveTypeInfo") -> "PrimitiveConstructorSpec[Any] | None":
+    """Numbers, choices, and unions of these: a word that is none of them is kept, for all problems to be told at once.
+
+    Of what is left, tyro's own rules see to texts and switches.
+    """
+    hint: Any = cast(Any, info).type
+    if _is_optional_text(hint):
+        # tyro's own rule reads None as null and so has no word for the text "None".
+        return _spec("{None}|STR", _word_to_text, _text_to_word)
+    members = [_bare(member) for member in (get_args(hint) if _is_union(hint) else (hint,))]
+    is_ours = all(member in (int, float, NoneType) or get_origin(member) is Literal for member in members)
+    if not is_ours or members == [NoneType]:
         return None
+    return _spec("|".join(map(_metavar, members)), lambda word: _read(word, members), str)
+
+
+def _spec(metavar: str, read: Callable[[str], Any], show: Callable[[Any], str]) -> "PrimitiveConstructorSpec[Any]":
+    from tyro.constructors import PrimitiveConstructorSpec
+
     return PrimitiveConstructorSpec(
         nargs=1,
-        metavar="{None}|STR",
-        instance_from_str=lambda words: _word_to_text(words[0]),
-        is_instance=lambda value: value is None or isinstance(value, str),
-        str_from_instance=lambda value: [_text_to_word(value)],
+        metavar=metavar,
+        instance_from_str=lambda words: read(words[0]),
+        is_instance=_is_vouched_for,
+        str_from_instance=lambda value: [show(value)],
     )
+
+
+def _is_vouched_for(_: object) -> bool:
+    """Asked of defaults only, which are the class's own."""
+    return True
+
+
+def _metavar(member: Any) -> str:
+    if member is NoneType:
+        return "{None}"
+    return member.__name__.upper() if member in (int, float) else "{" + ",".join(map(str, get_args(member))) + "}"
+
+
+def _read(word: str, members: Sequence[Any]) -> Any:
+    """The value that a word means; where it means none, what is said about that is found later."""
+    if word == "None" and NoneType in members:
+        return None
+    for choice in (choice for member in members for choice in get_args(member)):
+        if word == str(choice):
+            return choice
+    read: Any = word
+    for kind, parse in ((int, parse_int), (float, parse_float)):
+        if kind in members:
+            read = number_or_mistyped(parse, word)
+            if not isinstance(read, MistypedNumber):
+                break
+    return read
+
+
+def _is_union(hint: Any) -> bool:
+    return get_origin(hint) in (Union, UnionType)
+
+
+def _bare(hint: Any) -> Any:
+    """Without its bounds."""
+    return hint.__origin__ if hasattr(hint, "__metadata__") else hint
 
 
 def _is_optional_text(hint: Any) -> bool:
@@ -355,12 +484,18 @@ def _not_finite(data: Any, path: str = "") -> Iterator[str]:
             yield from _not_finite(item, f"{path}.{key}" if path else str(key))
 
 
-class _Schema(GenerateJsonSchema):
-    """With the defaults that a factory makes."""
+@cache
+def _schema_generator() -> "type[GenerateJsonSchema]":
+    from pydantic.json_schema import GenerateJsonSchema
 
-    def get_default_value(self, schema: core_schema.WithDefaultSchema) -> Any:
-        factory: Any = schema.get("default_factory")
-        return factory() if factory else super().get_default_value(schema)
+    class Schema(GenerateJsonSchema):
+        """With the defaults that a factory makes."""
+
+        def get_default_value(self, schema: Any) -> Any:
+            factory: Any = schema.get("default_factory")
+            return factory() if factory else super().get_default_value(schema)
+
+    return Schema
 
 
 def _prepare(cls: Any) -> None:

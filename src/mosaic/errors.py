@@ -32,6 +32,11 @@ class MosaicError(Exception):
 
     exit_code: int = 1
 
+    @property
+    def sentence(self) -> str:
+        """For a person at a terminal, on one line where that is enough."""
+        return str(self)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -55,6 +60,11 @@ class ConfigError(MosaicError):
         count = len(self.problems)
         head = f"{what}: {count} problem{'s' if count != 1 else ''}"
         super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
+
+    @property
+    def sentence(self) -> str:
+        """A single problem stands on one line."""
+        return f"{self.what}: {self.problems[0]}" if len(self.problems) == 1 else str(self)
 
 
 class UnknownName(MosaicError):

@@ -1,62 +1,159 @@
-"""Structured logs: JSON lines to files, key=value on terminals; events have literal names, never prose."""
+"""Structured logs: JSON lines to files, key=value on terminals; events have literal names, never prose.
+
+Written here in a few lines: every process logs, and a logging library costs each of them a tenth of a second at its
+start. Tracebacks are without local variables: one of them may hold an API key.
+"""
 
 import io
 import json
-import logging
 import sys
-from collections.abc import Callable, MutableMapping
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO, cast
-
-import structlog
-from structlog.tracebacks import ExceptionDictTransformer
 
 from mosaic.errors import HomeUnusable
 from mosaic.plain_text import plain
+
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+MAX_FRAMES = 50
+"""Of a traceback in a file: of a deeper one, the first and the last."""
+_EVENT_WIDTH = 30
+_COLOURS = {"debug": "\x1b[32m", "info": "\x1b[32m", "warning": "\x1b[33m", "error": "\x1b[31m"}
+
+
+class Logger:
+    """Writes lines with `context` on each of them: `log.info("run.started", run_id=…)`."""
+
+    def __init__(self, context: Mapping[str, object]) -> None:
+        self._context = context
+
+    def debug(self, event: str, **fields: object) -> None:
+        self._log("debug", event, fields)
+
+    def info(self, event: str, **fields: object) -> None:
+        self._log("info", event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        self._log("warning", event, fields)
+
+    def error(self, event: str, *, exc_info: BaseException | None = None, **fields: object) -> None:
+        self._log("error", event, fields, exc_info)
+
+    def exception(self, event: str, **fields: object) -> None:
+        """An error with the exception that is being handled."""
+        self._log("error", event, fields, sys.exc_info()[1])
+
+    def _log(self, level: str, event: str, fields: Mapping[str, object], error: BaseException | None = None) -> None:
+        if LEVELS[level] >= _log.level:
+            _log.write(level, event, {**self._context, **fields}, error)
+
+
+def get_logger(**context: object) -> Logger:
+    """A logger with `context` on each of its lines."""
+    return Logger(context)
 
 
 def configure(*, level: str = "INFO", file: Path | None = None) -> None:
     """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines.
 
-    Tracebacks are without local variables, which structlog shows by default: one of them may hold an API key.
+    A process that does not ask for either, as a worker, logs on stdout.
     """
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.StackInfoRenderer(),
-    ]
+    global _log
+    threshold = LEVELS[level.lower()]
+    _log.close()
     if file is None:
-        console = structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
-        processors = [*shared, _made_plain, console]
-        write = _to_stderr
-    else:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write = file.open("ab", buffering=0).write
-        except OSError as error:
-            raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
-        tracebacks = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
-        processors = [*shared, tracebacks, structlog.processors.JSONRenderer()]
-    structlog.configure(
-        processors=processors,
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, _Unfailing(write, as_json=file is not None))),
-        cache_logger_on_first_use=False,
+        _log = _on("stderr", threshold)
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        opened = file.open("ab", buffering=0)
+    except OSError as error:
+        raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
+    _log = _Log(threshold, _json, _Unfailing(opened.write, as_json=True), opened.close)
+
+
+class _Log:
+    """Where the lines of this process go, from which level on."""
+
+    def __init__(
+        self, level: int, render: Callable[..., str], out: "_Unfailing", close: Callable[[], None] = lambda: None
+    ) -> None:
+        self.level = level
+        self.close = close
+        self._render = render
+        self._out = out
+
+    def write(self, level: str, event: str, fields: Mapping[str, object], error: BaseException | None) -> None:
+        now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        self._out.write(self._render(now, level, event, fields, error) + "\n")
+
+
+def _json(now: str, level: str, event: str, fields: Mapping[str, object], error: BaseException | None) -> str:
+    line: dict[str, object] = {**fields, "event": event, "level": level, "timestamp": now}
+    if error is not None:
+        line["exception"] = list(_exceptions(error))
+    return json.dumps(line, default=repr)
+
+
+def _exceptions(error: BaseException) -> Iterator[dict[str, object]]:
+    """An exception and what led to it, the last one first."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    is_cause = False
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        frames = [
+            {"filename": frame.f_code.co_filename, "lineno": number, "name": frame.f_code.co_name}
+            for frame, number in traceback.walk_tb(found.__traceback__)
+        ]
+        if len(frames) > MAX_FRAMES:
+            frames = [*frames[: MAX_FRAMES // 2], *frames[-MAX_FRAMES // 2 :]]
+        kind = type(found).__name__
+        yield {"exc_type": kind, "exc_value": str(found), "is_cause": is_cause, "frames": frames}
+        is_cause = found.__cause__ is not None
+        found = found.__cause__ if is_cause or found.__suppress_context__ else found.__context__
+
+
+def _key_value(
+    stream: str, now: str, level: str, event: str, fields: Mapping[str, object], error: BaseException | None
+) -> str:
+    """For a terminal: what a run or a client said must not steer it."""
+    dim, colour, bold, key, value, end = (
+        ("\x1b[2m", _COLOURS[level], "\x1b[1m", "\x1b[36m", "\x1b[35m", "\x1b[0m") if _is_terminal(stream) else [""] * 6
     )
+    pairs = (f"{key}{name}{end}={value}{_shown(fields[name])}{end}" for name in sorted(fields))
+    head = f"{dim}{now}{end} [{colour}{bold}{level:<9}{end}] {bold}{plain(event):<{_EVENT_WIDTH}}{end}"
+    line = " ".join([head, *pairs]).rstrip()
+    if error is None:
+        return line
+    return f"{line}\n{plain(''.join(traceback.format_exception(error)).rstrip())}"
 
 
-def _to_stderr(data: bytes) -> int | None:
+def _shown(value: object) -> str:
+    """A word as it is; a text of several in quotes."""
+    if not isinstance(value, str):
+        return repr(value)
+    text = plain(value)
+    return repr(text) if any(character in " \t=\r\n\"'" for character in text) else text
+
+
+def _is_terminal(stream: str) -> bool:
+    return bool(getattr(getattr(sys, stream), "isatty", bool)())
+
+
+def _write_to(name: str, data: bytes) -> int | None:
     """Looks sys.stderr up at each line rather than once: a test or a daemon may replace it later."""
-    buffer = getattr(sys.stderr, "buffer", None)
+    stream = getattr(sys, name)
+    buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is none between
-    if isinstance(raw, io.FileIO):
+    if name == "stderr" and isinstance(raw, io.FileIO):
         # Past its buffer: a line that a full disk refused would stay there, and be refused again and again.
         return raw.write(data)
-    sys.stderr.write(data.decode())
-    sys.stderr.flush()
+    stream.write(data.decode())
+    stream.flush()
     return len(data)
 
 
@@ -100,11 +197,8 @@ class _Unfailing:
         return ("\n" if self._torn else "") + line + "\n"
 
 
-def _made_plain(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """For a terminal: what a run or a client said must not steer it."""
-    return {name: plain(value) if isinstance(value, str) else value for name, value in line.items()}
+def _on(stream: str, level: int) -> _Log:
+    return _Log(level, partial(_key_value, stream), _Unfailing(partial(_write_to, stream), as_json=False))
 
 
-def get_logger(**context: object) -> structlog.typing.FilteringBoundLogger:
-    """A logger with `context` on each of its lines: `log.info("run.started", run_id=…)`."""
-    return structlog.get_logger(**context)
+_log = _on("stdout", LEVELS["debug"])

@@ -63,7 +63,7 @@ def mosaic(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Gene
         # By another process: one that this process started would be its child until the end of all tests.
         subprocess.run([MOSAIC, "daemon", "start"], check=True, stdout=subprocess.DEVNULL)
         yield run
-        for line in run("runs", "--json", "--limit", "0").objects:
+        for line in run("runs", "--json", "--limit", "0", "--kind", "all").objects:
             if line["state"] not in ("finished", "failed", "cancelled", "lost"):
                 run("cancel", line["run_id"])
         pid = json.loads(home.lock.read_text())["pid"]

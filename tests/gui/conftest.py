@@ -25,9 +25,19 @@ from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
+from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.scripts.allowed import Allowed
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Metadata,
+    TrainExtras,
+    TrainRunConfig,
+    Worker,
+    WorkerConfig,
+)
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -36,7 +46,7 @@ from .daemon import Daemon, end_daemon
 from .gui_thread import Waiting, noting_waits
 from .hand_written import STARTED, HandWritten, learning
 
-__all__ = ["STARTED", "Daemon", "HandWritten", "MakeRun", "Show", "Shown", "learning"]
+__all__ = ["STARTED", "Daemon", "HandWritten", "MakeRun", "Show", "Shown", "artifacts_of", "learning"]
 
 TIMEOUT_S = 120.0
 """Until a test gives up waiting for something that never comes; a slow and busy machine has the time that it needs."""
@@ -114,6 +124,22 @@ def trained(client: Client) -> RunRecord:
     return ended
 
 
+@pytest.fixture(scope="session")
+def filmed(client: Client) -> RunRecord:
+    """A short run with videos and several checkpoints, finished."""
+    extras = TrainExtras(capture_video=True, checkpoint_interval_steps=2048)
+    worker = WorkerConfig(algo="ppo", env_id="CartPole-v1", total_timesteps=6_144, seed=1, extras=extras)
+    document = TrainRunConfig(
+        run_name="filmed",
+        environment=Environment(env_id="CartPole-v1"),
+        artifacts=Artifacts(),
+        metadata=Metadata(worker=Worker(config=worker)),
+    )
+    ended = client.wait(client.submit(document)[0].run_id)[0]
+    assert ended.state == "finished", ended
+    return ended
+
+
 @pytest.fixture
 def home(tmp_path: Path, catalog_file: Path) -> Iterator[Home]:
     """A home of one's own, without a daemon; what is started in it ends with the test."""
@@ -185,6 +211,18 @@ class Shown:
         self._beat.stop()
         self.opened.close()
         self.window.deleteLater()
+
+
+def artifacts_of(shown: Shown, run: RunRecord) -> ArtifactsTab:
+    """The Artifacts tab with the list of a run."""
+    tab = shown.window.tabs["Artifacts"]
+    assert isinstance(tab, ArtifactsTab)
+    shown.until(lambda: shown.studio.runs.get(run.run_id) is not None, "the run")
+    shown.window.runs.select([run.run_id])
+    shown.until(lambda: shown.studio.current == run.run_id)
+    shown.window.bench.bring_up("Artifacts")
+    shown.until(lambda: tab.tree.items(), "the list")
+    return tab
 
 
 class Show(Protocol):

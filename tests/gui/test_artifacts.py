@@ -1,10 +1,9 @@
 """The artifacts of a real run: listed, read, played, saved; near and far, and broken."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import pytest
 from PySide6.QtGui import QGuiApplication
 
 from mosaic.gui.models.artifacts import Kept
@@ -13,47 +12,10 @@ from mosaic.gui.models.link import Link
 from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.spec.run_config import (
-    Artifacts,
-    Environment,
-    Metadata,
-    TrainExtras,
-    TrainRunConfig,
-    Worker,
-    WorkerConfig,
-)
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
-from .conftest import Daemon, Show, Shown
-
-
-@pytest.fixture(scope="module")
-def filmed(client: Client) -> Iterator[RunRecord]:
-    """A short run with videos and checkpoints, finished."""
-    extras = TrainExtras(capture_video=True, checkpoint_interval_steps=2048)
-    worker = WorkerConfig(algo="ppo", env_id="CartPole-v1", total_timesteps=6_144, seed=1, extras=extras)
-    document = TrainRunConfig(
-        run_name="filmed",
-        environment=Environment(env_id="CartPole-v1"),
-        artifacts=Artifacts(),
-        metadata=Metadata(worker=Worker(config=worker)),
-    )
-    ended = client.wait(client.submit(document)[0].run_id)[0]
-    assert ended.state == "finished", ended
-    yield ended
-    client.delete(ended.run_id)
-
-
-def opened(shown: Shown, run: RunRecord) -> ArtifactsTab:
-    tab = shown.window.tabs["Artifacts"]
-    assert isinstance(tab, ArtifactsTab)
-    shown.until(lambda: shown.studio.runs.get(run.run_id) is not None, "the run")
-    shown.window.runs.select([run.run_id])
-    shown.until(lambda: shown.studio.current == run.run_id)
-    shown.window.bench.bring_up("Artifacts")
-    shown.until(lambda: tab.tree.items(), "the list")
-    return tab
+from .conftest import Daemon, Show, artifacts_of
 
 
 def tell(told: list[str], notice: Notice) -> None:
@@ -69,7 +31,7 @@ def first(tab: ArtifactsTab, kind: str) -> Kept:
 
 
 def test_all_that_a_run_left_is_in_the_tree(show: Show, filmed: RunRecord) -> None:
-    tab = opened(show(), filmed)
+    tab = artifacts_of(show(), filmed)
     kinds = [item.kind for item in tab.tree.items()]
     assert {"policy", "checkpoint", "video", "tensorboard", "config", "log"} <= set(kinds)
     assert "fastlane" not in kinds
@@ -81,7 +43,7 @@ def test_all_that_a_run_left_is_in_the_tree(show: Show, filmed: RunRecord) -> No
 
 def test_the_config_is_shown_as_text_and_its_path_copied(show: Show, filmed: RunRecord) -> None:
     shown = show()
-    tab = opened(shown, filmed)
+    tab = artifacts_of(shown, filmed)
     assert tab.tree.select("config.json")
     shown.until(lambda: '"run_name": "filmed"' in tab.page.text.toPlainText(), "the config")
     assert tab.page.view.currentWidget() is tab.page.text
@@ -91,7 +53,7 @@ def test_the_config_is_shown_as_text_and_its_path_copied(show: Show, filmed: Run
 
 def test_a_video_plays_seeks_and_pauses_in_place(show: Show, filmed: RunRecord) -> None:
     shown = show()
-    tab = opened(shown, filmed)
+    tab = artifacts_of(shown, filmed)
     film = tab.page.film
     longest = max((item for item in tab.tree.items() if item.kind == "video"), key=lambda item: item.size_bytes)
     tab.tree.select(longest.path)
@@ -119,7 +81,7 @@ def test_a_video_plays_seeks_and_pauses_in_place(show: Show, filmed: RunRecord) 
 
 def test_a_video_that_was_cut_off_says_so(show: Show, filmed: RunRecord, tmp_path: Path) -> None:
     shown = show()
-    tab = opened(shown, filmed)
+    tab = artifacts_of(shown, filmed)
     whole = (Path(filmed.run_dir) / first(tab, "video").path).read_bytes()
     for name, content in (("cut.mp4", whole[: len(whole) // 2]), ("empty.mp4", b""), ("noise.mp4", b"\x07" * 5000)):
         broken = tmp_path / name
@@ -131,7 +93,7 @@ def test_a_video_that_was_cut_off_says_so(show: Show, filmed: RunRecord, tmp_pat
 
 
 def test_a_checkpoint_offers_to_go_on_from_it(show: Show, filmed: RunRecord) -> None:
-    tab = opened(show(), filmed)
+    tab = artifacts_of(show(), filmed)
     asked: list[tuple[str, int]] = []
     tab.resume_asked.connect(partial(ask, asked))
     checkpoint = first(tab, "checkpoint")
@@ -145,7 +107,7 @@ def test_a_checkpoint_offers_to_go_on_from_it(show: Show, filmed: RunRecord) -> 
 
 def test_a_far_daemon_sends_videos_and_files(show: Show, filmed: RunRecord, daemon_home: Home, tmp_path: Path) -> None:
     shown = show(link=Link(daemon_home, target=running_address(daemon_home)))
-    tab = opened(shown, filmed)
+    tab = artifacts_of(shown, filmed)
     video = first(tab, "video")
     tab.tree.select(video.path)
     shown.until(lambda: tab.page.film.reader is not None and tab.page.film.reader.image is not None, "the film")
@@ -171,7 +133,7 @@ def test_a_daemon_that_dies_leaves_the_list_and_answers_again(
     with Client(home=home, start=False) as client:
         run = client.wait(client.train("ppo", env_id="CartPole-v1", total_timesteps=2048)[0].run_id)[0]
     shown = show(link=Link(home, target=running_address(home)))
-    tab = opened(shown, run)
+    tab = artifacts_of(shown, run)
     daemon.kill()
     shown.until(lambda: shown.studio.link.state == "lost", "the daemon to be missed")
     assert tab.tree.items()

@@ -1,54 +1,14 @@
 """An older checkpoint in the window: a new run by default, the loss of newer ones only after a question."""
 
-from collections.abc import Iterator
-
-import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from mosaic.gui.models.artifacts import Kept
 from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.rpc.client import Client
-from mosaic.spec.run_config import (
-    Artifacts,
-    Environment,
-    Metadata,
-    TrainExtras,
-    TrainRunConfig,
-    Worker,
-    WorkerConfig,
-)
 from mosaic.spec.run_record import RunRecord
 
-from .conftest import Show, Shown
-
-
-@pytest.fixture(scope="module")
-def saved_often(client: Client) -> Iterator[RunRecord]:
-    """A finished run with an older checkpoint: the first interval is never skipped."""
-    extras = TrainExtras(checkpoint_interval_steps=512, checkpoints_kept=100)
-    worker = WorkerConfig(algo="ppo", env_id="CartPole-v1", total_timesteps=4096, seed=1, extras=extras)
-    document = TrainRunConfig(
-        run_name="saved often",
-        environment=Environment(env_id="CartPole-v1"),
-        artifacts=Artifacts(),
-        metadata=Metadata(worker=Worker(config=worker)),
-    )
-    ended = client.wait(client.submit(document)[0].run_id)[0]
-    assert ended.state == "finished", ended
-    yield ended
-    client.delete(ended.run_id)
-
-
-def opened(shown: Shown, run: RunRecord) -> ArtifactsTab:
-    tab = shown.window.tabs["Artifacts"]
-    assert isinstance(tab, ArtifactsTab)
-    shown.until(lambda: shown.studio.runs.get(run.run_id) is not None, "the run")
-    shown.window.runs.select([run.run_id])
-    shown.until(lambda: shown.studio.current == run.run_id)
-    shown.window.bench.bring_up("Artifacts")
-    shown.until(lambda: tab.tree.items(), "the list")
-    return tab
+from .conftest import Show, Shown, artifacts_of
 
 
 def checkpoints(tab: ArtifactsTab) -> list[Kept]:
@@ -61,10 +21,10 @@ def question(shown: Shown) -> QMessageBox:
 
 
 def test_an_older_checkpoint_begins_a_new_run_and_keeps_the_newer_ones(
-    show: Show, client: Client, saved_often: RunRecord
+    show: Show, client: Client, filmed: RunRecord
 ) -> None:
     shown = show()
-    tab = opened(shown, saved_often)
+    tab = artifacts_of(shown, filmed)
     newest, *_, oldest = checkpoints(tab)
     tab.tree.select(newest.path)
     assert (tab.page.resume.text(), tab.page.discard.isVisible()) == ("Resume from this checkpoint", False)
@@ -83,7 +43,7 @@ def test_an_older_checkpoint_begins_a_new_run_and_keeps_the_newer_ones(
     shown.until(lambda: notices, "the notice")
     assert f"goes on from step {oldest.step:,}" in notices[0]
     [branch] = [run for run in client.list() if run.run_id not in before]
-    assert (branch.parent, branch.parent_step) == (saved_often.run_id, oldest.step)
+    assert (branch.parent, branch.parent_step) == (filmed.run_id, oldest.step)
     assert client.wait(branch.run_id)[0].state == "finished"
     assert checkpoints(tab)[0].step == newest.step
     overview = shown.window.tabs["Overview"]
@@ -91,5 +51,5 @@ def test_an_older_checkpoint_begins_a_new_run_and_keeps_the_newer_ones(
     shown.until(lambda: shown.studio.runs.get(branch.run_id) is not None, "the branch in the list")
     shown.window.runs.select([branch.run_id])
     shown.until(lambda: shown.studio.current == branch.run_id)
-    assert overview.fact("Branched") == f"from run {saved_often.run_id} at step {oldest.step:,}"
+    assert overview.fact("Branched") == f"from run {filmed.run_id} at step {oldest.step:,}"
     client.delete(branch.run_id)

@@ -2,14 +2,16 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from mosaic.cli import main
-from mosaic.cli.gui import has_display
+from mosaic.cli.display import NoDisplay, refuse_without_display
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
@@ -66,8 +68,26 @@ def test_without_the_extra_the_command_names_it(
 
 @pytest.mark.parametrize(("platform", "expected"), [("linux", False), ("darwin", True), ("win32", True)])
 def test_only_linux_needs_a_variable_to_have_a_display(platform: str, expected: bool) -> None:
-    assert has_display(platform, {}) is expected
-    assert has_display(platform, {"WAYLAND_DISPLAY": "wayland-0"})
+    with nullcontext() if expected else pytest.raises(NoDisplay, match="neither DISPLAY nor WAYLAND_DISPLAY is set"):
+        refuse_without_display(platform, {})
+
+
+def test_a_display_that_is_dead_is_told_before_qt_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":9731")
+    assert main(["gui"]) == NoDisplay.exit_code == 3
+    assert "nothing answers at DISPLAY=:9731" in capsys.readouterr().err
+    wayland = {"WAYLAND_DISPLAY": "w", "XDG_RUNTIME_DIR": str(tmp_path), "QT_QPA_PLATFORM": "wayland"}
+    with pytest.raises(NoDisplay):
+        refuse_without_display("linux", wayland)
+    with socket.socket(socket.AF_UNIX) as compositor:
+        compositor.bind(str(tmp_path / "w"))
+        compositor.listen()
+        refuse_without_display("linux", wayland)
+    refuse_without_display("linux", {"QT_QPA_PLATFORM": "offscreen"})
 
 
 def test_the_fonts_and_icons_travel_with_their_licences() -> None:

@@ -108,5 +108,5 @@ def test_the_command_of_a_refusal_works(allowed: Allowed, tmp_path: Path, monkey
 
 
 def test_runs_without_code_of_a_user_pass(allowed: Allowed) -> None:
-    assert list(code_of(trains("ppo"))) == []
-    assert list(code_of(plays(one="random", two="policy:01K9", three="bdi:plan.asl"))) == []
+    assert list(code_of(trains("ppo"), allowed)) == []
+    assert list(code_of(plays(one="random", two="policy:01K9", three="bdi:plan.asl"), allowed)) == []

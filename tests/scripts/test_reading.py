@@ -114,8 +114,16 @@ def test_flags_become_settings_and_the_same_flags_again(tmp_path: Path, words: s
 
 
 def test_an_unknown_flag_of_a_tyro_script_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit):
-        settings_from(written(tmp_path, TYRO), ["--learning-rat", "1"], prog="test")
+    with pytest.raises(ConfigError, match="--hiden: is not a flag; did you mean --hidden"):
+        settings_from(written(tmp_path, TYRO), ["--hiden", "1"], prog="test")
+
+
+def test_steps_and_seed_of_an_argparse_script_are_numbers_as_users_write_them(tmp_path: Path) -> None:
+    found = written(tmp_path, ARGPARSE)
+    settings = settings_from(found, ["--total-steps", "300k"], prog="test")
+    assert (settings["total_timesteps"], settings["script_flags"]) == (300_000, "--total-steps 300000")
+    with pytest.raises(ConfigError, match="whole number"):
+        settings_from(found, ["--total-steps", "1.5"], prog="test")
 
 
 def test_argparse_flags_stay_as_they_are(tmp_path: Path) -> None:
@@ -211,3 +219,16 @@ def test_a_folder_that_holds_the_home_directory_is_too_wide(tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path / "people" / "ada"))
     with pytest.raises(ConfigError, match="too wide"):
         Allowed(Home(tmp_path / "home")).add(tmp_path / "people")
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("import stable_baselines3\nBUDGET = 3_000\nmodel.learn(BUDGET)\n", 3_000),
+        ("import gymnasium\nTOTAL_TIMESTEPS: int = 2 * 10**4\n", 20_000),
+        ("import gymnasium\ntotal_steps = int(5e3)\n", 5_000),
+        ("import gymnasium\ntotal_steps = len(sys.argv)\n", script.DEFAULT_STEPS),
+    ],
+)
+def test_steps_are_found_in_the_constants_of_a_script(tmp_path: Path, text: str, steps: int) -> None:
+    assert written(tmp_path, text).schema["properties"]["total_timesteps"]["default"] == steps

@@ -126,6 +126,11 @@ class Daemon:
 
         return eventually(look, timeout_s, what=f"{run_id} to be {states}")
 
+    def until_whole(self) -> None:
+        """Its index has every run, with its progress."""
+        client = self.client
+        eventually(lambda: (now := client.health()).indexed == now.index_total, what="a whole index")
+
     def events(self, run_id: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.home.run(run_id).events.read_bytes().splitlines()]
 

@@ -1,8 +1,10 @@
 """An error that comes at every look is logged now and then, with how often it came."""
 
-import pytest
-from structlog.testing import capture_logs
+import json
 
+import pytest
+
+from mosaic import log
 from mosaic.trainer.complaints import INTERVAL_S, Complaints
 
 TICK_S = 0.2
@@ -15,14 +17,22 @@ class Clock:
         return self.now
 
 
-def test_the_same_error_at_every_tick_of_ten_minutes_is_twenty_lines():
+@pytest.fixture
+def lines(tmp_path):
+    """What was logged."""
+    log.configure(file=tmp_path / "log")
+    yield lambda: [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    log.configure()
+
+
+def test_the_same_error_at_every_tick_of_ten_minutes_is_twenty_lines(lines):
     clock = Clock()
     complaints = Complaints(clock)
     ticks = round(600 / TICK_S)
-    with capture_logs() as lines:
-        for tick in range(ticks):
-            clock.now = 1000.0 + tick * TICK_S
-            complaints.tell("supervisor.tick", OSError(28, "No space left on device"), run_id="R")
+    for tick in range(ticks):
+        clock.now = 1000.0 + tick * TICK_S
+        complaints.tell("supervisor.tick", OSError(28, "No space left on device"), run_id="R")
+    lines = lines()
     assert len(lines) == 600 / INTERVAL_S == 20
     assert sum(line.get("repeated", 0) + 1 for line in lines) + round(INTERVAL_S / TICK_S) - 1 == ticks
     assert all(line["run_id"] == "R" for line in lines)
@@ -31,20 +41,18 @@ def test_the_same_error_at_every_tick_of_ten_minutes_is_twenty_lines():
 @pytest.mark.parametrize(
     "other", [("supervisor.run", "a", "R"), ("supervisor.tick", "b", "R"), ("supervisor.tick", "a", "S")]
 )
-def test_another_error_event_or_run_is_told_at_once(other):
+def test_another_error_event_or_run_is_told_at_once(lines, other):
     complaints = Complaints(Clock())
     event, message, run_id = other
-    with capture_logs() as lines:
-        complaints.tell("supervisor.tick", OSError("a"), run_id="R")
-        complaints.tell(event, OSError(message), run_id=run_id)
-    assert len(lines) == 2
+    complaints.tell("supervisor.tick", OSError("a"), run_id="R")
+    complaints.tell(event, OSError(message), run_id=run_id)
+    assert len(lines()) == 2
 
 
-def test_errors_that_do_not_come_back_are_forgotten():
+def test_errors_that_do_not_come_back_are_forgotten(lines):
     clock = Clock()
     complaints = Complaints(clock)
-    with capture_logs():
-        for number in range(1000):
-            clock.now += INTERVAL_S
-            complaints.tell("supervisor.tick", OSError(str(number)))
+    for number in range(1000):
+        clock.now += INTERVAL_S
+        complaints.tell("supervisor.tick", OSError(str(number)))
     assert len(complaints._told) <= 3

@@ -30,8 +30,10 @@ def history(module_daemons, kit):
 
 
 def listed(daemon):
-    """Everything that a client sees, but for the revision: that counts changes of this index."""
-    return [replace(record, revision=0) for record in daemon.client.list()]
+    """Everything that a client sees of a whole index, but for the revision: that counts changes of this index."""
+    client = daemon.client
+    daemon.until_whole()
+    return [replace(record, revision=0) for record in client.list()]
 
 
 def damage_bytes(path):

@@ -8,10 +8,10 @@ from itertools import chain
 
 import grpc
 import pytest
-from ulid import ULID
 
 from mosaic.rpc import trainer_pb2_grpc
 from mosaic.rpc.client import Client
+from mosaic.spec import ulid
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import Placed
 from mosaic.spec.spool_reader import LONGEST, LineReader
@@ -48,7 +48,7 @@ def events(episodes=2):
 
 def make_run(home, number, **changes):
     """A finished run that is older the lower its number is."""
-    run_dir = home.run(str(ULID.from_timestamp(FIRST_S + number)))
+    run_dir = home.run(ulid.new(FIRST_S + number))
     run_dir.create()
     values = {
         "state": RunState.FINISHED,
@@ -93,7 +93,7 @@ def large(tmp_path, catalog_file, monkeypatch):
     monkeypatch.setattr(reindex, "read", read_late)
     supervisor = supervisor_of(home)
     health = Health(supervisor, [], lambda: False)
-    service = TrainerService(supervisor, Catalog(home, warm_output_of=lambda _: None), health)
+    service = TrainerService(supervisor, Catalog(home, warm_output_of=lambda *_: None), health)
     server = grpc.server(ThreadPoolExecutor(8), interceptors=[Guard(None)])
     trainer_pb2_grpc.add_TrainerServicer_to_server(service, server)
     server.add_insecure_port(f"unix:{home.socket}")

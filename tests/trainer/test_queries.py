@@ -7,7 +7,8 @@ import pytest
 
 from mosaic.rpc.client import Refused
 from mosaic.rpc.locate import DaemonUnavailable
-from mosaic.trainer.metrics import RunMetrics, reduce_rows
+from mosaic.trainer.metric_rows import reduce_rows
+from mosaic.trainer.metrics import RunMetrics
 
 
 @pytest.fixture(scope="module")

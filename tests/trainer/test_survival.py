@@ -97,7 +97,7 @@ def test_an_acknowledged_submit_is_durable(daemons, kit):
     daemon.kill()
     for path in daemon.home.trainer.glob("index.sqlite*"):
         path.unlink()
-    daemon.start()
+    daemon.start().until_whole()
     assert {one.run_id: one.config_digest for one in daemon.client.list()} == before
     daemon.client.cancel(blocker.run_id)
 

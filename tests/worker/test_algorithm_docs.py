@@ -1,7 +1,6 @@
-"""Every algorithm's page (docs/algorithms, shown as help in the GUI) names each of its flags with its default."""
+"""Every algorithm's page (docs/algorithms, shown as help in the GUI) has the table of flags that its Args make."""
 
-import re
-from dataclasses import fields
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -10,31 +9,36 @@ import pytest
 from cleanrl_worker.sdk import catalog
 from mosaic import config
 
-PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
-every = pytest.mark.parametrize("name", catalog.names())
+ROOT = Path(__file__).parents[2]
+TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "flag_tables.py"))
 
 
-def rows(page: str, heading: str) -> dict[str, list[str]]:
-    """The table below a heading, by the names in its first cell."""
-    section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    cells = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    return {name: rest for first, *rest in cells for name in re.findall("`([^`]+)`", first)}
+@pytest.mark.parametrize("name", catalog.names())
+def test_the_table_of_flags_is_what_args_say(name: str) -> None:
+    path: Path = TOOL["PAGES"] / f"{name}.md"
+    page = path.read_text(encoding="utf-8")
+    assert TOOL["with_table"](page, catalog.load(name).Args) == page, f"{path.name} is stale: run '{TOOL['COMMAND']}'"
 
 
-def shown(default: Any) -> str:
-    if default is None:
-        return "none"
-    if isinstance(default, bool):
-        return "on" if default else "off"
-    return f"`{default}`" if isinstance(default, str) else str(default)
-
-
-@every
-def test_every_flag_stands_in_the_page_with_its_default(name: str) -> None:
-    table = rows((PAGES / f"{name}.md").read_text(encoding="utf-8"), "Flags")
-    arguments = fields(catalog.load(name).Args)
-    assert list(table) == [config.flag_name(field.name) for field in arguments]
-    for field in arguments:
-        default, meaning = table[config.flag_name(field.name)]
-        assert default == shown(field.default), field.name
-        assert meaning
+def test_a_row_has_flag_default_and_the_sentence_under_the_field() -> None:
+    schema = {
+        "properties": {
+            "num_envs": {"type": "integer", "default": 4, "description": "Side by side."},
+            "anneal_lr": {"type": "boolean", "default": True, "description": "With num_envs."},
+            "env_id": {"type": "string", "default": "A-v1", "description": "Which."},
+            "target_kl": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None, "description": "Most."},
+        }
+    }
+    args = config.class_from_schema(schema, name="Args")
+    page = "# x\n\n## Flags\n\n| flag |\n|---|\n| old |\n\nBy hand.\n\n| other |\n|---|\n"
+    assert TOOL["with_table"](page, args) == (
+        "# x\n\n## Flags\n\n"
+        "| flag | default | meaning |\n|---|---|---|\n"
+        "| `--num-envs` | 4 | Side by side. |\n"
+        "| `--anneal-lr` | on | With `--num-envs`. |\n"
+        "| `--env-id` | `A-v1` | Which. |\n"
+        "| `--target-kl` | none | Most. |\n"
+        "\nBy hand.\n\n| other |\n|---|\n"
+    )
+    with pytest.raises(ValueError, match="no table below '## Flags'"):
+        TOOL["with_table"]("# x\n", args)

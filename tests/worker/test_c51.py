@@ -10,6 +10,7 @@ import torch
 
 from cleanrl_worker.algorithms import c51
 from cleanrl_worker.sdk.fast import c51_gradient
+from cleanrl_worker.sdk.fast.c51 import FastLearner
 from cleanrl_worker.sdk.policy import PolicyFile
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic import config
@@ -17,7 +18,8 @@ from mosaic import config
 OBSERVATIONS = gym.spaces.Box(-1, 1, (4,), np.float32)
 ACTIONS = gym.spaces.Discrete(3)
 # Few atoms, so that some places are atoms, some lie beyond the ends, and probabilities reach the clamp.
-ARGS = c51.Args(n_atoms=11, v_min=-2.0, v_max=3.0, gamma=0.5, learning_rate=1e-3)
+ARGS = c51.Args(n_atoms=11, v_min=-2.0, v_max=3.0)
+COEFFICIENTS = c51.Coefficients(learning_rate=1e-3, gamma=0.5)
 
 
 def some_batch(rng: np.random.Generator, rows: int = 64) -> Transitions:
@@ -28,7 +30,8 @@ def some_batch(rng: np.random.Generator, rows: int = 64) -> Transitions:
 
 
 def tensors(batch: Transitions) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
+    arrays = {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
+    return {**arrays, "gamma": torch.tensor(COEFFICIENTS.gamma)}
 
 
 def networks(args: c51.Args = ARGS, sharpness: float = 40) -> tuple[c51.QNetwork, c51.QNetwork]:
@@ -54,42 +57,44 @@ def test_the_target_is_the_plain_projection() -> None:
             place = min(max(place, -2.0), 3.0)
             for index, other in enumerate(atoms):
                 expected[row, index] += probability * max(0.0, 1 - abs(place - other) / 0.5)
-    np.testing.assert_allclose(c51.target_pmfs(target_network, tensors(batch), 0.5).numpy(), expected, atol=1e-5)
-    learner = c51.NumpyLearner(*networks(), ARGS)
-    np.testing.assert_allclose(learner.target_pmfs(batch), expected, atol=1e-5)
+    np.testing.assert_allclose(c51.target_pmfs(target_network, tensors(batch)).numpy(), expected, atol=1e-5)
+    learner = FastLearner(*networks(), ARGS)
+    np.testing.assert_allclose(learner.projected(batch, COEFFICIENTS), expected, atol=1e-5)
     np.testing.assert_allclose(expected.sum(1), 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("args", [ARGS, c51.Args()], ids=["11 atoms", "101 atoms"])
 def test_the_numpy_gradient_is_the_gradient_of_the_definition(args: c51.Args) -> None:
     q_network, target_network = networks(args)
-    learner = c51.NumpyLearner(q_network, target_network, args)
+    learner = FastLearner(q_network, target_network, args)
     batch = some_batch(np.random.default_rng(0))
     pmfs = q_network.pmfs(torch.from_numpy(batch.obs))
     assert (pmfs < 1e-5).any(), "some probabilities must be clamped"
-    losses = learner.gradient(batch)
+    losses = learner.gradient(batch, COEFFICIENTS)
     by_hand = learner.parameters.gradient.copy()
     learner.parameters.gradient[:] = 0
-    loss, q_values = c51.c51_loss(q_network, tensors(batch), torch.from_numpy(learner.target_pmfs(batch)))
+    loss, q_values = c51.c51_loss(q_network, tensors(batch), torch.from_numpy(learner.projected(batch, COEFFICIENTS)))
     loss.backward()
     scale = np.abs(by_hand).max()
     assert scale > 1e-2
     np.testing.assert_allclose(by_hand, learner.parameters.gradient, atol=1e-5 * max(scale, 1), rtol=0)
-    assert losses == pytest.approx((loss.item(), q_values.item()), rel=1e-4, abs=1e-5)
+    expected = {"loss": loss.item(), "q_values": q_values.item()}
+    assert losses == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 def test_both_learners_stay_together_over_updates_of_both_networks() -> None:
-    fast = c51.NumpyLearner(*networks(sharpness=1), ARGS)
-    slow = c51.TorchLearner(*networks(sharpness=1), ARGS, torch.device("cpu"))
+    fast = FastLearner(*networks(sharpness=1), ARGS)
+    slow = c51.Learner(*networks(sharpness=1), ARGS, torch.device("cpu"))
     rng = np.random.default_rng(0)
     for _ in range(20):
         batch = some_batch(rng)
-        assert fast.update(batch)[0] == pytest.approx(float(slow.update(batch)[0]), rel=1e-3)
+        losses = fast.update(batch, COEFFICIENTS), slow.update(batch, COEFFICIENTS)
+        assert losses[0]["loss"] == pytest.approx(float(losses[1]["loss"]), rel=1e-3)
         for learner in (fast, slow):
             learner.update_target()
     values = c51_gradient.q_values(fast.q_network.infer(batch.obs), fast.atoms)
     with torch.no_grad():
-        expected = (slow.q_network.pmfs(torch.from_numpy(batch.obs)) * slow.q_network.atoms).sum(2)
+        expected = slow.q_network.values(slow.q_network.pmfs(torch.from_numpy(batch.obs)))
     np.testing.assert_allclose(values.T, expected.numpy(), atol=1e-4)
     np.testing.assert_array_equal(fast.act(batch.obs), slow.act(batch.obs))
 
@@ -109,7 +114,7 @@ def test_a_loaded_policy_acts_as_the_trained_network() -> None:
     rng = np.random.default_rng(0)
     obs = rng.standard_normal((5000, 4), dtype=np.float32)
     with torch.no_grad():
-        greedy = q_network.best(q_network.pmfs(torch.from_numpy(obs))).numpy()
+        greedy = q_network.values(q_network.pmfs(torch.from_numpy(obs))).argmax(1).numpy()
     assert len(set(greedy.tolist())) == 3
     loaded = c51.load(file)
     np.testing.assert_array_equal(loaded.act(obs, rng, deterministic=True), greedy)

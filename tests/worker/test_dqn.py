@@ -12,6 +12,7 @@ import torch
 
 from cleanrl_worker.algorithms import dqn
 from cleanrl_worker.sdk import checkpoint, policy
+from cleanrl_worker.sdk.fast.dqn import FastLearner
 from cleanrl_worker.sdk.replay import Transitions
 from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic import config
@@ -24,6 +25,9 @@ ACTIONS = gym.spaces.Discrete(3)
 SHORT = dqn.Args(
     cuda=False, total_timesteps=1_200, learning_starts=200, buffer_size=500, batch_size=32, target_network_frequency=150
 )
+
+
+COEFFICIENTS = dqn.Coefficients(learning_rate=1e-2, gamma=0.9)
 
 
 class Sentence(gym.Env[Any, Any]):
@@ -117,6 +121,11 @@ def some_batch(rng: np.random.Generator, rows: int = 64) -> Transitions:
     return Transitions(obs, rng.integers(0, 3, rows), next_obs, rewards, (rng.random(rows) < 0.3).astype(np.float32))
 
 
+def tensors(batch: Transitions) -> dict[str, torch.Tensor]:
+    arrays = {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
+    return {**arrays, "gamma": torch.tensor(COEFFICIENTS.gamma)}
+
+
 def networks() -> tuple[dqn.QNetwork, dqn.QNetwork]:
     torch.manual_seed(0)
     return dqn.QNetwork(OBSERVATIONS, ACTIONS), dqn.QNetwork(OBSERVATIONS, ACTIONS)
@@ -124,17 +133,16 @@ def networks() -> tuple[dqn.QNetwork, dqn.QNetwork]:
 
 def test_the_numpy_gradient_is_the_gradient_of_the_definition() -> None:
     q_network, target_network = networks()
-    learner = dqn.NumpyLearner(q_network, target_network, SHORT)
+    learner = FastLearner(q_network, target_network)
     batch = some_batch(np.random.default_rng(0))
-    losses = learner.gradient(batch)
+    losses = learner.gradient(batch, COEFFICIENTS)
     by_hand = learner.parameters.gradient.copy()
     learner.parameters.gradient[:] = 0
-    tensors = {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
-    loss, q_values = dqn.td_loss(q_network, target_network, tensors, SHORT.gamma)
+    loss, q_values = dqn.td_loss(q_network, target_network, tensors(batch))
     loss.backward()
     np.testing.assert_allclose(by_hand, learner.parameters.gradient, atol=1e-5, rtol=0)
     assert np.abs(by_hand).max() > 1e-2
-    assert losses == pytest.approx((loss.item(), q_values.item()), rel=1e-5)
+    assert losses == pytest.approx({"td_loss": loss.item(), "q_values": q_values.item()}, rel=1e-5)
 
 
 def test_the_definition_bootstraps_from_the_target_network_except_after_a_termination() -> None:
@@ -146,20 +154,20 @@ def test_the_definition_bootstraps_from_the_target_network_except_after_a_termin
             bootstrap = 0.0 if done else target_network.network(torch.from_numpy(next_obs)).max().item()
             value = q_network.network(torch.from_numpy(obs))[action].item()
             errors.append((float(reward) + 0.9 * bootstrap - value) ** 2)
-    tensors = {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
-    assert dqn.td_loss(q_network, target_network, tensors, 0.9)[0].item() == pytest.approx(np.mean(errors), rel=1e-5)
+    loss, _ = dqn.td_loss(q_network, target_network, tensors(batch))
+    assert loss.item() == pytest.approx(np.mean(errors), rel=1e-5)
 
 
 def test_both_learners_stay_together_over_updates_of_both_networks() -> None:
-    args = replace(SHORT, tau=0.3, learning_rate=1e-2)
-    fast = dqn.NumpyLearner(*networks(), args)
-    slow = dqn.TorchLearner(*networks(), args, torch.device("cpu"))
+    fast = FastLearner(*networks())
+    slow = dqn.Learner(*networks(), SHORT, torch.device("cpu"))
     rng = np.random.default_rng(0)
     for _ in range(20):
         batch = some_batch(rng)
-        assert fast.update(batch)[0] == pytest.approx(float(slow.update(batch)[0]), rel=1e-3)
+        losses = fast.update(batch, COEFFICIENTS), slow.update(batch, COEFFICIENTS)
+        assert losses[0]["td_loss"] == pytest.approx(float(losses[1]["td_loss"]), rel=1e-3)
         for learner in (fast, slow):
-            learner.update_target()
+            learner.update_target(0.3)
     for mine, theirs in ((fast.q_network, slow.q_network), (fast.target_network, slow.target_network)):
         expected = theirs.network(torch.from_numpy(batch.obs)).detach().numpy()
         np.testing.assert_allclose(mine.infer(batch.obs), expected, atol=1e-4)
@@ -184,11 +192,12 @@ class FakeLearner:
         self.acted.append(self.run.global_step)
         return np.ones(len(obs), np.int64)
 
-    def update(self, batch: Transitions) -> dqn.Losses:
+    def update(self, batch: Transitions, coefficients: dqn.Coefficients) -> dict[str, float]:
+        assert coefficients == dqn.Coefficients(SHORT.learning_rate, SHORT.gamma)
         self.updated.append(self.run.global_step)
-        return dqn.Losses(0.5, 1.5)
+        return {"td_loss": 0.5, "q_values": 1.5}
 
-    def update_target(self) -> None:
+    def update_target(self, tau: float) -> None:
         self.synced.append(self.run.global_step)
 
     def state(self) -> dict[str, Any]:
@@ -201,7 +210,7 @@ def schedule(folder: Path, monkeypatch: pytest.MonkeyPatch, args: dqn.Args) -> t
     logged: list[Scalars] = []
     with open_run(folder, args, save_model=False) as run:
         fake = FakeLearner(run)
-        monkeypatch.setattr(dqn, "make_learner", lambda *_: fake)
+        monkeypatch.setattr(dqn, "guarded", lambda *_: fake)
         emit = run.emit
 
         def note(body: EventBody) -> None:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from cleanrl_worker.sdk import graph
 from cleanrl_worker.sdk.graph import MOST_RECORDINGS, WARM_UPS, Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.recorded import Numbers
 from mosaic.errors import TrainingFailed
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
@@ -107,3 +109,132 @@ def test_what_cannot_be_recorded_says_how_to_go_on() -> None:
         replayed(batch)
     with pytest.raises(TrainingFailed, match="train with --no-cuda-graph"):
         replayed(batch)
+
+
+class Network(torch.nn.Module):
+    """With a number of its own beside its weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 1)
+        self.bonus = 0.5
+
+
+class Schedule:
+    """Something that a researcher keeps beside the learner."""
+
+    def __init__(self) -> None:
+        self.rate = 1.0
+
+
+SCALE = {"of all": 1.0}
+"""A module's own number."""
+
+
+class Learner:
+    """One that reads numbers from everywhere."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.network = Network().to(device)
+        self.schedule = Schedule()
+        self.coefficients = {"entropy": 1.0}
+        self.weight = 1.0
+        self.optimizer = torch.optim.SGD(self.network.parameters(), lr=0.1)
+
+    def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+        factor = self.network.bonus * self.schedule.rate * self.coefficients["entropy"] * self.weight * SCALE["of all"]
+        loss = factor * self.network.layer(batch["x"]).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return {"loss": loss.detach()}
+
+
+def change(learner: Learner, which: str) -> None:
+    match which:
+        case "an attribute":
+            learner.weight *= 2
+        case "of the network":
+            learner.network.bonus *= 2
+        case "of an object":
+            learner.schedule.rate *= 2
+        case "of a dictionary":
+            learner.coefficients["entropy"] *= 2
+        case _:
+            SCALE["of all"] *= 2
+
+
+NUMBERS = ["an attribute", "of the network", "of an object", "of a dictionary", "of the module"]
+
+
+@pytest.fixture
+def scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module's number is put back after the test."""
+    monkeypatch.setitem(SCALE, "of all", 1.0)
+
+
+@pytest.mark.usefixtures("scale")
+@pytest.mark.parametrize("which", NUMBERS)
+def test_a_number_that_a_step_may_read_is_watched(which: str) -> None:
+    learner = Learner(CPU)
+    numbers = Numbers(learner.step)
+    assert numbers.changed() is None
+    change(learner, which)
+    assert numbers.changed() is not None
+
+
+@with_gpu
+@pytest.mark.usefixtures("scale")
+@pytest.mark.parametrize("which", NUMBERS)
+def test_a_changed_number_is_recorded_again(which: str) -> None:
+    torch.manual_seed(0)
+    learner = Learner(GPU)
+    weights = {name: value.clone() for name, value in learner.network.state_dict().items()}
+    x = np.ones((4, 2), np.float32)
+
+    def losses(*, enabled: bool) -> list[float]:
+        learner.network.load_state_dict(weights)
+        inputs, replayed = Inputs(GPU), Replayed(learner.step, GPU, enabled=enabled)
+        found: list[float] = []
+        for call in range(30):
+            if call in (12, 20):
+                change(learner, which)
+            found.append(replayed(inputs.put({"x": x}))["loss"].item())
+        for name, value in vars(Learner(GPU)).items():
+            if name in ("weight", "schedule", "coefficients"):
+                setattr(learner, name, value)
+        learner.network.bonus, SCALE["of all"] = 0.5, 1.0
+        return found
+
+    assert losses(enabled=True) == losses(enabled=False)
+
+
+@with_gpu
+def test_a_number_that_always_changes_ends_the_replay_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(graph, "tell", told.append)
+    learner, inputs = Learner(GPU), Inputs(GPU)
+    replayed = Replayed(learner.step, GPU, enabled=True)
+    for _ in range(200):
+        learner.weight += 0.001
+        replayed(inputs.put({"x": np.ones((4, 2), np.float32)}))
+    assert len(told) == 1
+    assert "weight of the learner changed" in told[0]
+
+
+@with_gpu
+def test_what_no_number_shows_is_found_by_the_next_comparison() -> None:
+    class Hidden(Learner):
+        def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
+            return {"y": batch["x"] * len(told)}
+
+    told = [1]
+    learner, inputs = Hidden(GPU), Inputs(GPU)
+    replayed = Replayed(learner.step, GPU, enabled=True)
+    batch = {"x": np.ones(1, np.float32)}
+    for _ in range(10):
+        assert replayed(inputs.put(batch))["y"].item() == 1
+    told.append(2)
+    graph.compare_next_replays()
+    assert replayed(inputs.put(batch))["y"].item() == 2
+    assert all(replayed(inputs.put(batch))["y"].item() == 2 for _ in range(10))

@@ -21,6 +21,7 @@ from mosaic.spec.run_dir import RunDir, new_run_id
 
 OBSERVATIONS = gym.spaces.Box(-1, 1, (5,), np.float32)
 ACTIONS = {ppo: gym.spaces.Discrete(3), ppo_continuous_action: gym.spaces.Box(-1, 1, (3,), np.float32)}
+COEFFICIENTS = {"learning_rate": 1e-4, "clip_coef": 0.2, "ent_coef": 0.02, "vf_coef": 0.5}
 FIRST = {
     ppo: ppo.Args(cuda=False, total_timesteps=1_024, num_envs=2, num_steps=64),
     ppo_continuous_action: ppo_continuous_action.Args(
@@ -132,32 +133,35 @@ def some_batch(algorithm: ModuleType, learner: Any, *, offset: float, rows: int 
 def test_the_numpy_gradient_is_the_gradient_of_the_definition(
     algorithm: ModuleType, offset: float, clip_vloss: bool, norm_adv: bool
 ) -> None:
-    agent, args = new_agent(algorithm), replace(FIRST[algorithm], clip_vloss=clip_vloss, ent_coef=0.02)
-    learner = algorithm.NumpyLearner(agent, args)
+    agent, args = new_agent(algorithm), replace(FIRST[algorithm], clip_vloss=clip_vloss)
+    learner = algorithm.FastLearner(agent, args)
     batch = some_batch(algorithm, learner, offset=offset)
     if norm_adv:
         batch = batch._replace(advantages=algorithm.normalised(batch.advantages))
-    losses = learner.gradient(batch)
+    losses = learner.gradient(batch, algorithm.Coefficients(**COEFFICIENTS))
     by_hand = learner.parameters.gradient.copy()
     learner.parameters.gradient[:] = 0
-    loss, logged = algorithm.ppo_loss(agent, {k: torch.from_numpy(v) for k, v in batch._asdict().items()}, args)
+    tensors = {name: torch.as_tensor(value) for name, value in (batch._asdict() | COEFFICIENTS).items()}
+    loss, logged = algorithm.ppo_loss(agent, tensors, args)
     loss.backward()
     np.testing.assert_allclose(by_hand, learner.parameters.gradient, atol=1e-5, rtol=1e-4)
     for name, gradient in learner.parameters.gradient_of.items():
         assert np.abs(gradient).max() > 1e-3, name
     for name, value in logged.items():
-        assert getattr(losses, name) == pytest.approx(value.item(), rel=1e-4, abs=1e-5), name
+        assert losses[name] == pytest.approx(value.item(), rel=1e-4, abs=1e-5), name
 
 
 @both
 def test_both_learners_make_the_same_updates(algorithm: ModuleType) -> None:
     args = FIRST[algorithm]
-    fast = algorithm.NumpyLearner(new_agent(algorithm), args)
+    fast = algorithm.FastLearner(new_agent(algorithm), args)
+    coefficients = algorithm.Coefficients(**COEFFICIENTS)
     slow_agent = new_agent(algorithm)
-    slow = algorithm.TorchLearner(slow_agent, args, torch.device("cpu"))
+    slow = algorithm.Learner(slow_agent, args, torch.device("cpu"))
     for step in range(10):
         batch = some_batch(algorithm, slow, offset=0.2, rows=64 + step)
-        assert fast.update(batch, 1e-4) == pytest.approx(slow.update(batch, 1e-4), rel=1e-3, abs=1e-4)
+        expected = pytest.approx(slow.update(batch, coefficients), rel=1e-3, abs=1e-4)
+        assert fast.update(batch, coefficients) == expected
     for name, parameter in slow_agent.named_parameters():
         np.testing.assert_allclose(fast.parameters.value_of[name], parameter.detach().numpy(), atol=1e-5)
     noise = normal(np.random.default_rng(0), len(batch.obs), 3)
@@ -206,7 +210,7 @@ def test_what_lies_beyond_a_time_limit_counts_when_asked(
     env_id = "test/Echo-v0" if algorithm is ppo else "test/EchoContinuous-v0"
     rewards: list[np.ndarray] = []
     foreseen: list[np.ndarray] = []
-    gae, values = algorithm.gae, algorithm.NumpyLearner.values
+    gae, values = algorithm.gae, algorithm.FastLearner.values
 
     def seen_gae(scaled: np.ndarray, *rest: Any, **settings: Any) -> Any:
         rewards.append(scaled.copy())
@@ -219,7 +223,8 @@ def test_what_lies_beyond_a_time_limit_counts_when_asked(
         return found
 
     monkeypatch.setattr(algorithm, "gae", seen_gae)
-    monkeypatch.setattr(algorithm.NumpyLearner, "values", seen_values)
+    monkeypatch.setattr(algorithm, "guarded", lambda run, plain, fast: fast())
+    monkeypatch.setattr(algorithm.FastLearner, "values", seen_values)
     for bootstrap in (False, True):
         args = replace(FIRST[algorithm], env_id=env_id, total_timesteps=128, bootstrap_truncated=bootstrap)
         trained(tmp_path / str(bootstrap), algorithm, args)
@@ -266,19 +271,20 @@ def test_the_learner_is_handed_each_step_once_an_epoch_as_the_policy_saw_it(
     rates: list[float] = []
     epochs: list[np.ndarray] = []
 
-    class Noting(algorithm.NumpyLearner):
-        def update(self, batch: Any, learning_rate: float) -> Any:
+    class Noting(algorithm.FastLearner):
+        def update(self, batch: Any, coefficients: Any) -> Any:
             if len(rates) % (args.update_epochs * args.num_minibatches) == 0:
                 # Nothing was learnt from this rollout yet, so both are still those of the policy that collected it.
                 np.testing.assert_allclose(batch.logprobs, self.log_probs(batch.obs, batch.actions), atol=1e-5)
                 np.testing.assert_allclose(batch.values, self.values(batch.obs), atol=1e-5)
             assert abs(batch.advantages.mean()) < 1e-5
             assert batch.advantages.std(ddof=1) == pytest.approx(1, abs=1e-5)
-            rates.append(learning_rate)
+            rates.append(coefficients.learning_rate)
             epochs.append(batch.obs.copy())
-            return super().update(batch, learning_rate)
+            return super().update(batch, coefficients)
 
-    monkeypatch.setattr(algorithm, "NumpyLearner", Noting)
+    monkeypatch.setattr(algorithm, "guarded", lambda run, plain, fast: fast())
+    monkeypatch.setattr(algorithm, "FastLearner", Noting)
     trained(tmp_path, algorithm, args)
     each = args.update_epochs * args.num_minibatches
     expected = [args.learning_rate * (1 - iteration / 4 * anneal_lr) for iteration in range(4)]

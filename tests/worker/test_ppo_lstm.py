@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cleanrl_worker.algorithms import ppo_lstm
-from cleanrl_worker.algorithms.ppo_lstm import UNITS, Agent, Args, Batch, NumpyLearner, TorchLearner
+from cleanrl_worker.algorithms.ppo_lstm import UNITS, Agent, Args, Batch, Coefficients, FastLearner, Learner
 from cleanrl_worker.sdk import checkpoint, eval_batches
 from cleanrl_worker.sdk.fast.lstm import State
 from cleanrl_worker.sdk.policy import RecurrentPolicy
@@ -57,15 +57,18 @@ def some_batch(rng: np.random.Generator) -> Batch:
     )
 
 
+COEFFICIENTS = Coefficients(learning_rate=1e-3, clip_coef=0.1, ent_coef=0.01, vf_coef=0.5)
+
+
 def tensors(batch: Batch) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
+    return {name: torch.as_tensor(value) for name, value in (batch._asdict() | COEFFICIENTS._asdict()).items()}
 
 
 def test_the_numpy_gradient_is_the_gradient_of_the_definition(rng: np.random.Generator) -> None:
     module, args = agent(), Args()
-    learner = NumpyLearner(module, args)
+    learner = FastLearner(module, args)
     batch = some_batch(rng)
-    losses = learner.gradient(batch)
+    losses = learner.gradient(batch, COEFFICIENTS)
     by_hand = {name: gradient.copy() for name, gradient in learner.parameters.gradient_of.items()}
     learner.parameters.gradient[:] = 0
     loss, logged = ppo_lstm.ppo_loss(module, tensors(batch), args)
@@ -73,7 +76,7 @@ def test_the_numpy_gradient_is_the_gradient_of_the_definition(rng: np.random.Gen
     for name, gradient in learner.parameters.gradient_of.items():
         assert np.abs(gradient).max() > 1e-4, name
         np.testing.assert_allclose(by_hand[name], gradient, atol=1e-5, rtol=0, err_msg=name)
-    assert losses._asdict() == pytest.approx({name: value.item() for name, value in logged.items()}, rel=1e-4, abs=1e-6)
+    assert losses == pytest.approx({name: value.item() for name, value in logged.items()}, rel=1e-4, abs=1e-6)
 
 
 def test_the_definition_forgets_where_an_episode_starts(rng: np.random.Generator) -> None:
@@ -91,10 +94,11 @@ def test_the_definition_forgets_where_an_episode_starts(rng: np.random.Generator
 
 
 def test_both_learners_stay_together(rng: np.random.Generator) -> None:
-    fast, slow = NumpyLearner(agent(), Args()), TorchLearner(agent(), Args(), torch.device("cpu"))
+    fast, slow = FastLearner(agent(), Args()), Learner(agent(), Args(), torch.device("cpu"))
     for _ in range(5):
         batch = some_batch(rng)
-        assert fast.update(batch, 1e-3) == pytest.approx(slow.update(batch, 1e-3), rel=1e-3, abs=1e-4)
+        expected = pytest.approx(slow.update(batch, COEFFICIENTS), rel=1e-3, abs=1e-4)
+        assert fast.update(batch, COEFFICIENTS) == expected
     state = State(batch.hidden[0], batch.cell[0])
     after = [learner.remember(batch.obs[0], state, batch.starts[0]) for learner in (fast, slow)]
     for mine, theirs in zip(*after, strict=True):
@@ -185,11 +189,11 @@ def test_a_run_resumed_in_mid_episode_remembers_only_if_its_episodes_went_on(
     assert not saved["starts"].all(), "some episode must be under way"
     seen: list[Batch] = []
 
-    def first_batch(_: Any, batch: Batch, learning_rate: float) -> Any:
+    def first_batch(_: Any, batch: Batch, coefficients: Coefficients) -> Any:
         seen.append(batch)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(NumpyLearner, "update", first_batch)
+    monkeypatch.setattr(FastLearner, "update", first_batch)
     if not exact:
         right = BareVec.restore
 

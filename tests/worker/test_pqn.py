@@ -1,5 +1,8 @@
 """PQN: its maths against autograd, torch's RAdam and a plain loop, and that both of its paths stay together."""
 
+import runpy
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -33,7 +36,7 @@ def network() -> pqn.QNetwork:
 
 def test_the_numpy_gradient_is_the_gradient_of_the_definition() -> None:
     q_network = network()
-    learner = pqn.NumpyLearner(q_network, ARGS)
+    learner = pqn.FastLearner(q_network, ARGS)
     batch = some_batch(np.random.default_rng(0))
     losses = learner.gradient(batch)
     by_hand = learner.parameters.gradient.copy()
@@ -43,7 +46,7 @@ def test_the_numpy_gradient_is_the_gradient_of_the_definition() -> None:
     scale = np.abs(by_hand).max()
     assert scale > 1e-2
     np.testing.assert_allclose(by_hand, learner.parameters.gradient, atol=1e-5 * max(1, scale), rtol=0)
-    assert losses == pytest.approx((loss.item(), q_values.item()), rel=1e-5)
+    assert losses == pytest.approx({"td_loss": loss.item(), "q_values": q_values.item()}, rel=1e-5)
 
 
 def test_radam_steps_as_torchs() -> None:
@@ -69,8 +72,8 @@ def test_radam_steps_as_torchs() -> None:
 
 
 def test_both_learners_stay_together() -> None:
-    fast = pqn.NumpyLearner(network(), ARGS)
-    slow = pqn.TorchLearner(network(), ARGS, torch.device("cpu"))
+    fast = pqn.FastLearner(network(), ARGS)
+    slow = pqn.Learner(network(), ARGS, torch.device("cpu"))
     rng = np.random.default_rng(0)
     for _ in range(20):
         batch = some_batch(rng)
@@ -79,7 +82,7 @@ def test_both_learners_stay_together() -> None:
     np.testing.assert_array_equal(fast.act(batch.obs), slow.act(batch.obs))
 
 
-def test_mended_targets_are_those_of_a_plain_loop_and_stop_at_an_episodes_end() -> None:
+def test_targets_are_those_of_the_definition_and_stop_at_an_episodes_end() -> None:
     rng = np.random.default_rng(0)
     rewards, values = rng.standard_normal((6, 2)), rng.standard_normal((7, 2))
     dones = np.array([[0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [1, 0]], float)
@@ -97,8 +100,7 @@ def test_mended_targets_are_those_of_a_plain_loop_and_stop_at_an_episodes_end() 
             weight *= 0.7
         return result
 
-    args = pqn.Args(gamma=0.9, q_lambda=0.7, mend_returns=True)
-    found = pqn.lambda_returns(rewards, values, dones, args)
+    found = pqn.lambda_returns(rewards, values, dones, pqn.Args(gamma=0.9, q_lambda=0.7))
     np.testing.assert_allclose(found, [[target(step, env) for env in range(2)] for step in range(6)])
 
 
@@ -109,10 +111,18 @@ def test_the_default_targets_are_upstreams() -> None:
     dones[-1] = [1, 0]
     expected = np.zeros((6, 2))
     for step in reversed(range(6)):
-        value = values[step + 1] * (1 - dones[step])
-        later = value if step == 5 else 0.7 * expected[step + 1] + 0.3 * value
-        expected[step] = rewards[step] + 0.9 * later
+        later = values[6] if step == 5 else 0.7 * expected[step + 1] + 0.3 * values[step + 1]
+        expected[step] = rewards[step] + 0.9 * later * (1 - dones[step])
     np.testing.assert_allclose(pqn.lambda_returns(rewards, values, dones, pqn.Args(gamma=0.9, q_lambda=0.7)), expected)
+
+
+def test_the_plain_control_of_the_benchmarks_has_the_same_targets() -> None:
+    rng = np.random.default_rng(0)
+    rewards, values = rng.standard_normal((6, 2)), rng.standard_normal((7, 2))
+    dones = (rng.random((6, 2)) < 0.4).astype(float)
+    control = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "plain_pqn.py"))
+    plain = control["lambda_returns"](*map(torch.from_numpy, (rewards, values[:-1], dones, values[-1])))
+    np.testing.assert_allclose(plain.numpy(), pqn.lambda_returns(rewards, values, dones, pqn.Args()))
 
 
 def test_another_network_is_refused() -> None:

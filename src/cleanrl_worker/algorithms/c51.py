@@ -1,7 +1,8 @@
 """C51, a DQN that learns distributions of returns, on vector observations (docs/algorithms/c51.md)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol, SupportsFloat
+from typing import Annotated, Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -10,10 +11,11 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import FlatParameters, Mlp, c51_gradient
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.c51 import FastLearner, q_values_by_hand
+from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.quick import by_hand_if_same
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
-from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 
@@ -82,10 +84,11 @@ class QNetwork(nn.Module):
     def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any], args: Args) -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
+        self.inputs = int(np.prod(observation_space.shape or ()))
         self.choices = int(action_space.n)
         self.register_buffer("atoms", torch.linspace(args.v_min, args.v_max, args.n_atoms))
         self.network = nn.Sequential(
-            nn.Linear(int(np.prod(observation_space.shape or ())), 120),
+            nn.Linear(self.inputs, 120),
             nn.ReLU(),
             nn.Linear(120, 84),
             nn.ReLU(),
@@ -96,16 +99,16 @@ class QNetwork(nn.Module):
         """Probabilities (rows, choices, atoms)."""
         return torch.softmax(self.network(obs).view(len(obs), self.choices, -1), dim=2)
 
-    def best(self, pmfs: torch.Tensor) -> torch.Tensor:
-        """The action worth most in each row."""
-        return (pmfs * self.atoms).sum(2).argmax(1)
+    def values(self, pmfs: torch.Tensor) -> torch.Tensor:
+        """What each action is worth, (rows, choices)."""
+        return (pmfs * self.atoms).sum(2)
 
 
-class Losses(NamedTuple):
-    """What a gradient step logs; on a GPU these stay there until somebody asks for the numbers."""
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
 
-    loss: SupportsFloat
-    q_values: SupportsFloat
+    learning_rate: float
+    gamma: float
 
 
 def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) -> Array:
@@ -114,15 +117,16 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
 
 
 @torch.no_grad()
-def target_pmfs(target_network: QNetwork, batch: Tensors, gamma: float) -> torch.Tensor:
-    """The distribution of the reward and the return after it, projected onto the atoms.
+def target_pmfs(target_network: QNetwork, batch: Tensors) -> torch.Tensor:
+    """The distribution of the reward and the return after it, projected onto the atoms; gamma is in the batch.
 
     `dones` are terminations only, so that a truncated episode is valued as if it went on.
     """
     atoms = target_network.atoms
     every = target_network.pmfs(batch["next_obs"])
-    next_pmfs = every[torch.arange(len(every), device=every.device), target_network.best(every)]
-    places = batch["rewards"][:, None] + gamma * (1 - batch["dones"])[:, None] * atoms
+    best = target_network.values(every).argmax(1)
+    next_pmfs = every[torch.arange(len(every), device=every.device), best]
+    places = batch["rewards"][:, None] + batch["gamma"] * (1 - batch["dones"])[:, None] * atoms
     b = (places.clamp(atoms[0], atoms[-1]) - atoms[0]) / (atoms[1] - atoms[0])
     # Each atom's share of each place, the nearer the more; to scatter instead would add in any order on a GPU.
     shares = (1 - (b[:, None, :] - torch.arange(len(atoms), device=b.device)[None, :, None]).abs()).clamp(min=0)
@@ -130,83 +134,19 @@ def target_pmfs(target_network: QNetwork, batch: Tensors, gamma: float) -> torch
 
 
 def c51_loss(q_network: QNetwork, batch: Tensors, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The definition: the cross-entropy to the target distribution, and the mean value of the actions taken."""
+    """The cross-entropy to the target distribution, and the mean value of the actions taken."""
     every = q_network.pmfs(batch["obs"])
     old_pmfs = every[torch.arange(len(every), device=every.device), batch["actions"]]
     loss = -(target * old_pmfs.clamp(min=1e-5, max=1 - 1e-5).log()).sum(1).mean()
     return loss, (old_pmfs * q_network.atoms).sum(1).mean()
 
 
-class Learner(Protocol):
-    """Acting and updating, on either path; observations are (rows, features)."""
-
-    def act(self, obs: Array) -> Array: ...
-
-    def update(self, batch: Transitions) -> Losses: ...
-
-    def update_target(self) -> None: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class NumpyLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args) -> None:
-        self.args = args
-        self.parameters = FlatParameters(q_network)
-        self.target_parameters = FlatParameters(target_network)
-        self.q_network = Mlp(self.parameters, q_network.network, "network")
-        self.target_network = Mlp(self.target_parameters, target_network.network, "network")
-        self.adam = FusedAdam(self.parameters, eps=0.01 / args.batch_size)
-        self.atoms = q_network.atoms.numpy()
-
-    def act(self, obs: Array) -> Array:
-        return c51_gradient.q_values(self.q_network.infer(obs), self.atoms).argmax(0)
-
-    def target_pmfs(self, batch: Transitions) -> Array:
-        next_logits = self.target_network.infer(batch.next_obs.reshape(len(batch.obs), -1))
-        next_pmfs = c51_gradient.best_distribution(next_logits, self.atoms)
-        return c51_gradient.project(next_pmfs, batch.rewards, batch.dones, self.atoms, gamma=self.args.gamma)
-
-    def gradient(self, batch: Transitions) -> Losses:
-        """Write the gradient of `c51_loss` into the flat vector; the test compares the two."""
-        logits = self.q_network.forward(batch.obs.reshape(len(batch.obs), -1))
-        result = c51_gradient.cross_entropy(logits, batch.actions, self.target_pmfs(batch), self.atoms)
-        self.q_network.backward(result.grad_logits)
-        return Losses(result.loss, result.mean_q_value)
-
-    def update(self, batch: Transitions) -> Losses:
-        losses = self.gradient(batch)
-        self.adam.step(self.args.learning_rate)
-        return losses
-
-    def update_target(self) -> None:
-        self.target_parameters.values[:] = self.parameters.values
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": self.parameters.values,
-            "target_parameters": self.target_parameters.values,
-            "adam": self.adam.state(),
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.target_parameters.values[:] = state["target_parameters"]
-        self.adam.load(state["adam"])
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of `c51_loss`."""
+class Learner:
+    """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
     def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> None:
         self.q_network = q_network
         self.target_network = target_network
-        self.args = args
-        self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate, eps=0.01 / args.batch_size)
         self.inputs = Inputs(device)
         self.choose = Replayed(self.best, device, enabled=args.cuda_graph)
@@ -214,11 +154,11 @@ class TorchLearner:
 
     @torch.no_grad()
     def best(self, inputs: Tensors) -> dict[str, torch.Tensor]:
-        return {"actions": self.q_network.best(self.q_network.pmfs(inputs["obs"].float()))}
+        return {"actions": self.q_network.values(self.q_network.pmfs(inputs["obs"].float())).argmax(1)}
 
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         tensors = {**batch, **{name: batch[name].flatten(1).float() for name in ("obs", "next_obs")}}
-        target = target_pmfs(self.target_network, tensors, self.args.gamma)
+        target = target_pmfs(self.target_network, tensors)
         loss, q_values = c51_loss(self.q_network, tensors, target)
         self.optimizer.zero_grad()
         loss.backward()
@@ -228,8 +168,10 @@ class TorchLearner:
     def act(self, obs: Array) -> Array:
         return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
 
-    def update(self, batch: Transitions) -> Losses:
-        return Losses(**self.descend(self.inputs.put(batch._asdict())))
+    def update(self, batch: Transitions, coefficients: Coefficients) -> Mapping[str, SupportsFloat]:
+        """One gradient step; what is logged of it stays on a GPU until its numbers are asked for."""
+        set_learning_rate(self.optimizer, coefficients.learning_rate)
+        return self.descend(self.inputs.put(batch._asdict() | {"gamma": np.float32(coefficients.gamma)}))
 
     def update_target(self) -> None:
         self.target_network.load_state_dict(self.q_network.state_dict())
@@ -247,18 +189,13 @@ class TorchLearner:
         load_optimizer(self.optimizer, state["optimizer"])
 
 
-def make_learner(q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> Learner:
-    target_network.load_state_dict(q_network.state_dict())
-    if device.type == "cpu":
-        return NumpyLearner(q_network, target_network, args)
-    return TorchLearner(q_network.to(device), target_network.to(device), args, device)
-
-
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs)
     spaces = envs.single_observation_space, envs.single_action_space
-    q_network = QNetwork(*spaces, args)
-    learner = make_learner(q_network, QNetwork(*spaces, args), args, run.device)
+    q_network, target_network = (QNetwork(*spaces, args).to(run.device) for _ in range(2))
+    target_network.load_state_dict(q_network.state_dict())
+    plain = Learner(q_network, target_network, args, run.device)
+    learner = guarded(run, plain, lambda: FastLearner(q_network, target_network, args))
     replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
@@ -294,9 +231,10 @@ def train(run: Run, args: Args) -> None:
                 if global_step <= args.learning_starts:
                     continue
                 if global_step % args.train_frequency == 0:
-                    losses = learner.update(replay.sample(run.generator, args.batch_size))
+                    coefficients = Coefficients(learning_rate=args.learning_rate, gamma=args.gamma)
+                    losses = learner.update(replay.sample(run.generator, args.batch_size), coefficients)
                     if global_step % LOG_INTERVAL == 0:
-                        scalars = {f"losses/{name}": float(value) for name, value in losses._asdict().items()}
+                        scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
                 if global_step % args.target_network_frequency == 0:
                     learner.update_target()
@@ -315,17 +253,19 @@ class QPolicy:
     """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
 
     def __init__(self, q_network: QNetwork, epsilon: float) -> None:
-        self.q_network = Mlp(FlatParameters(q_network), q_network.network, "network")
-        self.atoms = q_network.atoms.numpy()
+        def values(obs: torch.Tensor) -> torch.Tensor:
+            return q_network.values(q_network.pmfs(obs))
+
+        self.q_values = by_hand_if_same(values, lambda: q_values_by_hand(q_network), q_network.inputs)
         self.epsilon = epsilon
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        q_values = c51_gradient.q_values(self.q_network.infer(observations.reshape(len(observations), -1)), self.atoms)
-        greedy = q_values.argmax(0)
+        q_values = self.q_values(observations.reshape(len(observations), -1))
+        greedy = q_values.argmax(1)
         if deterministic:
             return greedy
         explores = generator.random(len(greedy)) < self.epsilon
-        return np.where(explores, generator.integers(len(q_values), size=len(greedy)), greedy)
+        return np.where(explores, generator.integers(q_values.shape[1], size=len(greedy)), greedy)
 
 
 def load(file: PolicyFile) -> Policy:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol, SupportsFloat
+from typing import Annotated, Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -11,9 +11,11 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, dqn_gradient
+from cleanrl_worker.sdk.fast.dqn import FastLearner
+from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
-from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 
@@ -82,11 +84,11 @@ class QNetwork(nn.Module):
         )
 
 
-class Losses(NamedTuple):
-    """What a gradient step logs; on a GPU these stay there until somebody asks for the numbers."""
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
 
-    td_loss: SupportsFloat
-    q_values: SupportsFloat
+    learning_rate: float
+    gamma: float
 
 
 def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) -> Array:
@@ -94,87 +96,24 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
     return np.maximum((end_e - start_e) / duration * step + start_e, end_e)
 
 
-def td_loss(
-    q_network: QNetwork, target_network: QNetwork, batch: Mapping[str, torch.Tensor], gamma: float
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The definition: the mean squared temporal-difference error, and the mean value of the actions taken.
+def td_loss(q_network: QNetwork, target_network: QNetwork, batch: Tensors) -> tuple[torch.Tensor, torch.Tensor]:
+    """The mean squared temporal-difference error, and the mean value of the actions taken; gamma is in the batch.
 
     `dones` are terminations only, so that a truncated episode is valued as if it went on.
     """
     with torch.no_grad():
         target_max = target_network.network(batch["next_obs"]).max(dim=1).values
-        td_target = batch["rewards"] + gamma * target_max * (1 - batch["dones"])
+        td_target = batch["rewards"] + batch["gamma"] * target_max * (1 - batch["dones"])
     old_val = q_network.network(batch["obs"]).gather(1, batch["actions"][:, None]).squeeze(1)
     return nn.functional.mse_loss(td_target, old_val), old_val.mean()
 
 
-class Learner(Protocol):
-    """Acting and updating, on either path; observations are (rows, features)."""
-
-    def act(self, obs: Array) -> Array: ...
-
-    def update(self, batch: Transitions) -> Losses: ...
-
-    def update_target(self) -> None: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class NumpyLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args) -> None:
-        self.args = args
-        self.parameters = FlatParameters(q_network)
-        self.target_parameters = FlatParameters(target_network)
-        self.q_network = Mlp(self.parameters, q_network.network, "network")
-        self.target_network = Mlp(self.target_parameters, target_network.network, "network")
-        self.adam = Adam(self.parameters)
-
-    def act(self, obs: Array) -> Array:
-        return self.q_network.infer(obs).argmax(1)
-
-    def gradient(self, batch: Transitions) -> Losses:
-        """Write the gradient of `td_loss` into the flat vector; the test compares the two."""
-        rows = len(batch.obs)
-        target_max = self.target_network.infer(batch.next_obs.reshape(rows, -1)).max(1)
-        td_target = batch.rewards + self.args.gamma * target_max * (1 - batch.dones)
-        result = dqn_gradient.td_loss(self.q_network.forward(batch.obs.reshape(rows, -1)), batch.actions, td_target)
-        self.q_network.backward(result.grad_q_values)
-        return Losses(result.loss, result.mean_q_value)
-
-    def update(self, batch: Transitions) -> Losses:
-        losses = self.gradient(batch)
-        self.adam.step(self.args.learning_rate)
-        return losses
-
-    def update_target(self) -> None:
-        values, target, tau = self.parameters.values, self.target_parameters.values, self.args.tau
-        target[:] = tau * values + (1.0 - tau) * target
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": self.parameters.values,
-            "target_parameters": self.target_parameters.values,
-            "adam": self.adam.state(),
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.target_parameters.values[:] = state["target_parameters"]
-        self.adam.load(state["adam"])
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of `td_loss`."""
+class Learner:
+    """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
     def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> None:
         self.q_network = q_network
         self.target_network = target_network
-        self.args = args
-        self.device = device
         self.optimizer = adam(q_network, learning_rate=args.learning_rate)
         self.inputs = Inputs(device)
         self.choose = Replayed(self.best, device, enabled=args.cuda_graph)
@@ -186,7 +125,7 @@ class TorchLearner:
 
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         tensors = {**batch, **{name: batch[name].flatten(1).float() for name in ("obs", "next_obs")}}
-        loss, q_values = td_loss(self.q_network, self.target_network, tensors, self.args.gamma)
+        loss, q_values = td_loss(self.q_network, self.target_network, tensors)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -195,12 +134,13 @@ class TorchLearner:
     def act(self, obs: Array) -> Array:
         return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
 
-    def update(self, batch: Transitions) -> Losses:
-        return Losses(**self.descend(self.inputs.put(batch._asdict())))
+    def update(self, batch: Transitions, coefficients: Coefficients) -> Mapping[str, SupportsFloat]:
+        """One gradient step; what is logged of it stays on a GPU until its numbers are asked for."""
+        set_learning_rate(self.optimizer, coefficients.learning_rate)
+        return self.descend(self.inputs.put(batch._asdict() | {"gamma": np.float32(coefficients.gamma)}))
 
     @torch.no_grad()
-    def update_target(self) -> None:
-        tau = self.args.tau
+    def update_target(self, tau: float) -> None:
         for target, value in zip(self.target_network.parameters(), self.q_network.parameters(), strict=True):
             target.copy_(tau * value + (1.0 - tau) * target)
 
@@ -217,18 +157,13 @@ class TorchLearner:
         load_optimizer(self.optimizer, state["optimizer"])
 
 
-def make_learner(q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> Learner:
-    target_network.load_state_dict(q_network.state_dict())
-    if device.type == "cpu":
-        return NumpyLearner(q_network, target_network, args)
-    return TorchLearner(q_network.to(device), target_network.to(device), args, device)
-
-
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs)
     spaces = envs.single_observation_space, envs.single_action_space
-    q_network = QNetwork(*spaces)
-    learner = make_learner(q_network, QNetwork(*spaces), args, run.device)
+    q_network, target_network = (QNetwork(*spaces).to(run.device) for _ in range(2))
+    target_network.load_state_dict(q_network.state_dict())
+    plain = Learner(q_network, target_network, args, run.device)
+    learner = guarded(run, plain, lambda: FastLearner(q_network, target_network))
     replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
@@ -264,12 +199,13 @@ def train(run: Run, args: Args) -> None:
                 if global_step <= args.learning_starts:
                     continue
                 if global_step % args.train_frequency == 0:
-                    losses = learner.update(replay.sample(run.generator, args.batch_size))
+                    coefficients = Coefficients(learning_rate=args.learning_rate, gamma=args.gamma)
+                    losses = learner.update(replay.sample(run.generator, args.batch_size), coefficients)
                     if global_step % LOG_INTERVAL == 0:
-                        scalars = {f"losses/{name}": float(value) for name, value in losses._asdict().items()}
+                        scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
                 if global_step % args.target_network_frequency == 0:
-                    learner.update_target()
+                    learner.update_target(args.tau)
 
         # Read once: a signal between the two questions would end the run without its checkpoint.
         stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
@@ -285,11 +221,11 @@ class QPolicy:
     """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
 
     def __init__(self, q_network: QNetwork, epsilon: float) -> None:
-        self.q_network = Mlp(FlatParameters(q_network), q_network.network, "network")
+        self.q_values = quick(q_network.network)
         self.epsilon = epsilon
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        q_values = self.q_network.infer(observations.reshape(len(observations), -1))
+        q_values = self.q_values(observations.reshape(len(observations), -1))
         if deterministic:
             return q_values.argmax(1)
         explores = generator.random(len(q_values)) < self.epsilon
@@ -297,7 +233,7 @@ class QPolicy:
 
     def explain(self, observations: Array) -> dict[str, Any]:
         """What each action is worth, for the first of these observations."""
-        q_values = self.q_network.infer(observations.reshape(len(observations), -1))[0]
+        q_values = self.q_values(observations.reshape(len(observations), -1))[0]
         return {"values": tuple(q_values.tolist()), "value": float(q_values.max())}
 
 

@@ -39,7 +39,7 @@ class Args:
     cuda: bool = True
     """Train on the GPU if there is one."""
     cuda_graph: bool = True
-    """Record the gradient step as one CUDA graph and replay it; on a GPU only."""
+    """Record acting and the gradient step as CUDA graphs and replay them; on a GPU only."""
     bfloat16: bool = False
     """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
@@ -122,7 +122,7 @@ def td_loss(
     return nn.functional.mse_loss(td_target, old_val), old_val.mean()
 
 
-class TorchLearner:
+class Learner:
     """Acting and updating."""
 
     def __init__(self, q_network: QNetwork, target_network: QNetwork, args: Args, device: torch.device) -> None:
@@ -175,7 +175,7 @@ class TorchLearner:
 def train(run: Run, args: Args) -> None:
     envs = run.make_envs(args.env_id, args.num_envs, observations="pixels")
     q_network = QNetwork(envs.single_action_space)
-    learner = TorchLearner(q_network, QNetwork(envs.single_action_space), args, run.device)
+    learner = Learner(q_network, QNetwork(envs.single_action_space), args, run.device)
     replay = FrameReplay(args.buffer_size, args.num_envs, envs.single_observation_space)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps

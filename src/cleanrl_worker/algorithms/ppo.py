@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,10 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, clip_gradient_norm, ppo_gradient
+from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.ppo import FastLearner
+from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
@@ -139,15 +142,13 @@ class Batch(NamedTuple):
         return Batch(*(field[index] for field in self))
 
 
-class Losses(NamedTuple):
-    """What one minibatch logs."""
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
 
-    value_loss: float
-    policy_loss: float
-    entropy: float
-    old_approx_kl: float
-    approx_kl: float
-    clipfrac: float
+    learning_rate: float
+    clip_coef: float
+    ent_coef: float
+    vf_coef: float
 
 
 def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
@@ -171,19 +172,18 @@ def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda
 def ppo_loss(
     agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """The definition: PPO's loss of a minibatch, and what is logged of it."""
+    """PPO's loss of a minibatch, and what is logged of it; the coefficients are part of the batch."""
+    clip_coef = batch["clip_coef"]
     distribution = Categorical(logits=agent.actor(batch["obs"]), validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     value = agent.critic(batch["obs"]).view(-1)
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
-        change = torch.clamp(value - batch["values"], -args.clip_coef, args.clip_coef)
+        change = torch.clamp(value - batch["values"], -clip_coef, clip_coef)
         errors = torch.max(errors, (batch["values"] + change - batch["returns"]) ** 2)
     value_loss = 0.5 * errors.mean()
     with torch.no_grad():
@@ -193,9 +193,9 @@ def ppo_loss(
             "entropy": entropy,
             "old_approx_kl": (-logratio).mean(),
             "approx_kl": ((ratio - 1) - logratio).mean(),
-            "clipfrac": ((ratio - 1.0).abs() > args.clip_coef).float().mean(),
+            "clipfrac": ((ratio - 1.0).abs() > clip_coef).float().mean(),
         }
-    return policy_loss - args.ent_coef * entropy + args.vf_coef * value_loss, logged
+    return policy_loss - batch["ent_coef"] * entropy + batch["vf_coef"] * value_loss, logged
 
 
 def normalised(advantages: Array) -> Array:
@@ -214,80 +214,8 @@ def explained_variance(values: Array, returns: Array) -> float:
     return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
 
 
-class Learner(Protocol):
-    """Acting and updating, on either path."""
-
-    def act(self, obs: Array, noise: Array) -> Array: ...
-
-    def log_probs(self, obs: Array, actions: Array) -> Array: ...
-
-    def values(self, obs: Array) -> Array: ...
-
-    def update(self, batch: Batch, learning_rate: float) -> Losses: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class NumpyLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, agent: Agent, args: Args) -> None:
-        self.args = args
-        self.parameters = FlatParameters(agent)
-        self.actor = Mlp(self.parameters, agent.actor, "actor")
-        self.critic = Mlp(self.parameters, agent.critic, "critic")
-        self.adam = Adam(self.parameters, eps=1e-5)
-
-    def act(self, obs: Array, noise: Array) -> Array:
-        return ppo_gradient.sample_categorical(self.actor.infer(obs), noise)
-
-    def log_probs(self, obs: Array, actions: Array) -> Array:
-        return ppo_gradient.categorical_log_prob(self.actor.infer(obs), actions)
-
-    def values(self, obs: Array) -> Array:
-        return self.critic.infer(obs)[:, 0].copy()
-
-    def gradient(self, batch: Batch) -> Losses:
-        """Write the gradient of `ppo_loss` into the flat vector; the test compares the two."""
-        args = self.args
-        policy = ppo_gradient.categorical(
-            self.actor.forward(batch.obs),
-            batch.actions,
-            batch.logprobs,
-            batch.advantages,
-            clip_coef=args.clip_coef,
-            ent_coef=args.ent_coef,
-        )
-        self.actor.backward(policy.grad_logits)
-        grad_value, value_loss = ppo_gradient.value(
-            self.critic.forward(batch.obs),
-            batch.returns,
-            batch.values,
-            clip_coef=args.clip_coef,
-            clip_vloss=args.clip_vloss,
-            vf_coef=args.vf_coef,
-        )
-        self.critic.backward(grad_value)
-        return Losses(value_loss, *policy[1:])
-
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        losses = self.gradient(batch)
-        clip_gradient_norm(self.parameters.gradient, self.args.max_grad_norm)
-        self.adam.step(learning_rate)
-        return losses
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "adam": self.adam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.adam.load(state["adam"])
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of `ppo_loss`."""
+class Learner:
+    """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
     def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
         self.agent = agent
@@ -323,11 +251,13 @@ class TorchLearner:
         loss.backward()
         nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
+        return {name: value.detach() for name, value in logged.items()}
 
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        set_learning_rate(self.optimizer, learning_rate)
-        return Losses(*self.descend(self.inputs.put(batch._asdict()))["losses"].tolist())
+    def update(self, batch: Batch, coefficients: Coefficients) -> dict[str, float]:
+        """One step on a minibatch; what is logged of it."""
+        set_learning_rate(self.optimizer, coefficients.learning_rate)
+        numbers = {name: np.float32(value) for name, value in coefficients._asdict().items()}
+        return {name: float(value) for name, value in self.descend(self.inputs.put(batch._asdict() | numbers)).items()}
 
     def state(self) -> dict[str, Any]:
         return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
@@ -343,7 +273,7 @@ def train(run: Run, args: Args) -> None:
     assert observation_space.shape is not None
     assert isinstance(action_space, gym.spaces.Discrete)
     agent = Agent(observation_space, action_space).to(run.device)
-    learner: Learner = NumpyLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
+    learner = guarded(run, Learner(agent, args, run.device), lambda: FastLearner(agent, args))
     rollout = (args.num_steps, args.num_envs)
     obs = np.zeros((args.num_steps + 1, args.num_envs, *observation_space.shape), dtype=np.float32)
     actions = np.zeros(rollout, dtype=np.int64)
@@ -363,11 +293,16 @@ def train(run: Run, args: Args) -> None:
 
     for iteration in range(first_iteration, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
-        learning_rate = (1.0 - progress) * args.learning_rate
+        coefficients = Coefficients(
+            learning_rate=(1.0 - progress) * args.learning_rate,
+            clip_coef=args.clip_coef,
+            ent_coef=args.ent_coef,
+            vf_coef=args.vf_coef,
+        )
 
         # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
         obs[0] = obs[-1]
-        noise = ppo_gradient.gumbel(run.generator, (*rollout, int(action_space.n)))
+        noise = gumbel(run.generator, (*rollout, int(action_space.n)))
         for step in range(args.num_steps):
             actions[step] = learner.act(inputs[step], noise[step])
             obs[step + 1], rewards[step], terminations, truncations, infos = envs.step(actions[step])
@@ -391,23 +326,22 @@ def train(run: Run, args: Args) -> None:
 
         # Improve.
         clipfracs: list[float] = []
-        losses = None
+        losses: dict[str, float] = {}
         for _ in range(args.update_epochs):
             shuffled = batch.rows(run.generator.permutation(args.batch_size))
             for start in range(0, args.batch_size, args.minibatch_size):
                 minibatch = shuffled.rows(slice(start, start + args.minibatch_size))
                 if args.norm_adv:
                     minibatch = minibatch._replace(advantages=normalised(minibatch.advantages))
-                losses = learner.update(minibatch, learning_rate)
-                clipfracs.append(losses.clipfrac)
-            if args.target_kl is not None and losses is not None and losses.approx_kl > args.target_kl:
+                losses = learner.update(minibatch, coefficients)
+                clipfracs.append(losses["clipfrac"])
+            if args.target_kl is not None and losses["approx_kl"] > args.target_kl:
                 break
 
-        assert losses is not None
-        scalars = {f"losses/{name}": value for name, value in losses._asdict().items()}
+        scalars = {f"losses/{name}": value for name, value in losses.items()}
         run.scalars(
             {
-                "charts/learning_rate": learning_rate,
+                "charts/learning_rate": coefficients.learning_rate,
                 **scalars,
                 "losses/clipfrac": float(np.mean(clipfracs)),
                 "losses/explained_variance": explained_variance(batch.values, batch.returns),
@@ -428,24 +362,22 @@ class CategoricalPolicy:
     """Acts with a trained agent."""
 
     def __init__(self, agent: Agent) -> None:
-        parameters = FlatParameters(agent)
-        self.actor = Mlp(parameters, agent.actor, "actor")
-        self.critic = Mlp(parameters, agent.critic, "critic")
+        self.actor, self.critic = quick(agent.actor), quick(agent.critic)
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        logits = self.actor.infer(observations.reshape(len(observations), -1))
-        if deterministic:
-            return logits.argmax(1)
-        return ppo_gradient.sample_categorical(logits, ppo_gradient.gumbel(generator, logits.shape))
+        logits = self.actor(observations.reshape(len(observations), -1))
+        if not deterministic:
+            logits = logits + gumbel(generator, logits.shape)
+        return logits.argmax(1)
 
     def explain(self, observations: Array) -> dict[str, Any]:
         """Probability of each action, and the value, for the first of these observations."""
         inputs = observations.reshape(len(observations), -1)
-        logits = self.actor.infer(inputs)[0]
+        logits = self.actor(inputs)[0]
         shares = np.exp(logits - logits.max())
         return {
             "probabilities": tuple((shares / shares.sum()).tolist()),
-            "value": float(self.critic.infer(inputs)[0, 0]),
+            "value": float(self.critic(inputs)[0, 0]),
         }
 
 

@@ -138,6 +138,15 @@ class Choice(NamedTuple):
     values: torch.Tensor
 
 
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
+
+    learning_rate: float
+    clip_coef: float
+    ent_coef: float
+    vf_coef: float
+
+
 class Losses(NamedTuple):
     """What one minibatch logs."""
 
@@ -168,19 +177,18 @@ def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda
 def ppo_loss(
     agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """PPO's loss of a minibatch, and what is logged of it."""
+    """PPO's loss of a minibatch, and what is logged of it; the coefficients are part of the batch."""
+    clip_coef = batch["clip_coef"]
     logits, value = agent(batch["obs"], bfloat16=args.bfloat16)
     distribution = Categorical(logits=logits, validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
-        change = torch.clamp(value - batch["values"], -args.clip_coef, args.clip_coef)
+        change = torch.clamp(value - batch["values"], -clip_coef, clip_coef)
         errors = torch.max(errors, (batch["values"] + change - batch["returns"]) ** 2)
     value_loss = 0.5 * errors.mean()
     with torch.no_grad():
@@ -190,9 +198,9 @@ def ppo_loss(
             "entropy": entropy,
             "old_approx_kl": (-logratio).mean(),
             "approx_kl": ((ratio - 1) - logratio).mean(),
-            "clipfrac": ((ratio - 1.0).abs() > args.clip_coef).float().mean(),
+            "clipfrac": ((ratio - 1.0).abs() > clip_coef).float().mean(),
         }
-    return policy_loss - args.ent_coef * entropy + args.vf_coef * value_loss, logged
+    return policy_loss - batch["ent_coef"] * entropy + batch["vf_coef"] * value_loss, logged
 
 
 def normalised(advantages: torch.Tensor) -> torch.Tensor:
@@ -208,7 +216,7 @@ def explained_variance(values: Array, returns: Array) -> float:
     return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
 
 
-class TorchLearner:
+class Learner:
     """Acting and updating."""
 
     def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
@@ -243,9 +251,11 @@ class TorchLearner:
         self.optimizer.step()
         return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
 
-    def update(self, batch: Tensors, rows: Array) -> torch.Tensor:
-        """One minibatch; its `Losses` stay on the device until somebody asks for the numbers."""
-        return self.descend({**batch, **self.inputs.put({"rows": rows})})["losses"].clone()
+    def update(self, batch: Tensors, rows: Array, coefficients: Coefficients) -> torch.Tensor:
+        """One minibatch; its `Losses` stay on the device until their numbers are asked for."""
+        set_learning_rate(self.optimizer, coefficients.learning_rate)
+        numbers = {name: np.float32(value) for name, value in coefficients._asdict().items()}
+        return self.descend({**batch, **self.inputs.put({"rows": rows, **numbers})})["losses"].clone()
 
     def state(self) -> dict[str, Any]:
         return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
@@ -290,7 +300,9 @@ class Rollout:
 
 def minibatch_of(batch: Tensors, args: Args) -> dict[str, torch.Tensor]:
     """The `rows` of a rollout."""
-    minibatch = {name: tensor.index_select(0, batch["rows"]) for name, tensor in batch.items() if name != "rows"}
+    whole = ("rows", *Coefficients._fields)
+    minibatch = {name: tensor.index_select(0, batch["rows"]) for name, tensor in batch.items() if name not in whole}
+    minibatch |= {name: batch[name] for name in Coefficients._fields}
     minibatch["obs"] = minibatch["obs"].permute(0, 3, 1, 2)
     if args.norm_adv:
         minibatch["advantages"] = normalised(minibatch["advantages"])
@@ -303,7 +315,7 @@ def train(run: Run, args: Args) -> None:
     assert observation_space.shape is not None
     assert isinstance(action_space, gym.spaces.Discrete)
     agent = Agent(action_space)
-    learner = TorchLearner(agent, args, run.device)
+    learner = Learner(agent, args, run.device)
     rollout = Rollout(args, observation_space.shape, run.device)
     rewards = np.zeros((args.num_steps, args.num_envs), dtype=np.float32)
     dones = np.zeros_like(rewards)
@@ -319,8 +331,12 @@ def train(run: Run, args: Args) -> None:
 
     for iteration in range(first_iteration, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
-        learning_rate = (1.0 - progress) * args.learning_rate
-        set_learning_rate(learner.optimizer, learning_rate)
+        coefficients = Coefficients(
+            learning_rate=(1.0 - progress) * args.learning_rate,
+            clip_coef=args.clip_coef,
+            ent_coef=args.ent_coef,
+            vf_coef=args.vf_coef,
+        )
 
         # Collect.
         noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
@@ -343,7 +359,7 @@ def train(run: Run, args: Args) -> None:
         for _ in range(args.update_epochs):
             shuffled = run.generator.permutation(args.batch_size)
             for start in range(0, args.batch_size, args.minibatch_size):
-                logged.append(learner.update(batch, shuffled[start : start + args.minibatch_size]))
+                logged.append(learner.update(batch, shuffled[start : start + args.minibatch_size], coefficients))
             if args.target_kl is not None and Losses(*logged[-1].tolist()).approx_kl > args.target_kl:
                 break
 
@@ -351,7 +367,7 @@ def train(run: Run, args: Args) -> None:
         scalars = {f"losses/{name}": value for name, value in minibatches[-1]._asdict().items()}
         run.scalars(
             {
-                "charts/learning_rate": learning_rate,
+                "charts/learning_rate": coefficients.learning_rate,
                 **scalars,
                 "losses/clipfrac": float(np.mean([losses.clipfrac for losses in minibatches])),
                 "losses/explained_variance": explained_variance(values[:-1], returns),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -12,10 +12,10 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import FlatParameters, clip_gradient_norm, ppo_gradient
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.linear import Linear
-from cleanrl_worker.sdk.fast.lstm import Lstm, State
+from cleanrl_worker.sdk.fast.guard import guarded, guarded_policy
+from cleanrl_worker.sdk.fast.lstm import State
+from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
+from cleanrl_worker.sdk.fast.ppo_lstm import FastLearner
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
@@ -156,15 +156,13 @@ class Batch(NamedTuple):
         return Batch(*(np.ascontiguousarray(field[:, index]) for field in self))
 
 
-class Losses(NamedTuple):
-    """What one minibatch logs."""
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
 
-    value_loss: float
-    policy_loss: float
-    entropy: float
-    old_approx_kl: float
-    approx_kl: float
-    clipfrac: float
+    learning_rate: float
+    clip_coef: float
+    ent_coef: float
+    vf_coef: float
 
 
 def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
@@ -188,20 +186,19 @@ def gae(rewards: Array, values: Array, dones: Array, *, gamma: float, gae_lambda
 def ppo_loss(
     agent: Agent, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """The definition: PPO's loss of a minibatch, and what is logged of it."""
+    """PPO's loss of a minibatch, and what is logged of it; the coefficients are part of the batch."""
+    clip_coef = batch["clip_coef"]
     hidden, _ = agent.hidden(batch["obs"], (batch["hidden"][0], batch["cell"][0]), batch["starts"])
     distribution = Categorical(logits=agent.actor(hidden), validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     value = agent.critic(hidden).squeeze(2)
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
-        change = torch.clamp(value - batch["values"], -args.clip_coef, args.clip_coef)
+        change = torch.clamp(value - batch["values"], -clip_coef, clip_coef)
         errors = torch.max(errors, (batch["values"] + change - batch["returns"]) ** 2)
     value_loss = 0.5 * errors.mean()
     with torch.no_grad():
@@ -211,9 +208,9 @@ def ppo_loss(
             "entropy": entropy,
             "old_approx_kl": (-logratio).mean(),
             "approx_kl": ((ratio - 1) - logratio).mean(),
-            "clipfrac": ((ratio - 1.0).abs() > args.clip_coef).float().mean(),
+            "clipfrac": ((ratio - 1.0).abs() > clip_coef).float().mean(),
         }
-    return policy_loss - args.ent_coef * entropy + args.vf_coef * value_loss, logged
+    return policy_loss - batch["ent_coef"] * entropy + batch["vf_coef"] * value_loss, logged
 
 
 def normalised(advantages: Array) -> Array:
@@ -229,90 +226,8 @@ def explained_variance(values: Array, returns: Array) -> float:
     return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
 
 
-class Learner(Protocol):
-    """Remembering, assessing and updating, on either path."""
-
-    def remember(self, obs: Array, state: State, starts: Array) -> State: ...
-
-    def logits(self, hidden: Array) -> Array: ...
-
-    def values(self, hidden: Array) -> Array: ...
-
-    def update(self, batch: Batch, learning_rate: float) -> Losses: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class NumpyLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, agent: Agent, args: Args) -> None:
-        self.args = args
-        self.parameters = FlatParameters(agent)
-        self.network = Linear(self.parameters, "network")
-        self.lstm = Lstm(self.parameters, agent.lstm, "lstm")
-        self.actor, self.critic = Linear(self.parameters, "actor"), Linear(self.parameters, "critic")
-        self.adam = FusedAdam(self.parameters, eps=1e-5)
-
-    def remember(self, obs: Array, state: State, starts: Array) -> State:
-        features = self.network.infer(obs)
-        return self.lstm.step(np.maximum(features, 0, out=features), state, starts)
-
-    def logits(self, hidden: Array) -> Array:
-        return self.actor.infer(hidden)
-
-    def values(self, hidden: Array) -> Array:
-        return self.critic.infer(hidden)[:, 0]
-
-    def gradient(self, batch: Batch) -> Losses:
-        """Write the gradient of `ppo_loss` into the flat vector; the test compares the two."""
-        args, (steps, envs) = self.args, batch.actions.shape
-        features = self.network.forward(batch.obs.reshape(steps * envs, -1))
-        np.maximum(features, 0, out=features)
-        state = State(batch.hidden[0], batch.cell[0])
-        hidden = self.lstm.forward(features.reshape(steps, envs, -1), state, batch.starts).reshape(steps * envs, -1)
-        policy = ppo_gradient.categorical(
-            self.actor.forward(hidden),
-            batch.actions.reshape(-1),
-            batch.logprobs.reshape(-1),
-            batch.advantages.reshape(-1),
-            clip_coef=args.clip_coef,
-            ent_coef=args.ent_coef,
-        )
-        grad_value, value_loss = ppo_gradient.value(
-            self.critic.forward(hidden),
-            batch.returns.reshape(-1),
-            batch.values.reshape(-1),
-            clip_coef=args.clip_coef,
-            clip_vloss=args.clip_vloss,
-            vf_coef=args.vf_coef,
-        )
-        self.actor.backward(policy.grad_logits)
-        self.critic.backward(grad_value)
-        grad_hidden = self.actor.input_gradient(policy.grad_logits) + self.critic.input_gradient(grad_value)
-        grad_features = self.lstm.backward(grad_hidden.reshape(steps, envs, -1)).reshape(steps * envs, -1)
-        grad_features *= features > 0
-        self.network.backward(grad_features)
-        return Losses(value_loss, *policy[1:])
-
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        losses = self.gradient(batch)
-        clip_gradient_norm(self.parameters.gradient, self.args.max_grad_norm)
-        self.adam.step(learning_rate)
-        return losses
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "adam": self.adam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.adam.load(state["adam"])
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of `ppo_loss`."""
+class Learner:
+    """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
     def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
         self.agent = agent
@@ -341,6 +256,11 @@ class TorchLearner:
         return self.agent.actor(self.tensor(hidden)).cpu().numpy()
 
     @torch.no_grad()
+    def log_probs(self, hidden: Array, actions: Array) -> Array:
+        distribution = Categorical(logits=self.agent.actor(self.tensor(hidden)), validate_args=False)
+        return distribution.log_prob(self.tensor(actions)).cpu().numpy()
+
+    @torch.no_grad()
     def values(self, hidden: Array) -> Array:
         return self.agent.critic(self.tensor(hidden)).view(-1).cpu().numpy()
 
@@ -350,11 +270,13 @@ class TorchLearner:
         loss.backward()
         nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
+        return {name: value.detach() for name, value in logged.items()}
 
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        set_learning_rate(self.optimizer, learning_rate)
-        return Losses(*self.descend(self.inputs.put(batch._asdict()))["losses"].tolist())
+    def update(self, batch: Batch, coefficients: Coefficients) -> dict[str, float]:
+        """One step on a minibatch; what is logged of it."""
+        set_learning_rate(self.optimizer, coefficients.learning_rate)
+        numbers = {name: np.float32(value) for name, value in coefficients._asdict().items()}
+        return {name: float(value) for name, value in self.descend(self.inputs.put(batch._asdict() | numbers)).items()}
 
     def state(self) -> dict[str, Any]:
         return {"agent": self.agent.state_dict(), "optimizer": optimizer_state(self.optimizer)}
@@ -374,7 +296,7 @@ def train(run: Run, args: Args) -> None:
     assert observation_space.shape is not None
     assert isinstance(action_space, gym.spaces.Discrete)
     agent = Agent(observation_space, action_space).to(run.device)
-    learner: Learner = NumpyLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
+    learner = guarded(run, Learner(agent, args, run.device), lambda: FastLearner(agent, args))
     rollout = (args.num_steps, args.num_envs)
     obs = np.zeros((args.num_steps + 1, args.num_envs, *observation_space.shape), dtype=np.float32)
     # One row more than steps, as the observations: an episode that begins with the next rollout is known already.
@@ -399,15 +321,20 @@ def train(run: Run, args: Args) -> None:
 
     for iteration in range(first_iteration, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
-        learning_rate = (1.0 - progress) * args.learning_rate
+        coefficients = Coefficients(
+            learning_rate=(1.0 - progress) * args.learning_rate,
+            clip_coef=args.clip_coef,
+            ent_coef=args.ent_coef,
+            vf_coef=args.vf_coef,
+        )
 
         # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
         obs[0], starts[0], first_memory = obs[-1], starts[-1], memory
-        noise = ppo_gradient.gumbel(run.generator, (*rollout, int(action_space.n)))
+        noise = gumbel(run.generator, (*rollout, int(action_space.n)))
         for step in range(args.num_steps):
             memory = learner.remember(inputs[step], memory, starts[step])
             hidden[step] = memory.hidden
-            actions[step] = ppo_gradient.sample_categorical(learner.logits(memory.hidden), noise[step])
+            actions[step] = (learner.logits(memory.hidden) + noise[step]).argmax(1)
             obs[step + 1], rewards[step], terminations, truncations, _ = envs.step(actions[step])
             starts[step + 1] = terminations | truncations
         # Looks ahead to value the last observation; the next rollout comes there again, with a better network.
@@ -416,13 +343,13 @@ def train(run: Run, args: Args) -> None:
         # Assess and estimate the advantages; a truncation is an end to them, as upstream.
         flat_hidden = hidden.reshape(-1, UNITS)
         values = learner.values(flat_hidden).reshape(-1, args.num_envs)
-        logits = learner.logits(flat_hidden[: args.batch_size])
+        logprobs = learner.log_probs(flat_hidden[: args.batch_size], actions.reshape(-1))
         advantages, returns = gae(rewards, values, starts[1:], gamma=args.gamma, gae_lambda=args.gae_lambda)
         batch = Batch(
             obs=inputs[:-1],
             starts=starts[:-1],
             actions=actions,
-            logprobs=ppo_gradient.categorical_log_prob(logits, actions.reshape(-1)).reshape(rollout),
+            logprobs=logprobs.reshape(rollout),
             advantages=advantages,
             returns=returns,
             values=values[:-1],
@@ -432,23 +359,22 @@ def train(run: Run, args: Args) -> None:
 
         # Improve. A memory must be trained in the order of its steps: minibatches are of environments.
         clipfracs: list[float] = []
-        losses = None
+        losses: dict[str, float] = {}
         for _ in range(args.update_epochs):
             shuffled = run.generator.permutation(args.num_envs)
             for start in range(0, args.num_envs, args.minibatch_envs):
                 minibatch = batch.envs(shuffled[start : start + args.minibatch_envs])
                 if args.norm_adv:
                     minibatch = minibatch._replace(advantages=normalised(minibatch.advantages))
-                losses = learner.update(minibatch, learning_rate)
-                clipfracs.append(losses.clipfrac)
-            if args.target_kl is not None and losses is not None and losses.approx_kl > args.target_kl:
+                losses = learner.update(minibatch, coefficients)
+                clipfracs.append(losses["clipfrac"])
+            if args.target_kl is not None and losses["approx_kl"] > args.target_kl:
                 break
 
-        assert losses is not None
-        scalars = {f"losses/{name}": value for name, value in losses._asdict().items()}
+        scalars = {f"losses/{name}": value for name, value in losses.items()}
         run.scalars(
             {
-                "charts/learning_rate": learning_rate,
+                "charts/learning_rate": coefficients.learning_rate,
                 **scalars,
                 "losses/clipfrac": float(np.mean(clipfracs)),
                 "losses/explained_variance": explained_variance(batch.values, batch.returns),
@@ -475,7 +401,8 @@ class RememberingPolicy:
     """Acts with a trained agent, and remembers what each row has seen until it is told to forget."""
 
     def __init__(self, agent: Agent, args: Args) -> None:
-        self.learner = NumpyLearner(agent, args)
+        plain = Learner(agent, args, torch.device("cpu"))
+        self.learner = guarded_policy(plain, lambda: FastLearner(agent, args))
         self.memory = nothing_remembered(0)
         self.starts = np.ones(0, np.float32)
 
@@ -492,9 +419,9 @@ class RememberingPolicy:
         self.memory = self.learner.remember(inputs, self.memory, self.starts)
         self.starts[:] = 0.0
         logits = self.learner.logits(self.memory.hidden)
-        if deterministic:
-            return logits.argmax(1)
-        return ppo_gradient.sample_categorical(logits, ppo_gradient.gumbel(generator, logits.shape))
+        if not deterministic:
+            logits = logits + gumbel(generator, logits.shape)
+        return logits.argmax(1)
 
 
 def load(file: PolicyFile) -> Policy:

@@ -190,6 +190,15 @@ class Choice(NamedTuple):
     int_values: torch.Tensor
 
 
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
+
+    learning_rate: float
+    clip_coef: float
+    ent_coef: float
+    vf_coef: float
+
+
 class Losses(NamedTuple):
     """What one minibatch logs."""
 
@@ -221,18 +230,17 @@ def ppo_loss(
     agent: Agent, curiosity: Curiosity, batch: Mapping[str, torch.Tensor], args: Args
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """PPO's loss of a minibatch and the predictor's, and what is logged of them."""
+    clip_coef = batch["clip_coef"]
     logits, value, int_value = agent(batch["obs"], bfloat16=args.bfloat16)
     distribution = Categorical(logits=logits, validate_args=False)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
-    policy_loss = torch.max(
-        -advantages * ratio, -advantages * torch.clamp(ratio, 1 - args.clip_coef, 1 + args.clip_coef)
-    ).mean()
+    policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
-        change = torch.clamp(value - batch["values"], -args.clip_coef, args.clip_coef)
+        change = torch.clamp(value - batch["values"], -clip_coef, clip_coef)
         errors = torch.max(errors, (batch["values"] + change - batch["returns"]) ** 2)
     value_loss = 0.5 * errors.mean() + 0.5 * ((int_value - batch["int_returns"]) ** 2).mean()
     fwd_loss = curiosity(batch["frames"]).mean()
@@ -245,7 +253,7 @@ def ppo_loss(
             "approx_kl": ((ratio - 1) - logratio).mean(),
             "fwd_loss": fwd_loss,
         }
-    return policy_loss - args.ent_coef * entropy + args.vf_coef * value_loss + fwd_loss, logged
+    return policy_loss - batch["ent_coef"] * entropy + batch["vf_coef"] * value_loss + fwd_loss, logged
 
 
 def normalised(advantages: torch.Tensor) -> torch.Tensor:
@@ -255,7 +263,7 @@ def normalised(advantages: torch.Tensor) -> torch.Tensor:
     return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
 
 
-class TorchLearner:
+class Learner:
     """Acting and updating."""
 
     def __init__(self, agent: Agent, curiosity: Curiosity, args: Args, device: torch.device) -> None:
@@ -299,9 +307,11 @@ class TorchLearner:
         self.optimizer.step()
         return {"losses": torch.stack([logged[name].detach() for name in Losses._fields])}
 
-    def update(self, batch: Tensors, rows: Array) -> torch.Tensor:
-        """One minibatch; its `Losses` stay on the device until somebody asks for the numbers, or for the next ones."""
-        return self.descend({**batch, **self.inputs.put({"rows": rows})})["losses"]
+    def update(self, batch: Tensors, rows: Array, coefficients: Coefficients) -> torch.Tensor:
+        """One minibatch; its `Losses` stay on the device until their numbers, or the next ones, are asked for."""
+        set_learning_rate(self.optimizer, coefficients.learning_rate)
+        numbers = {name: np.float32(value) for name, value in coefficients._asdict().items()}
+        return self.descend({**batch, **self.inputs.put({"rows": rows, **numbers})})["losses"]
 
     def state(self) -> dict[str, Any]:
         networks = {"agent": self.agent.state_dict(), "curiosity": self.curiosity.state_dict()}
@@ -358,8 +368,9 @@ class Rollout:
 
 def minibatch_of(batch: Tensors, args: Args) -> dict[str, torch.Tensor]:
     """The `rows` of a rollout. The predictor learns from the first of them, which are shuffled."""
-    whole = ("rows", "pixel_mean", "pixel_scale")
+    whole = ("rows", "pixel_mean", "pixel_scale", *Coefficients._fields)
     minibatch = {name: tensor.index_select(0, batch["rows"]) for name, tensor in batch.items() if name not in whole}
+    minibatch |= {name: batch[name] for name in Coefficients._fields}
     frames = minibatch["obs"][: args.predicted_rows, ..., -1]
     minibatch["frames"] = normalised_pixels(frames, batch["pixel_mean"], batch["pixel_scale"])
     minibatch["obs"] = minibatch["obs"].permute(0, 3, 1, 2)
@@ -436,7 +447,7 @@ def train(run: Run, args: Args) -> None:
     assert observation_space.shape is not None
     assert isinstance(action_space, gym.spaces.Discrete)
     agent = Agent(action_space)
-    learner = TorchLearner(agent, Curiosity(), args, run.device)
+    learner = Learner(agent, Curiosity(), args, run.device)
     novelty = Novelty(observation_space.shape, args.num_envs, run.device)
     rollout = Rollout(args, observation_space.shape, run.device)
     rewards = np.zeros((args.num_steps, args.num_envs), dtype=np.float32)
@@ -470,22 +481,32 @@ def train(run: Run, args: Args) -> None:
 
     for iteration in range(done + 1, args.num_iterations + 1):
         progress = (iteration - 1.0) / args.num_iterations if args.anneal_lr else 0.0
-        learning_rate = (1.0 - progress) * args.learning_rate
-        set_learning_rate(learner.optimizer, learning_rate)
+        coefficients = Coefficients(
+            learning_rate=(1.0 - progress) * args.learning_rate,
+            clip_coef=args.clip_coef,
+            ent_coef=args.ent_coef,
+            vf_coef=args.vf_coef,
+        )
 
         # Collect.
         noise = gumbel(run.generator, (*rewards.shape, int(action_space.n)))
+        last_pictures: list[Array] = []
         with rounded_once(run.device):
             for step in range(args.num_steps):
                 rollout.obs[step] = torch.from_numpy(obs)
                 choice = learner.act(rollout.obs[step], noise[step])
                 rollout.add(step, choice)
-                obs, rewards[step], terminations, truncations, _ = envs.step(choice.actions.cpu().numpy())
+                obs, rewards[step], terminations, truncations, infos = envs.step(choice.actions.cpu().numpy())
                 dones[step] = terminations | truncations
+                if infos:
+                    last_pictures.append(infos["final_obs"][terminations | truncations, -1])
 
-        # Be curious about what each step led to.
+        # Be curious about what each step led to: at an end the episode's last picture, not the next one's first.
         last_obs = torch.as_tensor(obs, device=run.device)
         frames = torch.cat([rollout.newest[1:].flatten(0, 1), last_obs[:, -1]])
+        if last_pictures:
+            ends = torch.from_numpy(dones.reshape(-1) > 0).to(run.device)
+            frames[ends] = torch.from_numpy(np.concatenate(last_pictures)).to(run.device)
         surprise = learner.surprise(novelty.normalised(frames)).reshape(rewards.shape)
         curiosity = novelty.scaled(surprise, args.int_gamma)
 
@@ -509,14 +530,14 @@ def train(run: Run, args: Args) -> None:
         for _ in range(args.update_epochs):
             shuffled = run.generator.permutation(args.batch_size)
             for start in range(0, args.batch_size, args.minibatch_size):
-                latest = learner.update(batch, shuffled[start : start + args.minibatch_size])
+                latest = learner.update(batch, shuffled[start : start + args.minibatch_size], coefficients)
             if args.target_kl is not None and Losses(*latest.tolist()).approx_kl > args.target_kl:
                 break
 
         losses = Losses(*latest.tolist())
         run.scalars(
             {
-                "charts/learning_rate": learning_rate,
+                "charts/learning_rate": coefficients.learning_rate,
                 **{f"losses/{name}": value for name, value in losses._asdict().items()},
                 "charts/episode_curiosity_reward": float(surprise.mean()),
                 "charts/avg_episodic_return": run.mean_return(20),

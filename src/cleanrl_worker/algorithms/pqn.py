@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -11,9 +11,9 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import FlatParameters, clip_gradient_norm, dqn_gradient
-from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
-from cleanrl_worker.sdk.fast.radam import RAdam
+from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.pqn import FastLearner
+from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import load_optimizer, optimizer_state, radam, set_learning_rate
 from mosaic import config
@@ -65,7 +65,7 @@ class Args:
     """Lambda of the targets: 0 trusts the network after one step, 1 the rewards to the rollout's end."""
 
     mend_returns: bool = False
-    """Let no return through the end of an episode, and bootstrap one that a time limit cut off; off, as upstream."""
+    """Bootstrap an episode that a time limit cut off; off, it counts as ended, as upstream."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -127,13 +127,6 @@ class Batch(NamedTuple):
         return Batch(*(field[index] for field in self))
 
 
-class Losses(NamedTuple):
-    """What one minibatch logs."""
-
-    td_loss: float
-    q_values: float
-
-
 def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) -> Array:
     """Epsilon after so many steps: from `start_e` down to `end_e` over `duration` steps."""
     return np.maximum((end_e - start_e) / duration * step + start_e, end_e)
@@ -142,77 +135,27 @@ def linear_schedule(start_e: float, end_e: float, duration: float, step: Array) 
 def lambda_returns(rewards: Array, values: Array, dones: Array, args: Args) -> Array:
     """The targets of a rollout of `steps` × `envs`; `values` are those of the best actions, and have one row more.
 
-    `dones[t]` tells that step t ended its episode: the value behind it counts nothing. Upstream lets the return behind
-    it count all the same, the next episode's, but for the last step of a rollout.
+    `dones[t]` tells that step t ended its episode: nothing behind it counts, neither value nor return.
     """
-    continues = 1.0 - dones
-    passes = continues if args.mend_returns else np.concatenate([np.ones_like(dones[:-1]), continues[-1:]])
     returns = np.empty_like(rewards)
     following = values[-1]
     for step in reversed(range(len(rewards))):
-        ahead = args.q_lambda * passes[step] * following
-        ahead += (1 - args.q_lambda) * continues[step] * values[step + 1]
-        following = returns[step] = rewards[step] + args.gamma * ahead
+        ahead = args.q_lambda * following + (1 - args.q_lambda) * values[step + 1]
+        following = returns[step] = rewards[step] + args.gamma * ahead * (1.0 - dones[step])
     return returns
 
 
 def td_loss(q_network: QNetwork, batch: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The definition: the mean squared error of the actions' values, and their mean."""
+    """The mean squared error of the actions' values, and their mean."""
     old_val = q_network.network(batch["obs"]).gather(1, batch["actions"][:, None]).squeeze(1)
     return nn.functional.mse_loss(batch["returns"], old_val), old_val.mean()
 
 
-class Learner(Protocol):
-    """Acting and updating, on either path; observations are (rows, features)."""
+class Learner:
+    """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same.
 
-    def act(self, obs: Array) -> Array: ...
-
-    def values(self, obs: Array) -> Array: ...
-
-    def update(self, batch: Batch, learning_rate: float) -> Losses: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class NumpyLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, q_network: QNetwork, args: Args) -> None:
-        self.args = args
-        self.parameters = FlatParameters(q_network)
-        self.q_network = LayerNormMlp(self.parameters, q_network.network, "network")
-        self.radam = RAdam(self.parameters)
-
-    def act(self, obs: Array) -> Array:
-        return self.q_network.infer(obs).argmax(1)
-
-    def values(self, obs: Array) -> Array:
-        return self.q_network.infer(obs).max(1)
-
-    def gradient(self, batch: Batch) -> Losses:
-        """Write the gradient of `td_loss` into the flat vector; the test compares the two."""
-        result = dqn_gradient.td_loss(self.q_network.forward(batch.obs), batch.actions, batch.returns)
-        self.q_network.backward(result.grad_q_values)
-        return Losses(result.loss, result.mean_q_value)
-
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
-        losses = self.gradient(batch)
-        clip_gradient_norm(self.parameters.gradient, self.args.max_grad_norm)
-        self.radam.step(learning_rate)
-        return losses
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "radam": self.radam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.radam.load(state["radam"])
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of `td_loss`."""
+    Observations are (rows, features).
+    """
 
     def __init__(self, q_network: QNetwork, args: Args, device: torch.device) -> None:
         self.q_network = q_network
@@ -243,11 +186,12 @@ class TorchLearner:
         loss.backward()
         nn.utils.clip_grad_norm_(self.q_network.parameters(), self.args.max_grad_norm)
         self.optimizer.step()
-        return {"losses": torch.stack([loss.detach(), q_values.detach()])}
+        return {"td_loss": loss.detach(), "q_values": q_values.detach()}
 
-    def update(self, batch: Batch, learning_rate: float) -> Losses:
+    def update(self, batch: Batch, learning_rate: float) -> dict[str, float]:
+        """One step on a minibatch; what is logged of it."""
         set_learning_rate(self.optimizer, learning_rate)
-        return Losses(*self.descend(self.inputs.put(batch._asdict()))["losses"].tolist())
+        return {name: float(value) for name, value in self.descend(self.inputs.put(batch._asdict())).items()}
 
     def state(self) -> dict[str, Any]:
         return {"q_network": self.q_network.state_dict(), "optimizer": optimizer_state(self.optimizer)}
@@ -262,8 +206,7 @@ def train(run: Run, args: Args) -> None:
     observation_space, action_space = envs.single_observation_space, envs.single_action_space
     assert observation_space.shape is not None
     q_network = QNetwork(observation_space, action_space).to(run.device)
-    on_cpu = run.device.type == "cpu"
-    learner: Learner = NumpyLearner(q_network, args) if on_cpu else TorchLearner(q_network, args, run.device)
+    learner = guarded(run, Learner(q_network, args, run.device), lambda: FastLearner(q_network, args))
     rollout = (args.num_steps, args.num_envs)
     obs = np.zeros((args.num_steps + 1, args.num_envs, *observation_space.shape), dtype=np.float32)
     actions = np.zeros(rollout, dtype=np.int64)
@@ -304,14 +247,13 @@ def train(run: Run, args: Args) -> None:
         batch = Batch(inputs[:-1].reshape(args.batch_size, -1), actions.reshape(-1), returns.reshape(-1))
 
         # Improve.
-        losses = None
+        losses: dict[str, float] = {}
         for _ in range(args.update_epochs):
             shuffled = batch.rows(run.generator.permutation(args.batch_size))
             for start in range(0, args.batch_size, args.minibatch_size):
                 losses = learner.update(shuffled.rows(slice(start, start + args.minibatch_size)), learning_rate)
 
-        assert losses is not None
-        scalars = {f"losses/{name}": value for name, value in losses._asdict().items()}
+        scalars = {f"losses/{name}": value for name, value in losses.items()}
         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
         # Read once: a signal between the two questions would end the run without its checkpoint.
         stopping, ended = run.stopping, iteration == args.num_iterations
@@ -327,11 +269,11 @@ class QPolicy:
     """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
 
     def __init__(self, q_network: QNetwork, epsilon: float) -> None:
-        self.q_network = LayerNormMlp(FlatParameters(q_network), q_network.network, "network")
+        self.q_network = quick(q_network.network)
         self.epsilon = epsilon
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        q_values = self.q_network.infer(observations.reshape(len(observations), -1))
+        q_values = self.q_network(observations.reshape(len(observations), -1))
         if deterministic:
             return q_values.argmax(1)
         explores = generator.random(len(q_values)) < self.epsilon

@@ -2,8 +2,9 @@
 
 import copy
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, SupportsFloat
+from typing import Annotated, Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -13,18 +14,17 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import FlatParameters, Floats
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
-from cleanrl_worker.sdk.fast.sac_gradient import SquashedGaussian
+from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.quick import by_hand_if_same
+from cleanrl_worker.sdk.fast.sac_continuous_action import FastLearner, actions_by_hand
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
-from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
-from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
 
 ACTIONS = "continuous"
-LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
+LOG_STD_MIN, LOG_STD_MAX = LOG_STD_RANGE = -5.0, 2.0
 BLOCK = 100
 """Steps of each environment between two looks at the checkpoint clock."""
 LOG_INTERVAL = 100
@@ -110,8 +110,8 @@ class Actor(nn.Module):
         assert isinstance(action_space, gym.spaces.Box)
         if not action_space.is_bounded():
             raise IncompatibleSpaces(f"SAC needs actions with finite bounds, not {action_space}; wrap the environment")
-        outputs = int(np.prod(action_space.shape))
-        self.fc1 = nn.Linear(int(np.prod(observation_space.shape or ())), 256)
+        self.inputs, outputs = int(np.prod(observation_space.shape or ())), int(np.prod(action_space.shape))
+        self.fc1 = nn.Linear(self.inputs, 256)
         self.fc2 = nn.Linear(256, 256)
         self.fc_mean = nn.Linear(256, outputs)
         self.fc_logstd = nn.Linear(256, outputs)
@@ -146,18 +146,26 @@ class Agent(nn.Module):
         self.target_entropy = -float(self.actor.fc_mean.out_features)
 
 
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
+
+    policy_lr: float
+    q_lr: float
+    gamma: float
+    alpha: float
+    """Used only without autotune."""
+
+
 @torch.no_grad()
-def td_target(
-    agent: Agent, batch: Tensors, noise: torch.Tensor, *, alpha: torch.Tensor | float, gamma: float
-) -> torch.Tensor:
+def td_target(agent: Agent, batch: Tensors, noise: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
     """What the critics should have said: the reward and, where the episode was not terminated, the soft value after."""
     next_actions, next_logprob = agent.actor.get_action(batch["next_obs"], noise)
     min_qf_next = torch.min(*agent.targets(batch["next_obs"], next_actions)) - alpha * next_logprob
-    return batch["rewards"] + (1 - batch["dones"]) * gamma * min_qf_next
+    return batch["rewards"] + (1 - batch["dones"]) * batch["gamma"] * min_qf_next
 
 
 def critic_loss(critics: Critics, batch: Tensors, target: torch.Tensor) -> tuple[torch.Tensor, Tensors]:
-    """The definition: the critics' loss, and what is logged of it."""
+    """The critics' loss, and what is logged of it."""
     qf1_values, qf2_values = critics(batch["obs"], batch["actions"])
     qf1_loss, qf2_loss = F.mse_loss(qf1_values, target), F.mse_loss(qf2_values, target)
     qf_loss = qf1_loss + qf2_loss
@@ -171,148 +179,21 @@ def critic_loss(critics: Critics, batch: Tensors, target: torch.Tensor) -> tuple
     return qf_loss, {name: value.detach() for name, value in logged.items()}
 
 
-def actor_loss(agent: Agent, obs: torch.Tensor, noise: torch.Tensor, alpha: torch.Tensor | float) -> torch.Tensor:
-    """The definition: the policy should do what the critics like, and stay random."""
+def actor_loss(agent: Agent, obs: torch.Tensor, noise: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
+    """The policy should do what the critics like, and stay random."""
     actions, logprob = agent.actor.get_action(obs, noise)
     return (alpha * logprob - torch.min(*agent.critics(obs, actions))).mean()
 
 
 def alpha_loss(agent: Agent, obs: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """The definition: more alpha while the policy is less random than it should be."""
+    """More alpha while the policy is less random than it should be."""
     with torch.no_grad():
         _, logprob = agent.actor.get_action(obs, noise)
     return (-agent.temperature["log_alpha"].exp() * (logprob + agent.target_entropy)).mean()
 
 
-class Learner(Protocol):
-    """Acting and updating, on either path."""
-
-    losses: dict[str, SupportsFloat]
-    """The latest of each, as logged."""
-
-    def act(self, obs: Array) -> Array: ...
-
-    def update_critics(self, batch: Transitions) -> None: ...
-
-    def update_policy(self, batch: Transitions) -> None: ...
-
-    def update_targets(self) -> None: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class FastLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, agent: Agent, args: Args) -> None:
-        self.args = args
-        self.target_entropy = agent.target_entropy
-        self.parameters = {name: FlatParameters(module) for name, module in agent.named_children()}
-        self.adams = {name: FusedAdam(self.parameters[name]) for name in ("actor", "critics", "temperature")}
-        self.actor, self.policy = fast_actor(agent.actor)
-        self.qf1, self.qf2 = fast_critic(agent.critics.qf1), fast_critic(agent.critics.qf2)
-        # A target has spoken before its critic does: in the same buffers, which are then still in the cache.
-        self.qf1_target = fast_critic(agent.targets.qf1, shares=self.qf1)
-        self.qf2_target = fast_critic(agent.targets.qf2, shares=self.qf2)
-        self.log_alpha = self.parameters["temperature"].values
-        self.losses: dict[str, SupportsFloat] = {}
-
-    @property
-    def alpha(self) -> float:
-        return math.exp(self.log_alpha[0]) if self.args.autotune else self.args.alpha
-
-    def noise(self, rows: int) -> Floats:
-        return torch.randn(rows, self.policy.dimensions).numpy()
-
-    def act(self, obs: Array) -> Array:
-        return self.policy.sample(*self.actor.forward(obs), noise=self.noise(len(obs))).actions
-
-    def td_target(self, batch: Transitions, noise: Floats) -> Floats:
-        next_obs = rows_of(batch.next_obs)
-        sample = self.policy.sample(*self.actor.forward(next_obs), noise=noise)
-        (first,), (second,) = (qf.forward(next_obs, sample.actions) for qf in (self.qf1_target, self.qf2_target))
-        target = np.minimum(first[:, 0], second[:, 0])
-        target -= self.alpha * sample.logprob
-        target *= (1 - batch.dones) * self.args.gamma
-        target += batch.rewards
-        return target
-
-    def critic_gradient(self, batch: Transitions, target: Floats) -> None:
-        obs, actions = rows_of(batch.obs), rows_of(batch.actions)
-        rows = len(obs)
-        losses: list[float] = []
-        for name, qf in (("qf1", self.qf1), ("qf2", self.qf2)):
-            values = qf.forward(obs, actions)[0][:, 0]
-            error = values - target
-            losses.append(float(error.dot(error)) / rows)
-            self.losses |= {f"{name}_values": np.add.reduce(values) / rows, f"{name}_loss": losses[-1]}
-            error *= 2 / rows
-            qf.backward(error[:, None])
-        self.losses["qf_loss"] = sum(losses) / 2.0
-
-    def actor_gradient(self, obs: Array, outputs: list[Floats], noise: Floats) -> None:
-        """`outputs` are those of the actor for `obs`."""
-        sample = self.policy.sample(*outputs, noise=noise)
-        first, second = (qf.forward(obs, sample.actions)[0][:, 0] for qf in (self.qf1, self.qf2))
-        # A row's gradient flows through the lower critic alone, so each works on its own rows: half of the work.
-        first_is_lower = first <= second
-        grad_actions = np.empty_like(sample.actions)
-        for qf, lower in ((self.qf1, first_is_lower), (self.qf2, ~first_is_lower)):
-            rows = np.flatnonzero(lower)
-            grad_value = np.full((len(rows), 1), -1 / len(obs), np.float32)
-            grad_actions[rows] = qf.input_gradient(grad_value, rows=rows, columns=slice(obs.shape[1], None))
-        self.actor.backward(*self.policy.backward(sample, grad_actions, self.alpha / len(obs)))
-        loss = self.alpha * sample.logprob - np.minimum(first, second)
-        self.losses["actor_loss"] = np.add.reduce(loss) / len(obs)
-
-    def alpha_gradient(self, outputs: list[Floats], noise: Floats) -> None:
-        logprob = self.policy.sample(*outputs, noise=noise).logprob
-        loss = -self.alpha * (float(logprob.mean()) + self.target_entropy)
-        # exp is its own derivative, so the loss is its gradient by log_alpha.
-        self.parameters["temperature"].gradient[:] = loss
-        self.losses["alpha_loss"] = loss
-
-    def update_critics(self, batch: Transitions) -> None:
-        self.critic_gradient(batch, self.td_target(batch, self.noise(len(batch.obs))))
-        self.adams["critics"].step(self.args.q_lr)
-        self.losses["alpha"] = self.alpha
-
-    def update_policy(self, batch: Transitions) -> None:
-        obs = rows_of(batch.obs)
-        outputs = self.actor.forward(obs)
-        for _ in range(self.args.policy_frequency):
-            self.actor_gradient(obs, outputs, self.noise(len(obs)))
-            self.adams["actor"].step(self.args.policy_lr)
-            # One pass of the improved actor serves alpha now and the next round.
-            outputs = self.actor.forward(obs)
-            if self.args.autotune:
-                self.alpha_gradient(outputs, self.noise(len(obs)))
-                self.adams["temperature"].step(self.args.q_lr)
-        self.losses["alpha"] = self.alpha
-
-    def update_targets(self) -> None:
-        targets, critics = (torch.from_numpy(self.parameters[name].values) for name in ("targets", "critics"))
-        targets.lerp_(critics, self.args.tau)
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": {name: flat.values for name, flat in self.parameters.items()},
-            "adams": {name: adam.state() for name, adam in self.adams.items()},
-            "losses": {name: float(value) for name, value in self.losses.items()},
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        for name, flat in self.parameters.items():
-            flat.values[:] = state["parameters"][name]
-        for name, own in self.adams.items():
-            own.load(state["adams"][name])
-        self.losses = state["losses"]
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of the definitions."""
+class Learner:
+    """Acts and learns by the losses. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
     def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
         self.agent = agent
@@ -328,13 +209,9 @@ class TorchLearner:
         self.improve_critics = Replayed(self.critic_step, device, enabled=args.cuda_graph)
         self.improve_policy = Replayed(self.policy_step, device, enabled=args.cuda_graph)
         self.follow = Replayed(self.target_step, device, enabled=args.cuda_graph)
-        self.losses: dict[str, SupportsFloat] = {}
 
-    @property
-    def alpha(self) -> torch.Tensor:
-        if self.args.autotune:
-            return self.agent.temperature["log_alpha"].detach().exp()
-        return torch.full((1,), self.args.alpha, device=self.device)
+    def alpha(self, inputs: Tensors) -> torch.Tensor:
+        return self.agent.temperature["log_alpha"].detach().exp()[0] if self.args.autotune else inputs["alpha"]
 
     def noise(self, rows: int) -> torch.Tensor:
         return torch.randn(rows, self.agent.actor.fc_mean.out_features, device=self.device)
@@ -352,73 +229,59 @@ class TorchLearner:
 
     def critic_step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         batch = {name: tensor.float() for name, tensor in batch.items()}
-        target = td_target(self.agent, batch, self.noise(len(batch["obs"])), alpha=self.alpha, gamma=self.args.gamma)
+        target = td_target(self.agent, batch, self.noise(len(batch["obs"])), self.alpha(batch))
         loss, logged = critic_loss(self.agent.critics, batch, target)
         self.descend("critics", loss)
-        return {**logged, "alpha": self.alpha}
+        return {**logged, "alpha": self.alpha(batch)}
 
     def policy_step(self, inputs: Tensors) -> dict[str, torch.Tensor]:
         obs, logged = inputs["obs"].float(), dict[str, torch.Tensor]()
         for _ in range(self.args.policy_frequency):
-            loss = actor_loss(self.agent, obs, self.noise(len(obs)), self.alpha)
+            loss = actor_loss(self.agent, obs, self.noise(len(obs)), self.alpha(inputs))
             self.descend("actor", loss)
             logged["actor_loss"] = loss.detach()
             if self.args.autotune:
                 loss = alpha_loss(self.agent, obs, self.noise(len(obs)))
                 self.descend("temperature", loss)
                 logged["alpha_loss"] = loss.detach()
-        return {**logged, "alpha": self.alpha}
+        return {**logged, "alpha": self.alpha(inputs)}
 
     @torch.no_grad()
-    def target_step(self, _: Tensors) -> dict[str, torch.Tensor]:
+    def target_step(self, inputs: Tensors) -> dict[str, torch.Tensor]:
         for target, value in zip(self.agent.targets.parameters(), self.agent.critics.parameters(), strict=True):
-            target.lerp_(value, self.args.tau)
+            target.lerp_(value, inputs["tau"])
         return {}
 
     def act(self, obs: Array) -> Array:
         return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
 
-    def update_critics(self, batch: Transitions) -> None:
-        self.losses |= self.improve_critics(self.inputs.put(by_rows(batch)))
+    def update_critics(self, batch: Transitions, coefficients: Coefficients) -> Mapping[str, SupportsFloat]:
+        """One gradient step of both critics; what is logged of it stays on a GPU until its numbers are asked for."""
+        set_learning_rate(self.optimizers["critics"], coefficients.q_lr)
+        numbers = {"gamma": np.float32(coefficients.gamma), "alpha": np.float32(coefficients.alpha)}
+        return self.improve_critics(self.inputs.put(by_rows(batch) | numbers))
 
-    def update_policy(self, batch: Transitions) -> None:
-        self.losses |= self.improve_policy(self.inputs.put({"obs": rows_of(batch.obs)}))
+    def update_policy(self, batch: Transitions, coefficients: Coefficients) -> Mapping[str, SupportsFloat]:
+        """As many gradient steps of the policy, and of alpha, as it comes late."""
+        set_learning_rate(self.optimizers["actor"], coefficients.policy_lr)
+        set_learning_rate(self.optimizers["temperature"], coefficients.q_lr)
+        return self.improve_policy(
+            self.inputs.put({"obs": rows_of(batch.obs), "alpha": np.float32(coefficients.alpha)})
+        )
 
-    def update_targets(self) -> None:
-        self.follow({})
+    def update_targets(self, tau: float) -> None:
+        self.follow(self.inputs.put({"tau": np.float32(tau)}))
 
     def state(self) -> dict[str, Any]:
         return {
             "agent": self.agent.state_dict(),
             "optimizers": {name: optimizer_state(optimizer) for name, optimizer in self.optimizers.items()},
-            "losses": {name: float(value) for name, value in self.losses.items()},
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.agent.load_state_dict(state["agent"])
         for name, optimizer in self.optimizers.items():
             load_optimizer(optimizer, state["optimizers"][name])
-        self.losses = state["losses"]
-
-
-def rows_of(array: Array) -> Array:
-    """One row each, whatever the shape of an observation or action; scalars stay as they are."""
-    return array.reshape(len(array), -1) if array.ndim > 2 else array
-
-
-def by_rows(batch: Transitions) -> dict[str, Array]:
-    return {name: rows_of(array) for name, array in batch._asdict().items()}
-
-
-def fast_actor(actor: Actor) -> tuple[ReluNetwork, SquashedGaussian]:
-    """The two halves of an actor whose parameters are flat."""
-    network = ReluNetwork([actor.fc1, actor.fc2], [actor.fc_mean, actor.fc_logstd])
-    scale, bias = actor.action_scale.numpy(), actor.action_bias.numpy()
-    return network, SquashedGaussian(scale, bias, log_std_range=(LOG_STD_MIN, LOG_STD_MAX))
-
-
-def fast_critic(critic: SoftQNetwork, *, shares: ReluNetwork | None = None) -> ReluNetwork:
-    return ReluNetwork([critic.fc1, critic.fc2], [critic.fc3], shares=shares)
 
 
 def train(run: Run, args: Args) -> None:
@@ -426,7 +289,9 @@ def train(run: Run, args: Args) -> None:
     observation_space, action_space = envs.single_observation_space, envs.single_action_space
     assert isinstance(action_space, gym.spaces.Box)
     agent = Agent(observation_space, action_space).to(run.device)
-    learner: Learner = FastLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
+    plain = Learner(agent, args, run.device)
+    learner = guarded(run, plain, lambda: FastLearner(agent, args, log_std_range=LOG_STD_RANGE))
+    losses: dict[str, SupportsFloat] = {}
     replay = ReplayBuffer(args.buffer_size, args.num_envs, observation_space, action_space)
     action_shape = (args.num_envs, *action_space.shape)
 
@@ -435,6 +300,7 @@ def train(run: Run, args: Args) -> None:
         obs = envs.reset(args.seed)
     else:
         learner.load(saved["learner"])
+        losses |= saved["learner"]["losses"]
         replay.load(saved["replay"])
         obs = envs.current_obs
 
@@ -453,19 +319,21 @@ def train(run: Run, args: Args) -> None:
                 if global_step <= args.learning_starts:
                     continue
                 batch = replay.sample(run.generator, args.batch_size)
-                learner.update_critics(batch)
+                coefficients = Coefficients(args.policy_lr, args.q_lr, args.gamma, args.alpha)
+                losses |= learner.update_critics(batch, coefficients)
                 if global_step % args.policy_frequency == 0:
-                    learner.update_policy(batch)
+                    losses |= learner.update_policy(batch, coefficients)
                 if global_step % args.target_network_frequency == 0:
-                    learner.update_targets()
+                    learner.update_targets(args.tau)
                 if global_step % LOG_INTERVAL == 0:
-                    scalars = {f"losses/{name}": float(value) for name, value in learner.losses.items()}
+                    scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                     run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
 
         # Read once: a signal between the two questions would end the run without its checkpoint.
         stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
         if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "replay": replay.state()}
+            logged = {name: float(value) for name, value in losses.items()}
+            state = {"learner": {**learner.state(), "losses": logged}, "replay": replay.state()}
             run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
         if stopping:
             break
@@ -476,18 +344,21 @@ class SquashedGaussianPolicy:
     """Acts with a trained actor."""
 
     def __init__(self, actor: Actor, action_shape: tuple[int, ...]) -> None:
-        self.parameters = FlatParameters(actor)
-        self.actor, self.policy = fast_actor(actor)
+        def actions(obs: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+            return actor.get_action(obs, noise)[0]
+
+        self.outputs = len(actor.action_scale)
         self.action_shape = action_shape
+        self.actions = by_hand_if_same(
+            actions, lambda: actions_by_hand(actor, LOG_STD_RANGE), actor.inputs, self.outputs
+        )
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        mean, raw_log_std = self.actor.forward(observations.reshape(len(observations), -1))
-        if deterministic:
-            actions = self.policy.mode(mean)
-        else:
-            noise = generator.standard_normal(mean.shape, dtype=np.float32)
-            actions = self.policy.sample(mean, raw_log_std, noise=noise).actions
-        return actions.reshape(len(observations), *self.action_shape)
+        rows = len(observations)
+        noise = np.zeros((rows, self.outputs), np.float32)
+        if not deterministic:
+            generator.standard_normal(out=noise, dtype=np.float32)
+        return self.actions(observations.reshape(rows, -1), noise).reshape(rows, *self.action_shape)
 
 
 def load(file: PolicyFile) -> Policy:

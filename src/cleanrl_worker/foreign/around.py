@@ -2,7 +2,7 @@
 
 import random
 
-from cleanrl_worker.foreign import films, helpers, old_gym, pools
+from cleanrl_worker.foreign import films, helpers, old_gym, pools, processes_of_sb3
 from cleanrl_worker.foreign.board import Boards
 from cleanrl_worker.foreign.hooks import Hooks
 from cleanrl_worker.foreign.idioms import modules, vector, wrappers
@@ -31,12 +31,13 @@ class Surroundings:
             vector.change()
             wrappers.change()
             modules.change(self._hooks)
-        Making(self._stage, old=self._plan.idioms == "0.29").change()
+        Making(self._stage, self._record.counts, old=self._plan.idioms == "0.29").change()
         films.change(self._plan, self._record)
         self._models.change()
         self._hooks.install()
         self._boards.hook(self._hooks)
-        pools.hook(self._hooks, self._stage)
+        pools.hook(self._hooks, self._stage, self._record.counts)
+        processes_of_sb3.hook(self._hooks, self._record.counts)
         old_gym.hook(self._hooks)
         helpers.hook(self._hooks, self._record)
         Tracker(self._plan, self._record).hook(self._hooks)

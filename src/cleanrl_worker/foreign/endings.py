@@ -1,6 +1,9 @@
 """How a script ended, in words that say what to do next."""
 
+from pathlib import Path
+
 from cleanrl_worker.foreign import fence
+from cleanrl_worker.foreign.missing_packages import how_to_install, missing_packages
 from cleanrl_worker.foreign.plan import ScriptPlan
 from mosaic.scripts.script import Script
 
@@ -21,7 +24,9 @@ def explained(failure: BaseException | None, plan: ScriptPlan) -> str:
         if refused is not None:
             return f"{refused}{place}"
     if isinstance(failure, ModuleNotFoundError) and failure.name:
-        return f"{failure}{place}; {_how_to_get(failure.name)}"
+        return f"{failure}{place}; {_how_to_get(failure.name, plan)}"
+    if isinstance(failure, ImportError) and "relative import" in str(failure) and not plan.module:
+        return f"{failure}{place}; the script is a part of a package: mosaic train --module {_module_of(plan.script)}"
     text = str(failure) or repr(failure)
     return f"{text}{place}"
 
@@ -36,8 +41,22 @@ def _place(failure: BaseException, script: Script) -> str:
     return "" if line is None else f" ({script.name}, line {line})"
 
 
-def _how_to_get(package: str) -> str:
+def _how_to_get(package: str, plan: ScriptPlan) -> str:
     top = package.partition(".")[0]
     if top == "cleanrl_utils":
         return "it is part of CleanRL's checkout: run the script from there"
-    return f"install it beside MOSAIC: pip install {top}"
+    missing = missing_packages(plan.script.path, plan.module)
+    if top not in missing:
+        missing.insert(0, top)
+    others = f" {', '.join(name for name in missing if name != top)} is missing too;" if len(missing) > 1 else ""
+    return f"{others} install beside MOSAIC: {how_to_install(missing)}".strip()
+
+
+def _module_of(script: Script) -> str:
+    """Its name from the folder that holds its package."""
+    parts = [script.stem]
+    folder: Path = script.path.parent
+    while (folder / "__init__.py").exists() or len(parts) == 1:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts)

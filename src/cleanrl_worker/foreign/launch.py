@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from cleanrl_worker.foreign import around, endings, fence
+from cleanrl_worker.foreign import around, endings, fence, one_number
 from cleanrl_worker.foreign.output import Output, TooMuchOutput
 from cleanrl_worker.foreign.paths import search_path
 from cleanrl_worker.foreign.plan import ScriptPlan, refuse_missing, rehearse, resolve
@@ -149,8 +149,8 @@ def _execute(plan: ScriptPlan, folder: Path) -> None:
         main_module.__package__ = plan.module.rpartition(".")[0]
     main_module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main_module
-    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-    exec(code, main_module.__dict__)
+    main_module.__dict__[one_number.STORE] = one_number.store
+    exec(one_number.compiled(path.read_bytes(), str(path)), main_module.__dict__)
 
 
 def _wait_for_threads(ours: set[threading.Thread]) -> None:

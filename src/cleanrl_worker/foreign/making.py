@@ -1,4 +1,4 @@
-"""`gym.make` and the vector environments: each environment that a script makes takes its place on the stage.
+"""`gym.make` and the vector environments: each environment that a script makes takes its place on the stage, counted.
 
 Environments are asked to be able to render, which changes nothing but what `render()` returns, and only where the
 script itself said nothing about it.
@@ -8,6 +8,7 @@ import functools
 import importlib.util
 import threading
 import weakref
+from time import monotonic
 from typing import Any
 
 import gymnasium as gym
@@ -15,9 +16,11 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AsyncVectorEnv
 from gymnasium.vector.async_vector_env import AsyncState
-from gymnasium.wrappers import OrderEnforcing, RecordEpisodeStatistics
+from gymnasium.wrappers import OrderEnforcing
 
+from cleanrl_worker.foreign.counted_classes import KEY, CountedClasses, add, vector_count
 from cleanrl_worker.foreign.stage import Picture, Stage
+from cleanrl_worker.foreign.step_counts import EnvCount, StepCounts
 
 PLUGINS = ("ale_py", "minigrid", "gymnasium_robotics")
 """Packages whose environments 0.29 found by itself."""
@@ -26,10 +29,10 @@ PLUGINS = ("ale_py", "minigrid", "gymnasium_robotics")
 class MadeSlot:
     """An environment of this process."""
 
-    def __init__(self, env: Any, counted: "weakref.WeakValueDictionary[int, Any]") -> None:
+    def __init__(self, env: Any, count: EnvCount) -> None:
         # The script's own; it may let go of it without closing it.
         self._env = weakref.ref(env)
-        self._counted = counted
+        self._count = count
 
     @property
     def env(self) -> Any:
@@ -44,10 +47,7 @@ class MadeSlot:
         return np.asarray(bare.render(), np.uint8) if bare.render_mode == "rgb_array" else None
 
     def so_far(self) -> tuple[float, int]:
-        wrapper = self._counted.get(id(self.env.unwrapped))
-        if wrapper is None:
-            return 0.0, 0
-        return float(wrapper.episode_returns), int(wrapper.episode_lengths)
+        return float(self._count.total), self._count.length
 
 
 class ProcessSlot:
@@ -84,18 +84,18 @@ class ProcessSlot:
 
 
 class Making:
-    def __init__(self, stage: Stage, *, old: bool) -> None:
+    def __init__(self, stage: Stage, counts: StepCounts, *, old: bool) -> None:
         self._stage = stage
+        self._counts = counts
+        self._classes = CountedClasses(counts)
         self._old = old
         """For a script that was written for Gymnasium 0.29."""
-        self._counted: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        """Who counts, by the id of the environment, which lives as long as the one that counts."""
 
     def change(self) -> None:
+        self._classes.change()
         self._make()
         self._steps()
         self._processes()
-        self._count_episodes()
 
     def _make(self) -> None:
         original, making = gym.make, self
@@ -105,10 +105,14 @@ class Making:
             _find_plugin(id)
             autoreset = making._old and _take_old_arguments(kwargs)
             env: Any = None
-            if making._stage.wanted and "render_mode" not in kwargs and _can_render(id):
-                env = _with_pictures(original, id, *args, **kwargs)
-            if env is None:
-                env = original(id, *args, **kwargs)
+            making._classes.making += 1
+            try:
+                if making._stage.wanted and "render_mode" not in kwargs and _can_render(id):
+                    env = _with_pictures(original, id, *args, **kwargs)
+                if env is None:
+                    env = original(id, *args, **kwargs)
+            finally:
+                making._classes.making -= 1
             making._enter(env, id if isinstance(id, str) else id.id, kwargs)
             return known.wrappers.AutoResetWrapper(env) if autoreset else env
 
@@ -116,19 +120,45 @@ class Making:
         known.make = known.envs.registration.make = make
 
     def _enter(self, env: Any, env_id: str, arguments: dict[str, Any]) -> None:
-        slot = MadeSlot(env, self._counted)
-        place = self._stage.enter(slot)
+        count = EnvCount(self._counts)
+        slot = MadeSlot(env, count)
+        place = count.slot = self._stage.enter(slot)
         self._stage.made[place] = env_id, {key: value for key, value in arguments.items() if key != "render_mode"}
+        self._classes.place(count, env)
 
     def _steps(self) -> None:
-        """Every environment of `gym.make` has this wrapper, so a change of the class reaches all of them."""
+        """Every environment of `gym.make` has this wrapper, so a change of the class reaches all of them.
+
+        What the wrapper itself does at a step is done here: two calls less pay for the counting.
+        """
         cls: Any = OrderEnforcing
-        original, end, stage = cls.step, cls.close, self._stage
+        original, begin, end, stage = cls.step, cls.reset, cls.close, self._stage
+        setattr(cls, KEY, None)
 
         def step(this: Any, action: Any) -> Any:
-            result = original(this, action)
-            stage.look()
+            count = this._mosaic_count
+            if count is None or not this._has_reset:
+                result = original(this, action)
+            else:
+                if not count.depth:
+                    count.counts.steps += 1
+                    count.length += 1
+                result = this.env.step(action)
+                try:
+                    count.inner_steps += 1
+                    count.total += result[1]
+                    if result[2] or result[3] or count.inner_steps == count.limit:
+                        count.end()
+                except Exception:  # A border: an environment may return what cannot be added up; the script goes on.
+                    this._mosaic_count = None
+            if monotonic() >= stage.eye.due_at:
+                stage.eye.show()
             return result
+
+        def reset(this: Any, **kwargs: Any) -> Any:
+            if this._mosaic_count is not None:
+                this._mosaic_count.reset()
+            return begin(this, **kwargs)
 
         def close(this: Any) -> None:
             for slot in list(stage.slots):
@@ -136,11 +166,12 @@ class Making:
                     stage.leave(slot)
             end(this)
 
-        cls.step, cls.close = step, close
+        cls.step, cls.reset, cls.close = step, reset, close
 
     def _processes(self) -> None:
         cls: Any = AsyncVectorEnv
-        begin, wait, end, stage = cls.__init__, cls.step_wait, cls.close_extras, self._stage
+        begin, wait, restart, end = cls.__init__, cls.step_wait, cls.reset_wait, cls.close_extras
+        stage, counts = self._stage, self._counts
 
         @functools.wraps(begin)
         def __init__(this: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
@@ -150,30 +181,28 @@ class Making:
             this.seen = [ProcessSlot(this, index) for index in range(this.num_envs)]
             for slot in this.seen:
                 stage.enter(slot)
+            this._mosaic_count = vector_count(counts, this)
 
         def step_wait(this: Any, *args: Any, **kwargs: Any) -> Any:
             result = wait(this, *args, **kwargs)
+            if this._mosaic_count is not None:
+                add(this, this._mosaic_count.take_step, result)
             stage.look()
             return result
+
+        def reset_wait(this: Any, *args: Any, **kwargs: Any) -> Any:
+            if this._mosaic_count is not None:
+                this._mosaic_count.reset()
+            return restart(this, *args, **kwargs)
 
         def close_extras(this: Any, *args: Any, **kwargs: Any) -> None:
             for slot in this.seen:
                 stage.leave(slot)
             end(this, *args, **kwargs)
 
-        cls.__init__, cls.step_wait, cls.close_extras = __init__, step_wait, close_extras
+        cls.__init__, cls.step_wait, cls.reset_wait, cls.close_extras = __init__, step_wait, reset_wait, close_extras
         for name in ("step_async", "reset_async", "call_async"):
             setattr(cls, name, _after_drawing(getattr(cls, name)))
-
-    def _count_episodes(self) -> None:
-        cls: Any = RecordEpisodeStatistics
-        original, counted = cls.reset, self._counted
-
-        def reset(this: Any, **kwargs: Any) -> Any:
-            counted[id(this.unwrapped)] = this
-            return original(this, **kwargs)
-
-        cls.reset = reset
 
 
 def _after_drawing(ask: Any) -> Any:

@@ -39,6 +39,8 @@ class Wrapper:
 def hook(hooks: Hooks) -> None:
     hooks.if_missing("gym", _fill)
     hooks.if_missing("gym.spaces", _fill_spaces)
+    hooks.if_missing("gym.wrappers", _fill_wrappers)
+    hooks.if_missing("gym.wrappers.normalize", _fill_normalize)
 
 
 def _fill(module: ModuleType) -> None:
@@ -55,6 +57,24 @@ def _fill_spaces(module: ModuleType) -> None:
     import gymnasium.spaces
 
     vars(module).update({name: value for name, value in vars(gymnasium.spaces).items() if not name.startswith("__")})
+
+
+def _fill_wrappers(module: ModuleType) -> None:
+    known: Any = module
+    known.__getattr__ = _missing_wrapper
+
+
+def _fill_normalize(module: ModuleType) -> None:
+    """Means and variances that are kept up to date; they have the same form in Gymnasium."""
+    from gymnasium.wrappers import utils
+
+    known: Any = module
+    known.RunningMeanStd = utils.RunningMeanStd
+    known.update_mean_var_count_from_moments = utils.update_mean_var_count_from_moments
+
+
+def _missing_wrapper(name: str) -> NoReturn:
+    _missing(name if name.startswith("__") else f"wrappers.{name}")
 
 
 def _missing(name: str) -> NoReturn:

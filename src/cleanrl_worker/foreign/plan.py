@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from cleanrl_worker.foreign.missing_packages import how_to_install, missing_packages
 from cleanrl_worker.sdk import command, execute
 from cleanrl_worker.sdk.command import WorkerFlags
 from cleanrl_worker.sdk.document import around, read_document
@@ -117,11 +118,9 @@ def _script(typed: str, worker: WorkerConfig | None) -> Script:
 
 def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     """What can be told without running the script: it was read already, so its source is sound."""
-    import importlib.util
-
     if not plan.again:
         execute.refuse_used(plan.run_dir)
-    missing = [name for name in plan.script.imports if not _is_there(name, plan) and not importlib.util.find_spec(name)]
+    missing = missing_packages(plan.script.path, plan.module)
     return execute.Rehearsal(
         summary={
             "script": str(plan.script.path),
@@ -139,16 +138,9 @@ def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
 def refuse_missing(rehearsal: execute.Rehearsal, plan: ScriptPlan) -> None:
     missing = json.loads(json.dumps(rehearsal.summary["missing_packages"]))
     if missing:
-        message = f"needs {', '.join(missing)}, which is not installed here: pip install {' '.join(missing)}"
+        which = f"which {'is' if len(missing) == 1 else 'are'} not installed here"
+        message = f"needs {', '.join(missing)}, {which}: {how_to_install(missing)}"
         raise ConfigError([Problem(plan.script.name, message)], what=str(plan.script.path))
-
-
-def _is_there(name: str, plan: ScriptPlan) -> bool:
-    """Beside the script, or something that we stand in for."""
-    from cleanrl_worker.foreign.paths import search_path
-
-    beside = [Path(folder) for folder in search_path(plan.script.path, plan.module)]
-    return name in ("gym", "wandb") or any((one / name).is_dir() or (one / f"{name}.py").exists() for one in beside)
 
 
 def _settings_of(script: Script, worker: WorkerConfig) -> dict[str, Any]:

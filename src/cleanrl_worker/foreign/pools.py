@@ -1,4 +1,4 @@
-"""envpool: its slots take their places on the stage, and `env_type="gym"` means what it meant to old scripts."""
+"""envpool: its slots take their places on the stage and are counted; `env_type="gym"` means what it meant before."""
 
 import functools
 from types import ModuleType
@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from cleanrl_worker.foreign.counted_classes import KEY, add
 from cleanrl_worker.foreign.hooks import Hooks
 from cleanrl_worker.foreign.stage import Picture, Stage
+from cleanrl_worker.foreign.step_counts import StepCounts, VectorCount
 
 
 class PoolSlot:
@@ -37,7 +39,8 @@ class PoolSlot:
 class Pool:
     """An envpool with the attributes that scripts set on it."""
 
-    def __init__(self, pool: Any, stage: Stage, *, old: bool) -> None:
+    def __init__(self, pool: Any, stage: Stage, counts: StepCounts, *, old: bool) -> None:
+        self.__dict__[KEY] = VectorCount(counts, pool.config["num_envs"], resets_by_a_step=True)
         self.seen: Any = None
         self.is_closed = False
         self.num_envs = pool.config["num_envs"]
@@ -57,11 +60,18 @@ class Pool:
     def step(self, action: Any, *args: Any, **kwargs: Any) -> Any:
         obs, rewards, terminated, truncated, info = self._pool.step(action, *args, **kwargs)
         self.seen = obs
+        if self.__dict__[KEY] is not None:
+            add(self, self._count, rewards, terminated | truncated, info)
         self._stage.look()
         if not self._old:
             return obs, rewards, terminated, truncated, info
         info["TimeLimit.truncated"] = truncated & ~terminated
         return obs, rewards, terminated | truncated, info
+
+    def _count(self, rewards: Any, ended: Any, info: Any) -> None:
+        """Of an Atari game envpool tells the true score and end; the others may be clipped, and those of a life."""
+        over = info["terminated"].astype(bool) | (ended & (info["lives"] == 0)) if "lives" in info else ended
+        self.__dict__[KEY].take(info.get("reward", rewards), over)
 
     def close(self) -> None:
         self.is_closed = True
@@ -76,17 +86,17 @@ class Pool:
         return getattr(self._pool, name)
 
 
-def hook(hooks: Hooks, stage: Stage) -> None:
-    hooks.when_imported("envpool", functools.partial(_change, stage=stage))
+def hook(hooks: Hooks, stage: Stage, counts: StepCounts) -> None:
+    hooks.when_imported("envpool", functools.partial(_change, stage=stage, counts=counts))
 
 
-def _change(module: ModuleType, *, stage: Stage) -> None:
+def _change(module: ModuleType, *, stage: Stage, counts: StepCounts) -> None:
     known: Any = module
     make = known.make
 
     def made(task_id: str, env_type: str = "gymnasium", **kwargs: Any) -> Any:
         pool = make(task_id, env_type=env_type, **kwargs)
-        return pool if env_type == "dm" else Pool(pool, stage, old=env_type == "gym")
+        return pool if env_type == "dm" else Pool(pool, stage, counts, old=env_type == "gym")
 
     known.make = made
     known.make_gym = functools.partial(made, env_type="gym")

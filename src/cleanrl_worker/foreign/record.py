@@ -1,7 +1,8 @@
 """The record of a script's run: what the hooks see becomes events, without a wait for the script.
 
 The script's thread only appends to a deque. The recorder's thread, four times a second, joins neighbouring scalars of
-one step into one event and makes an episode of each pair of episodic return and length.
+one step into one event and makes an episode of each pair of episodic return and length. A script that logs no episodic
+return has the episodes that were counted in its environments.
 """
 
 import math
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from cleanrl_worker.foreign.clerk import Clerk
 from cleanrl_worker.foreign.plan import ScriptPlan
+from cleanrl_worker.foreign.step_counts import MOST_WAITING, EndedEpisode, StepCounts
 from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
@@ -41,6 +43,10 @@ HEARTBEAT_S = 1.0
 RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
 LAST_STEP = 2**63 - 1
 """What an index can hold."""
+OWN_EPISODES_S = 5.0
+"""So long after the first episode a script is waited for to log episodes itself, before the counted ones are taken."""
+FEWEST_OWN_STEPS = 1 / 8
+"""Of the counted steps: one who logs fewer logs by episodes or updates."""
 
 
 class Record:
@@ -49,8 +55,11 @@ class Record:
     def __init__(self, plan: ScriptPlan) -> None:
         self.run_dir = plan.run_dir
         self.plan = plan
-        self.global_step = 0
-        """The furthest step that the script has logged."""
+        self.counts = StepCounts()
+        """Of its environments."""
+        self._logged_step = self._furthest_step = 0
+        self._logs_episodes = False
+        self._waits_since: float | None = None
         self._seen: deque[tuple[float, str, float, int]] = deque()
         self._turn = threading.Lock()
         self._open: tuple[float, int, dict[str, Number]] | None = None
@@ -74,6 +83,15 @@ class Record:
         self._recorder = Recorder(spool, (), beat=self._beat)
         self.clerk = Clerk()
         self._pid = os.getpid()
+
+    @property
+    def global_step(self) -> int:
+        """How far the script is: the furthest step that it has logged, or else the steps of its environments."""
+        logged, counted = self._logged_step, self.counts.steps
+        step = logged if logged >= counted * FEWEST_OWN_STEPS else min(counted, LAST_STEP)
+        # It never goes back, whichever of the two is right.
+        self._furthest_step = max(self._furthest_step, step)
+        return self._furthest_step
 
     @property
     def is_mine(self) -> bool:
@@ -116,8 +134,8 @@ class Record:
             return  # Nobody would ever take it out of the queue.
         # A step that no event can have (-1 for "none") would cost the number.
         at = self.global_step if step is None else min(max(step, 0), LAST_STEP)
-        if at > self.global_step and not tag.startswith("eval"):
-            self.global_step = at
+        if at > self._logged_step and step is not None and not tag.startswith("eval"):
+            self._logged_step = at
         self._seen.append((time.time(), tag, value, at))
 
     def policy(self, path: Path) -> None:
@@ -154,6 +172,7 @@ class Record:
             self._take()
             self._put_lone_return()
             self._close_row()
+            self._take_counted(at_the_end=True)
         if failure is None:
             self.emit(RunCompleted(global_step=self.global_step, stopped=stopped))
         else:
@@ -180,6 +199,7 @@ class Record:
         with self._turn:
             self._take()
             self._close_row()
+            self._take_counted()
         now, step = time.monotonic(), self.global_step
         elapsed_s = now - self._beat_at
         if elapsed_s < HEARTBEAT_S:
@@ -192,6 +212,7 @@ class Record:
         while self._seen:
             at, tag, value, step = self._seen.popleft()
             if tag == RETURN:
+                self._logs_episodes = True
                 self._put_lone_return()
                 self._return = (at, value, step)
             elif tag == LENGTH and self._return is not None and self._return[2] == step and _is_length(value):
@@ -204,6 +225,23 @@ class Record:
                 self._recorder.emit(episode, at=at)
             else:
                 self._put(at, tag, value, step)
+
+    def _take_counted(self, *, at_the_end: bool = False) -> None:
+        """Episodes of the environments, unless the script logs its own."""
+        ended = self.counts.ended
+        if not ended:
+            return
+        if self._logs_episodes:
+            ended.clear()
+            return
+        if self._waits_since is None:
+            self._waits_since = time.monotonic()
+        if not at_the_end and time.monotonic() - self._waits_since < OWN_EPISODES_S:
+            return
+        if len(ended) == MOST_WAITING:
+            self.warn("episodes end faster than they can be recorded: some are left out")
+        while ended:
+            self._recorder.emit(_event_of(episode := ended.popleft()), at=episode.time)
 
     def _put(self, at: float, tag: str, value: float, step: int) -> None:
         if self._open is not None and (self._open[1] != step or tag in self._open[2]):
@@ -226,6 +264,15 @@ class Record:
             at, step, values = self._open
             self._open = None
             self._recorder.emit(Scalars(global_step=step, values=values), at=at)
+
+
+def _event_of(episode: EndedEpisode) -> Episode:
+    return Episode(
+        global_step=min(episode.global_step, LAST_STEP),
+        slot=episode.slot,
+        episodic_return=number(episode.episodic_return),
+        episodic_length=episode.length,
+    )
 
 
 def _is_length(value: float) -> bool:

@@ -1,15 +1,20 @@
-"""Which algorithms there are: the files in `algorithms/`, found by name and read without importing them."""
+"""Which algorithms there are: the files in `algorithms/`, found by name and read without importing them.
+
+Those of users (`cleanrl_worker.sdk.own`) are found by their names too, and have the same rights.
+"""
 
 import ast
-import difflib
 import importlib
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 import cleanrl_worker
+from cleanrl_worker.sdk import own
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from cleanrl_worker.sdk.run import Run
 from mosaic.errors import UnknownAlgorithm
+from mosaic.scripts import gate
+from mosaic.spec.source_copy import SourceCopy
 
 PACKAGE = "cleanrl_worker.algorithms"
 
@@ -43,20 +48,42 @@ def saved_by_upstream(algorithm: Algorithm) -> bool:
 
 
 def names() -> list[str]:
+    """Our own; those of users are known to `load` only."""
     return sorted(path.stem for path in _folder().glob("*.py") if not path.stem.startswith("_"))
 
 
 def load(name: str) -> Algorithm:
-    if name not in names():
-        raise UnknownAlgorithm(
-            name, difflib.get_close_matches(name, names(), n=3), hint=f"there are {', '.join(names())}"
-        )
-    return cast(Algorithm, importlib.import_module(f"{PACKAGE}.{name}"))
+    """Ours, or one of a user's; UnknownAlgorithm, or the error of the file that would be it."""
+    if name in names():
+        return cast(Algorithm, importlib.import_module(f"{PACKAGE}.{name}"))
+    try:
+        return cast(Algorithm, own.of_name(name).module)
+    except UnknownAlgorithm as error:
+        hint = f"there are {', '.join(names())}; of your own: {gate.absent(name)}"
+        raise UnknownAlgorithm(name, error.near, hint=hint) from error
+
+
+def is_known(name: str) -> bool:
+    """Whether `load` finds it; the error of a file that is there but cannot be loaded is raised."""
+    try:
+        load(name)
+    except UnknownAlgorithm:
+        return False
+    return True
+
+
+def source_of(name: str) -> SourceCopy | None:
+    """The code of an algorithm of a user's as this process has loaded it; None for ours."""
+    return None if name in names() else own.of_name(name).source
 
 
 def observations(name: str) -> Literal["vector", "pixels"]:
     """What an algorithm sees: one vector, or a stack of pictures (its file says `OBSERVATIONS = "pixels"`)."""
-    return "pixels" if name in names() and _constant(name, "OBSERVATIONS") == "pixels" else "vector"
+    if name in names():
+        seen = _constant(name, "OBSERVATIONS")
+    else:
+        seen = getattr(load(name), "OBSERVATIONS", "") if name and is_known(name) else ""
+    return "pixels" if seen == "pixels" else "vector"
 
 
 def fitting(actions: str, seen: str = "vector") -> list[str]:

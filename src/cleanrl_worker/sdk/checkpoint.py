@@ -14,7 +14,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -24,12 +24,13 @@ from safetensors.numpy import load_file
 
 from cleanrl_worker.sdk import array_file, paged, tree
 from mosaic.errors import CheckpointError, HomeUnusable
-from mosaic.spec import checkpoint_files, digests
+from mosaic.spec import checkpoint_files, digests, source_copy
 from mosaic.spec.checkpoint_files import ADVICE, ARRAYS, DOCUMENT, FORMAT
 from mosaic.spec.checkpoint_files import steps as list_steps
 from mosaic.spec.digests import FileDigest
 from mosaic.spec.files import sync_folder
 from mosaic.spec.run_dir import RunDir
+from mosaic.spec.source_copy import SourceCopy
 
 FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", "n_atoms", "v_min", "v_max")
 """Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, the last three a network."""
@@ -43,6 +44,18 @@ class Header:
     args: dict[str, Any]
     global_step: int
     mean_return: float | None
+    threads: int | None = None
+    """Of torch; None in a checkpoint of an earlier version."""
+    source: dict[str, Any] | None = None
+    """A copy of the code of an algorithm of a user's (`mosaic.spec.source_copy`); None for ours."""
+
+    @property
+    def source_copy(self) -> SourceCopy | None:
+        """None also where the copy is damaged: it is there to be read, and the rest of the checkpoint is whole."""
+        try:
+            return None if self.source is None else source_copy.from_json(self.source)
+        except source_copy.BadSource:
+            return None
 
 
 def save(run_dir: RunDir, header: Header, state: tree.Tree) -> Path:
@@ -141,8 +154,8 @@ def read_header(folder: Path) -> Header:
     return _header(checkpoint_files.read(folder), folder)
 
 
-def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> None:
-    """A run goes on as what it was: the algorithm and `FIXED` cannot change, other settings may."""
+def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> Header:
+    """A run goes on as what it was: the algorithm and `FIXED` cannot change, other settings may. What it was."""
     header = read_header(folder)
     before, now = {"algo": header.algo, **header.args}, {"algo": algo, **args}
     for name in ("algo", *FIXED):
@@ -150,6 +163,7 @@ def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> None:
             raise CheckpointError(
                 f"{folder} was saved with {name} {before.get(name)}, not {now[name]}; start another run for that"
             )
+    return header
 
 
 class Saved(dict[str, Any]):
@@ -185,8 +199,9 @@ def load(folder: Path, *, algo: str, checked: bool = False) -> tuple[Header, tre
 
 
 def _header(document: dict[str, Any], folder: Path) -> Header:
+    earlier: dict[str, Any] = {"threads": None, "source": None}
     try:
-        return Header(**{key: document[key] for key in Header.__dataclass_fields__})
+        return Header(**{field.name: (earlier | document)[field.name] for field in fields(Header)})
     except KeyError as error:
         raise CheckpointError(f"{folder} is damaged: {error} is missing; {ADVICE}") from error
 

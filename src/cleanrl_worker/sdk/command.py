@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import Annotated, Any
 
 from annotated_types import Ge
 
-from cleanrl_worker.sdk import catalog, checkpoint
+from cleanrl_worker.sdk import catalog, checkpoint, own
 from cleanrl_worker.sdk.catalog import Algorithm
 from cleanrl_worker.sdk.document import OUTSIDE, around, read_document
 from mosaic import config
 from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
-from mosaic.spec import checkpoint_files, identity
+from mosaic.scripts.script import is_script
+from mosaic.spec import checkpoint_files, identity, source_copy
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -28,6 +29,7 @@ from mosaic.spec.run_config import (
     WorkerConfig,
 )
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
+from mosaic.spec.source_copy import SourceCopy
 
 PROG = "python -m cleanrl_worker.cli"
 
@@ -59,7 +61,7 @@ class WorkerFlags(CommonFlags, TrainOptions):
     """Flags of a training run, the same for every algorithm."""
 
     algo: str = ""
-    """Algorithm, by its file name."""
+    """Algorithm, by its file name; or the path of a file of your own."""
     resume: Path | None = None
     """Go on from a run directory (its newest whole checkpoint) or from one of its checkpoints."""
     discard_newer: bool = False
@@ -83,6 +85,8 @@ class Plan:
     """What it was resolved from, beside flags."""
     resume_from: Path | None
     """A checkpoint, whole; None also for a run that was killed before its first one, and starts over."""
+    source: SourceCopy | None = None
+    """The code of an algorithm of a user's, as it was loaded."""
     remarks: tuple[str, ...] = ()
     """What the user should know of that choice."""
 
@@ -120,11 +124,15 @@ def resolve(argv: Sequence[str]) -> Plan:
     if not algo:
         raise ConfigError([Problem("--algo", f"is missing; there are {', '.join(catalog.names())}")], what=PROG)
     algorithm = catalog.load(algo)
+    refuse_shared_flags(algo, algorithm)
     defaults = replace(WorkerFlags() if document is None else flags_of(document), algo=algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, argv)
+    source = catalog.source_of(algo)
+    remarks = resumed.remarks if resumed else ()
     if resumed is not None and resumed.checkpoint is not None:
-        checkpoint.check_fits(resumed.checkpoint, algo=algo, args=config.to_json(args))
+        before = checkpoint.check_fits(resumed.checkpoint, algo=algo, args=config.to_json(args))
+        remarks += tuple(_changes(before, source, threads=flags.cpus, run_dir=resumed.run_dir))
     return Plan(
         algo=algo,
         algorithm=algorithm,
@@ -133,7 +141,8 @@ def resolve(argv: Sequence[str]) -> Plan:
         run_dir=_choose_run_dir(flags, resumed),
         document=document,
         resume_from=resumed and resumed.checkpoint,
-        remarks=resumed.remarks if resumed else (),
+        source=source,
+        remarks=remarks,
     )
 
 
@@ -177,7 +186,11 @@ def scan(argv: Sequence[str]) -> argparse.Namespace:
     scanner.add_argument("--discard-newer", action=argparse.BooleanOptionalAction, default=False)
     scanner.add_argument("--schema", action="store_true")
     scanner.add_argument("-h", "--help", action="store_true")
-    return scanner.parse_known_args(argv)[0]
+    found = scanner.parse_known_args(argv)[0]
+    if is_script(found.algo):
+        # A file that is typed is the user's own word, as with `python FILE`; a script stays a path.
+        found.algo = own.of_typed(Path(found.algo)) or found.algo
+    return found
 
 
 def flags_of(document: TrainRunConfig) -> WorkerFlags:
@@ -205,6 +218,14 @@ def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequenc
         return flags, config.from_json(algorithm.Args, vars(parsed))
     except ConfigError as error:
         raise config.as_flags_of(algorithm.Args, error, what=prog) from None
+
+
+def refuse_shared_flags(algo: str, algorithm: Algorithm) -> None:
+    """A setting of an algorithm of a user's would stand beside a flag of the same name."""
+    shared = {field.name for field in fields(algorithm.Args)} & {field.name for field in fields(WorkerFlags)}
+    if shared:
+        message = f"Args has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
+        raise ConfigError([Problem(algo, message)], what=algo)
 
 
 def _unchecked(_: object) -> None: ...
@@ -251,6 +272,23 @@ def _refuse_to_discard(run_dir: RunDir, given: Path) -> None:
             f" 'mosaic resume {run_dir.run_id} --from-step {step}' begins a new run from this one and keeps them"
         )
         raise ConfigError([Problem("--resume", message)], what=PROG)
+
+
+def _changes(before: checkpoint.Header, source: SourceCopy | None, *, threads: int, run_dir: RunDir) -> Iterator[str]:
+    """What differs from the attempt that saved the checkpoint, and keeps the run from going on bit for bit."""
+    if before.threads not in (None, threads):
+        yield (
+            f"the checkpoint was trained with {before.threads} threads (--cpus), this attempt has {threads}: sums are"
+            " added up in another order, so the curve goes on, but not bit for bit"
+        )
+    saved = before.source_copy
+    if saved is None or source is None:
+        return
+    if difference := source_copy.difference(saved, source):
+        yield (
+            f"{saved.file} is not what it was at step {before.global_step} ({difference}): the run goes on with the"
+            f" file as it is now; 'mosaic algos copy {run_dir.run_id} DIR --version {saved.short}' writes it as it was"
+        )
 
 
 def _worker_of(run_dir: RunDir) -> identity.ProcessIdentity | None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from cleanrl_worker.sdk import catalog
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
+from mosaic.scripts.script import is_script
 from mosaic.spec import run_config
 from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_config import Artifacts, Environment, Metadata, TrainRunConfig, Worker, WorkerConfig
@@ -53,7 +54,7 @@ def _told(problems: Iterable[Problem], path: Path) -> ConfigError:
 def _problems_of_settings(worker: Any) -> Iterator[Problem]:
     """Broken rules of the algorithm, also where the rest of the document is broken too."""
     match worker:
-        case {"algo": str(algo), "extras": {"algo_params": dict(settings)}} if algo in catalog.names():
+        case {"algo": str(algo), "extras": {"algo_params": dict(settings)}} if _has_settings(algo):
             outside = {name: worker[name] for name in OUTSIDE if name in worker}
             for name in OUTSIDE:
                 if name in settings:
@@ -66,6 +67,10 @@ def _problems_of_settings(worker: Any) -> Iterator[Problem]:
                     yield Problem((inside + problem.path).rstrip("."), problem.message)
         case _:
             return
+
+
+def _has_settings(algo: str) -> bool:
+    return bool(algo) and not is_script(algo) and catalog.is_known(algo)
 
 
 def _descend(data: object, *keys: str) -> object:

@@ -41,7 +41,7 @@ class EvalFlags(CommonFlags, LiveView):
     capture_video: bool = False
     """Record videos of environment 0."""
     algo: str = ""
-    """Algorithm of an upstream CleanRL file that fits several; our own files say it."""
+    """Algorithm of an upstream CleanRL file that fits several; or the path of your own that trained the policy."""
     normaliser: Literal["saved", "running"] = "saved"
     """Moments of the observations: those in the policy file, or learnt anew while it plays."""
     trust: bool = False
@@ -91,7 +91,8 @@ class Plan:
 
 def resolve(argv: Sequence[str]) -> Plan:
     """The plan behind a command line; raises the error that says what is wrong with it."""
-    path = command.scan(argv).config
+    scanned = command.scan(argv)
+    path = scanned.config
     document = None if path is None else read_document(path)
     defaults = EvalFlags() if document is None else flags_of(document)
     flags = config.from_flags(EvalFlags, argv, prog=PROG, default=defaults)
@@ -100,7 +101,7 @@ def resolve(argv: Sequence[str]) -> Plan:
     extras = None if document is None else document.metadata.worker.config.extras
     file, actor = open_policy(
         flags.policy_path,
-        algo=flags.algo,
+        algo=scanned.algo or flags.algo,
         env_id=flags.env_id,
         args=extras.algo_params if isinstance(extras, PolicyEvalExtras) else {},
         running_normaliser=flags.normaliser == "running",

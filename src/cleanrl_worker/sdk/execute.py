@@ -34,6 +34,7 @@ from mosaic.spec.files import write_atomically
 from mosaic.spec.life_lock import own_life
 from mosaic.spec.run_config import TrainRunConfig
 from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.source_copy import SourceCopy
 
 
 def main(algo: str | None = None, argv: Sequence[str] | None = None) -> int:
@@ -103,7 +104,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         envs.make_vec(env_id, 1, backend=choice.backend, observations=catalog.observations(plan.algo)).close()
     summary: dict[str, Any] = {
         "algo": plan.algo,
-        "module": f"{catalog.PACKAGE}.{plan.algo}",
+        "module": f"{catalog.PACKAGE}.{plan.algo}" if plan.source is None else plan.source.file,
         "args": config.to_json(plan.args),
         "run_dir": str(plan.run_dir.root),
         "resume_from": None if plan.resume_from is None else str(plan.resume_from),
@@ -172,6 +173,7 @@ def carry_out(plan: Plan) -> int:
         cpus=plan.flags.cpus,
         resume_from=plan.resume_from,
         remarks=plan.remarks,
+        source=plan.source,
     )
     with logged_to(run_dir):
         sys.stdout.write(f"run directory: {run_dir.root}\n")
@@ -179,6 +181,7 @@ def carry_out(plan: Plan) -> int:
         try:
             with own_life(run_dir):
                 write_start(run_dir, plan.run_config)
+                keep_source(run_dir, plan.source)
                 run = Run(spec)
                 identity.write_self(run_dir.worker, attempt=run.attempt)
                 tracking.start_exporters(run_dir, plan.options)
@@ -219,6 +222,15 @@ def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:
         write_atomically(run_dir.config, json.dumps(clean, indent=1) + "\n")
     except OSError as error:
         raise HomeUnusable(f"{run_dir.config} could not be written: {error}; free some disk") from error
+
+
+def keep_source(run_dir: RunDir, source: SourceCopy | None) -> None:
+    """A copy of the code of a user's, one for each version of it that an attempt of the run was trained by."""
+    if source is not None:
+        try:
+            source.write(run_dir.source / source.short)
+        except OSError as error:
+            raise HomeUnusable(f"{run_dir.source} could not be written: {error}; free some disk") from error
 
 
 def refuse_used(run_dir: RunDir) -> None:

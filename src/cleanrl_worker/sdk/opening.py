@@ -1,6 +1,6 @@
 """Opening a policy of any known kind: what it is, and something that acts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,9 @@ from typing import Any
 from cleanrl_worker.sdk import catalog, policy, sb3, upstream
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from mosaic import envs
-from mosaic.errors import ConfigError, MosaicError, PolicyError
-from mosaic.spec import policy_facts
+from mosaic.errors import ConfigError, MosaicError, PolicyError, UnknownAlgorithm
+from mosaic.scripts import gate
+from mosaic.spec import policy_facts, source_copy
 from mosaic.spec.policy_facts import PolicyFacts
 
 
@@ -31,7 +32,8 @@ def open_policy(
         file = replace(policy.read(facts.path), running_normaliser=running_normaliser)
         if algo not in ("", file.algo):
             raise PolicyError(f"{facts.path} was trained by '{file.algo}', the config says '{algo}'")
-        return file, load_actor(file, facts.path)
+        actor = load_actor(file, facts.path)
+        return replace(file, remarks=tuple(_changes(file, facts.path))), actor
     env_id = env_id or facts.env_id
     if not env_id:
         raise PolicyError(f"nothing beside {facts.path} says which environment it was trained in; give --env-id")
@@ -41,13 +43,34 @@ def open_policy(
 
 
 def load_actor(file: PolicyFile, path: Path) -> Policy:
-    algorithm = catalog.load(file.algo)
+    try:
+        algorithm = catalog.load(file.algo)
+    except UnknownAlgorithm as error:
+        if file.source is None:
+            raise
+        raise PolicyError(
+            f"{path} was trained by '{file.algo}', an algorithm of a user's, and {gate.absent(file.algo)}."
+            " The policy carries a copy of the code, which is not run from there:"
+            f" 'mosaic algos copy {path} DIR' writes it to a folder, to be read and then allowed"
+        ) from error
     try:
         return algorithm.load(file)
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from error
     except (ConfigError, KeyError, RuntimeError, ValueError) as error:  # torch raises RuntimeError for other shapes.
         raise PolicyError(f"{path} does not fit '{file.algo}' of this version: {error}") from error
+
+
+def _changes(file: PolicyFile, path: Path) -> Iterator[str]:
+    """What of the code differs from that which trained the policy."""
+    now = catalog.source_of(file.algo)
+    if file.source is None or now is None:
+        return
+    if difference := source_copy.difference(file.source, now):
+        yield (
+            f"{path.name} was trained by another version of {file.source.file} ({difference}): it acts by the file as"
+            f" it is now; 'mosaic algos copy {path} DIR' writes it as it was"
+        )
 
 
 def _open_upstream(

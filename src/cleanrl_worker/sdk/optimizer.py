@@ -1,40 +1,136 @@
 """torch's optimisers as the algorithms use them: their numbers where a CUDA graph can read them, saved and put back."""
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 import torch
 from torch import nn
 
+_fused_adam = cast(Any, torch.ops.aten._fused_adam_.default)
+"""The kernel behind `torch.optim.Adam(fused=True)`."""
 
-def adam(module: nn.Module, *, learning_rate: float, eps: float = 1e-8) -> torch.optim.Adam:
+
+class LightOptimizer:
+    """One of torch's optimisers on a CPU, with the same numbers, state and face.
+
+    torch's own import its compiler when the first of them is made, which takes 1.5 s of a run's start.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], *, lr: float, eps: float) -> None:
+        self.param_groups: list[dict[str, Any]] = [{"params": list(parameters), "lr": lr, "eps": eps}]
+        self.state: dict[nn.Parameter, dict[str, torch.Tensor]] = {}
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        return self.param_groups[0]["params"]
+
+    def zero_grad(self) -> None:
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def state_of(self, parameter: nn.Parameter) -> dict[str, torch.Tensor]:
+        state = self.state.get(parameter)
+        if state is None:
+            state = self.state[parameter] = {
+                "step": torch.zeros(()),
+                "exp_avg": torch.zeros_like(parameter),
+                "exp_avg_sq": torch.zeros_like(parameter),
+            }
+        return state
+
+
+class Adam(LightOptimizer):
+    """`torch.optim.Adam(fused=True)`."""
+
+    @torch.no_grad()
+    def step(self) -> None:
+        parameters = [parameter for parameter in self.parameters if parameter.grad is not None]
+        states = [self.state_of(parameter) for parameter in parameters]
+        steps = [state["step"] for state in states]
+        for step in steps:
+            step += 1
+        _fused_adam(
+            parameters,
+            [parameter.grad for parameter in parameters],
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
+            [],
+            steps,
+            lr=self.param_groups[0]["lr"],
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=self.param_groups[0]["eps"],
+            amsgrad=False,
+            maximize=False,
+        )
+
+
+class RAdam(LightOptimizer):
+    """`torch.optim.RAdam`."""
+
+    @torch.no_grad()
+    def step(self) -> None:
+        beta1, beta2 = 0.9, 0.999
+        longest = 2 / (1 - beta2) - 1
+        for parameter in self.parameters:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            state = self.state_of(parameter)
+            state["step"] += 1
+            step = float(state["step"])
+            average = state["exp_avg"].lerp_(gradient, 1 - beta1)
+            squares = state["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            remaining = 1 - beta2**step
+            length = longest - 2 * step * (1 - remaining) / remaining
+            rate = self.param_groups[0]["lr"] / (1 - beta1**step)
+            if length > 5:
+                known = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+                rate *= math.sqrt(remaining * known)
+                parameter.addcdiv_(average, squares.sqrt().add_(self.param_groups[0]["eps"]), value=-rate)
+            else:
+                parameter.add_(average, alpha=-rate)
+
+
+Optimizer = LightOptimizer | torch.optim.Optimizer
+
+
+def adam(module: nn.Module, *, learning_rate: float, eps: float = 1e-8) -> Adam | torch.optim.Adam:
     """torch's fused Adam; on a GPU its step and learning rate are tensors, so that a graph can hold it."""
-    on_gpu = next(module.parameters()).is_cuda
-    rate = torch.tensor(learning_rate, device="cuda") if on_gpu else learning_rate
-    return torch.optim.Adam(module.parameters(), lr=rate, eps=eps, fused=True, capturable=on_gpu)
+    if not next(module.parameters()).is_cuda:
+        return Adam(module.parameters(), lr=learning_rate, eps=eps)
+    rate = torch.tensor(learning_rate, device="cuda")
+    return torch.optim.Adam(module.parameters(), lr=rate, eps=eps, fused=True, capturable=True)
 
 
-def radam(module: nn.Module, *, learning_rate: float) -> torch.optim.RAdam:
+def radam(module: nn.Module, *, learning_rate: float) -> RAdam | torch.optim.RAdam:
     """torch's RAdam; on a GPU as above."""
-    on_gpu = next(module.parameters()).is_cuda
-    rate: Any = torch.tensor(learning_rate, device="cuda") if on_gpu else learning_rate
-    return torch.optim.RAdam(module.parameters(), lr=rate, capturable=on_gpu)
+    if not next(module.parameters()).is_cuda:
+        return RAdam(module.parameters(), lr=learning_rate, eps=1e-8)
+    rate: Any = torch.tensor(learning_rate, device="cuda")
+    return torch.optim.RAdam(module.parameters(), lr=rate, capturable=True)
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
     for group in optimizer.param_groups:
-        if isinstance(group["lr"], torch.Tensor):
-            group["lr"].fill_(learning_rate)
-        else:
+        if not isinstance(group["lr"], torch.Tensor):
             group["lr"] = learning_rate
+        elif group.get("lr_on_the_gpu") != learning_rate:
+            # Only then: a kernel's launch takes as long as a part of a replayed step.
+            group["lr"].fill_(learning_rate)
+            group["lr_on_the_gpu"] = learning_rate
 
 
-def optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+def optimizer_state(optimizer: Optimizer) -> dict[str, Any]:
     """The moments and steps of each parameter, in order."""
-    return {"state": optimizer.state_dict()["state"]}
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    state = optimizer.state
+    return {"state": {index: state[one] for index, one in enumerate(parameters) if state.get(one)}}
 
 
-def load_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Any]) -> None:
+def load_optimizer(optimizer: Optimizer, saved: Mapping[str, Any]) -> None:
     """Go on from an `optimizer_state`, each tensor in the layout of its parameter, which the fused kernel takes for
     granted; torch's own load_state_dict keeps the layout of the file.
     """

@@ -1,7 +1,8 @@
 """The policy file, `*.cleanrl_model`: safetensors with everything needed to act in its metadata; no pickle.
 
 Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`, and
-`sha256`, the digest of the whole file (`mosaic.spec.policy_digest`).
+`sha256`, the digest of the whole file (`mosaic.spec.policy_digest`). For an algorithm of a user's also `source` (JSON),
+a copy of its code (`mosaic.spec.source_copy`).
 Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_normaliser.<name>` where there are any.
 """
 
@@ -20,9 +21,10 @@ from safetensors.numpy import save
 
 from cleanrl_worker.sdk import spaces
 from mosaic.errors import PolicyError
-from mosaic.spec import digests, policy_digest
+from mosaic.spec import digests, policy_digest, source_copy
 from mosaic.spec.files import write_atomically
 from mosaic.spec.policy_digest import FORMAT
+from mosaic.spec.source_copy import SourceCopy
 
 Array = np.ndarray[Any, Any]
 
@@ -59,10 +61,14 @@ class PolicyFile:
     action_space: gym.Space[Any]
     global_step: int
     arrays: Mapping[str, Array]
+    source: SourceCopy | None = None
+    """The code of an algorithm of a user's that trained it; None for ours."""
     running_normaliser: bool = False
     """Learn the moments of the observations anew while it plays; never written."""
     has_digest: bool = True
     """False for a file of an earlier version, in which damage is not noticed."""
+    remarks: tuple[str, ...] = ()
+    """What the user should know of the code that acts with it now; never written."""
 
     def group(self, prefix: str) -> dict[str, Array]:
         """The arrays below a prefix, without it."""
@@ -85,6 +91,8 @@ def write(path: Path, file: PolicyFile) -> None:
         "global_step": str(file.global_step),
         digests.MEMBER: digests.EMPTY,
     }
+    if file.source is not None:
+        metadata["source"] = json.dumps(file.source.to_json())
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in file.arrays.items()}
     write_atomically(path, policy_digest.seal(_in_order(save(arrays, metadata=metadata))))
@@ -120,6 +128,7 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
             global_step=int(metadata["global_step"]),
             arrays=arrays,
             has_digest=has_digest,
+            source=source_copy.from_json(json.loads(metadata["source"])) if "source" in metadata else None,
         )
     except (AssertionError, KeyError, TypeError, ValueError) as error:  # Gymnasium's spaces assert.
         raise PolicyError(f"{path} is a damaged MOSAIC policy: {error!r}") from error

@@ -27,6 +27,15 @@ class Transitions(NamedTuple):
     """(rows,) float32: 1 where the episode was terminated; a truncated one is valued as if it went on."""
 
 
+def rows_of(array: Array) -> Array:
+    """One row each, whatever the shape of an observation or action; scalars stay as they are."""
+    return array.reshape(len(array), -1) if array.ndim > 2 else array
+
+
+def by_rows(batch: Transitions) -> dict[str, Array]:
+    return {name: rows_of(array) for name, array in batch._asdict().items()}
+
+
 def bytes_needed(size: int, num_envs: int, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> int:
     """Memory of a full buffer."""
     return max(size // num_envs, 1) * num_envs * _record(observation_space, action_space).itemsize

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import checkpoint, live, policy, seeding
+from cleanrl_worker.sdk import checkpoint, graph, live, policy, seeding
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.convolution import bfloat16_is_fast
 from cleanrl_worker.sdk.ledger import Ledger
@@ -46,6 +46,7 @@ from mosaic.spec.keys import hidden
 from mosaic.spec.manifest import Artifact, Manifest, common_artifacts, tracking_artifacts
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
+from mosaic.spec.source_copy import SourceCopy
 
 HEARTBEAT_S = 1.0
 HOLD_POLL_S = 0.02
@@ -73,6 +74,8 @@ class RunSpec:
     """A checkpoint folder of this run, compared with its digests already."""
     remarks: tuple[str, ...] = ()
     """What the user should know of the way in which this attempt begins."""
+    source: SourceCopy | None = None
+    """The code of an algorithm of a user's, which checkpoints and the policy carry; None for ours."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -105,9 +108,13 @@ class Run:
         torch.set_num_threads(spec.cpus)
         seeding.seed_all(spec.args["seed"], torch_deterministic=spec.args.get("torch_deterministic", True))
         self.device = self._choose_device()
+        graph.tell = self.warn
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
         self._ledger = Ledger(self.run_dir, self._new_manifest())
+        if spec.source is not None:
+            kept = self.run_dir.source / spec.source.short / spec.source.file
+            self._ledger.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
         with ExitStack() as undo:
             undo.callback(spool.close)
@@ -128,8 +135,8 @@ class Run:
         backend = self._make_backend(env_id, num_envs, observations)
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
-            self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self._warn)
-        self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self._warn)
+            self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
+        self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self.warn)
         return self.envs
 
     def resume(self) -> dict[str, Any] | None:
@@ -159,9 +166,9 @@ class Run:
             self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         for remark in self.spec.remarks:
-            self._warn(remark)
+            self.warn(remark)
         if not self._exact:
-            self._warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
+            self.warn("the environments could not be restored exactly: the curve goes on, but not bit for bit")
         return None if state is None else checkpoint.Saved.of(state["algorithm"])
 
     @property
@@ -215,6 +222,8 @@ class Run:
             args=self.spec.args,
             global_step=self.global_step,
             mean_return=float(np.mean(recent)) if recent else None,
+            threads=self.spec.cpus,
+            source=None if self.spec.source is None else self.spec.source.to_json(),
         )
         state = {
             "algorithm": dict(algorithm),
@@ -223,6 +232,7 @@ class Run:
             "recent_returns": recent,
         }
         self._last_save, self._last_save_step = time.monotonic(), self.global_step
+        graph.compare_next_replays()
         self._writer.wait()
         self._writer.start(
             header,
@@ -254,6 +264,7 @@ class Run:
             action_space=self.envs.single_action_space,
             global_step=self.global_step,
             arrays=arrays,
+            source=self.spec.source,
         )
         try:
             policy.write(path, content)
@@ -262,6 +273,10 @@ class Run:
         relative = self.run_dir.relative(path)
         self._ledger.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
         self.emit(PolicySaved(global_step=self.global_step, path=relative))
+
+    def warn(self, message: str) -> None:
+        """Tell the user, in the terminal and in the window."""
+        self.emit(Warned(message=message))
 
     def emit(self, body: EventBody) -> None:
         self._recorder.emit(body)
@@ -312,7 +327,7 @@ class Run:
             try:
                 return families.make_vec(env_id, num_envs, render_mode="rgb_array", **how)
             except EnvironmentFailed as error:
-                self._warn(f"no live view and no video: {error}; the run goes on")
+                self.warn(f"no live view and no video: {error}; the run goes on")
         return families.make_vec(env_id, num_envs, **how)
 
     def _mirrors(self) -> list[Sink]:
@@ -349,12 +364,12 @@ class Run:
     def _warn_of_slow_arithmetic(self) -> None:
         if self.spec.args.get("bfloat16", False) and not bfloat16_is_fast(self.device):
             where = "GPU" if self.device.type == "cuda" else "processor"
-            self._warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
+            self.warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
 
     def _warn_of_no_learning(self) -> None:
         starts, steps = self.spec.args.get("learning_starts", 0), self.spec.args["total_timesteps"]
         if starts >= steps:
-            self._warn(f"nothing will be learnt: learning starts after {starts} steps, and the run ends after {steps}")
+            self.warn(f"nothing will be learnt: learning starts after {starts} steps, and the run ends after {steps}")
 
     def _start_event(self) -> RunStarted:
         args = self.spec.args
@@ -374,9 +389,6 @@ class Run:
         event = video.event(self.run_dir)
         self._ledger.add(Artifact(kind="video", path=event.path, global_step=self.global_step))
         self.emit(event)
-
-    def _warn(self, message: str) -> None:
-        self.emit(Warned(message=message))
 
     def _episode(self, episode: Episode) -> None:
         self._recent_returns.append(float(episode.episodic_return))

@@ -1,6 +1,5 @@
 """The `mosaic` command: one file per verb, each returns an exit code (docs/cli.md). The only place that prints."""
 
-import difflib
 import importlib
 import os
 import sys
@@ -9,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from mosaic.cli import reach
 from mosaic.cli.output import plain_output
-from mosaic.errors import MosaicError
+from mosaic.errors import ConfigError, MosaicError
+from mosaic.near_names import near_names
 
 DAMAGED = 7
 """Something that was read is not what was written."""
@@ -50,7 +50,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
     "import": ("bring", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
-    "algos": ("algos", "list algorithms, or read the page of one"),
+    "algos": ("algos", "list algorithms, read the page of one, add your own"),
     "envs": ("envs", "list environments"),
     "gui": ("gui", "open the window"),
     "daemon": ("daemon", "start, stop and look at the trainer daemon"),
@@ -77,7 +77,7 @@ def _ended(words: list[str]) -> int:
         return code
     except MosaicError as error:
         # Indented: a line of somebody else's text in a message is not to be taken for one of ours.
-        print(f"error: {error}".replace("\n", "\n  "), file=sys.stderr)
+        print(f"error: {_sentence(error)}".replace("\n", "\n  "), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt as interrupted:
         print(f"\n{interrupted}".rstrip(), file=sys.stderr)
@@ -92,6 +92,14 @@ def _ended(words: list[str]) -> int:
         return BUG
 
 
+def _sentence(error: MosaicError) -> str:
+    """A problem with a command line ends with where its flags are explained."""
+    if not isinstance(error, ConfigError) or not error.what.startswith("mosaic "):
+        return error.sentence
+    end = "\n" if len(error.problems) > 1 else " " if error.sentence.endswith("?") else "; "
+    return f"{error.sentence}{end}'{error.what} --help' shows the flags"
+
+
 def _run(words: list[str]) -> int:
     words = reach.take_global_options(words)
     if not words or words[0] in ("-h", "--help", "help"):
@@ -99,8 +107,9 @@ def _run(words: list[str]) -> int:
         return 0
     verb, *rest = ("version",) if words[0] in ("-V", "--version") else words
     if verb not in VERBS:
-        near = difflib.get_close_matches(verb, VERBS, n=1)
-        advice = f"did you mean 'mosaic {near[0]}'?" if near else "'mosaic --help' lists the verbs"
+        near = near_names(verb, VERBS, most=2)
+        meant = " or ".join(f"'mosaic {each}'" for each in near)
+        advice = f"did you mean {meant}?" if near else "'mosaic --help' lists the verbs"
         raise reach.BadArguments(f"'mosaic {verb}' is not a command; {advice}")
     return importlib.import_module(f"mosaic.cli.{VERBS[verb][0]}").main(rest)
 

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 from mosaic.cli.reach import BadArguments
+from mosaic.numbers import parse_float, parse_int
 from mosaic.spec.actors import split
 from mosaic.spec.language_model import LANGUAGE_MODEL, told_here
 
@@ -29,7 +31,8 @@ def params_of(words: Sequence[str] | None, actors: Collection[str]) -> dict[str,
 
 
 def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    """A number as users write them, any other JSON, or a text."""
+    for read in (parse_int, parse_float, json.loads):
+        with suppress(ValueError):
+            return read(text)
+    return text

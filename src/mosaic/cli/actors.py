@@ -5,6 +5,8 @@ from dataclasses import asdict
 
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import print_json, table
+from mosaic.errors import UnknownEnvironment
+from mosaic.near_names import near_names
 from mosaic.spec.actors import ActorDescriptor
 
 
@@ -19,6 +21,8 @@ def main(argv: Sequence[str]) -> int:
             for family in (client.environments() if flags.env_id else ())
             for env in family.environments
         }
+    if flags.env_id and flags.env_id not in kinds and ":" not in flags.env_id:
+        raise UnknownEnvironment(flags.env_id, near_names(flags.env_id, kinds))
     fitting = kinds.get(flags.env_id, {"action": "", "observation": "", "family": ""})
     if flags.json:
         for actor in actors:

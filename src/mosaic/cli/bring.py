@@ -6,17 +6,16 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from ulid import ULID
-
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
-from mosaic.cli.screen import clean, is_terminal, note, paint, print_json, say
+from mosaic.cli.screen import clean, note, paint, print_json, say
 from mosaic.cli.wording import count, plural
 from mosaic.errors import HomeUnusable, MosaicError
 from mosaic.intake import write
 from mosaic.intake.found import Found, NotImportable, name_of
 from mosaic.intake.search import Candidate, search
 from mosaic.rpc.client import Client
+from mosaic.spec import ulid
 from mosaic.spec.run_dir import Home
 
 LISTED_S = 60.0
@@ -98,14 +97,10 @@ def _tell(found: Found | Path, what: str, run_id: str, reason: str, as_json: boo
         for remark in found.remarks:
             note(f"{paint('partly', 'yellow')}   {path}: {clean(remark)}")
         steps = f"{count(found.last_step)} steps" if found.moments else ""
-        say("  ".join(part for part in (_shown(run_id), clean(found.label), found.tool, steps) if part))
+        say("  ".join(part for part in (shown_id(run_id), clean(found.label), found.tool, steps) if part))
     else:
-        note(f"already here as {_shown(run_id)}: {path}")
+        note(f"already here as {shown_id(run_id)}: {path}")
     return what, run_id
-
-
-def _shown(run_id: str) -> str:
-    return short(run_id) if is_terminal() else run_id
 
 
 def _groups(candidates: Sequence[Candidate]) -> dict[Path, str]:
@@ -120,7 +115,7 @@ def _groups(candidates: Sequence[Candidate]) -> dict[Path, str]:
         if len(members) > 1:
             digest = sha256("\0".join(key).encode()).digest()
             # The first bits of a ULID are a time, which has an end.
-            groups |= dict.fromkeys(members.values(), str(ULID.from_bytes(bytes([0]) + digest[1:16])))
+            groups |= dict.fromkeys(members.values(), ulid.from_bytes(bytes([0]) + digest[1:16]))
     return groups
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import LIVING, pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import note
 from mosaic.cli.sight import NothingToSee, Sight, add_flags, sights, wishes_of
@@ -24,9 +24,9 @@ def main(argv: Sequence[str]) -> int:
     if flags.out.suffix.lower() != ".mp4":
         raise BadArguments(f"'{flags.out}' does not end in .mp4")
     if not 0 < flags.seconds <= 3600:
-        words.error(f"--seconds must be between 0 and 3600 (got {flags.seconds:g})")
+        words.error(f"--seconds: must be between 0 and 3600 (got {flags.seconds:g})")
     with connect() as client:
-        run = pick(client, flags.run)
+        run = pick(client, flags.run, LIVING)
         with sights(client, run, wishes) as coming:
             try:
                 frames, filmed_s = _film(coming, flags.out, fps=round(flags.fps) or 1, seconds=flags.seconds)

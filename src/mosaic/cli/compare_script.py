@@ -9,7 +9,6 @@
 TOML, or JSON where the name ends in .json.
 """
 
-import difflib
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,6 +19,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue
 from mosaic.errors import ConfigError, Problem
+from mosaic.near_names import near_names
 from mosaic.spec.actors import split
 from mosaic.spec.seats import has_several
 from mosaic.spec.seed_list import MAX_SEED, MAX_SEEDS, parse_seeds
@@ -62,7 +62,7 @@ def read(path: Path) -> Script:
     strange = [
         Problem(key, f"is not known; did you mean {near[0]}?")
         for key in content
-        if key not in known and (near := difflib.get_close_matches(key, known, n=1))
+        if key not in known and (near := near_names(key, known, most=1))
     ]
     if strange:
         raise ConfigError(strange, what=str(path))

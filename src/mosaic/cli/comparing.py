@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.screen import clean, note, print_json, table
 from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
@@ -58,7 +58,7 @@ def _row(policy: PolicyInfo, run: RunRecord, summary: Mapping[str, Any], pair: P
         more = f"{difference.value:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
         better = f"{pair.better:.0%}"
     return [
-        short(run.run_id),
+        shown_id(run.run_id),
         clean(policy.label or Path(policy.path).name),
         str(summary["episodes"]),
         f"{float(summary['mean']):.1f}",

@@ -8,6 +8,7 @@ from pathlib import Path
 from mosaic.cli import wording
 from mosaic.cli.reach import BadArguments, connect, current, look, parser, refuse_remote
 from mosaic.cli.screen import note, paint, pairs, print_json
+from mosaic.cli.verb_parser import no_such_verb
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon, running_address
@@ -18,6 +19,7 @@ from mosaic.spec.states import LIVE
 
 MODULE = "mosaic.trainer"
 STOP_TIMEOUT_S = 15.0
+FILE_FLAGS = ("--certificate", "--key", "--log-file", "--log_file")
 USAGE = """usage: mosaic daemon start [flags]   in the background
        mosaic daemon run [flags]     in the foreground
        mosaic daemon stop            its runs go on
@@ -34,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
         print(USAGE)
         return 0
     if argv[0] not in verbs:
-        raise BadArguments(f"'mosaic daemon {argv[0]}' is not a command; there are {', '.join(verbs)}")
+        raise no_such_verb("daemon", argv[0], list(verbs))
     return verbs[argv[0]](argv[1:])
 
 
@@ -51,9 +53,23 @@ def start(flags: Sequence[str]) -> int:
             )
             print("\n".join(_facts(client.health())))
         return 0
-    with Client(ensure_daemon(home, flags=flags), home=home) as client:
+    with Client(ensure_daemon(home, flags=_with_whole_paths(flags)), home=home) as client:
         print("\n".join(_facts(client.health())))
     return 0
+
+
+def _with_whole_paths(flags: Sequence[str]) -> list[str]:
+    """The same flags: a daemon in the background has another working directory than the user who names a file."""
+    made = list(flags)
+    for at, word in enumerate(flags):
+        name, equals, value = word.partition("=")
+        if name not in FILE_FLAGS:
+            continue
+        if equals:
+            made[at] = f"{name}={Path(value).expanduser().absolute()}"
+        elif at + 1 < len(flags):
+            made[at + 1] = str(Path(flags[at + 1]).expanduser().absolute())
+    return made
 
 
 def run(flags: Sequence[str]) -> int:

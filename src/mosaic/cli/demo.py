@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mosaic.cli import INTERRUPTED, evaluate
 from mosaic.cli.following import RunFailed, detached, follow
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.train import document_of, parse
 from mosaic.rpc.client import Client
@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     )
     flags = words.parse_args(argv)
     if flags.episodes < 1:
-        words.error("--episodes must be at least 1")
+        words.error("--episodes: must be at least 1")
     print(f"Training PPO on {ENV_ID} until the mean return of 100 episodes reaches {SOLVED_RETURN:.0f} …", flush=True)
     started = time.monotonic()
     with connect() as client:
@@ -78,7 +78,7 @@ def _show_what_is_there(client: Client, run: RunRecord, evaluation: RunRecord) -
     mosaic = _command()
     print("\nTry next:")
     print(f"  {mosaic} runs")
-    print(f"  {mosaic} resume {short(run.run_id)} --follow    # go on from there")
+    print(f"  {mosaic} resume {shown_id(run.run_id)} --follow    # go on from there")
     print(f"  {mosaic} train dqn --total-timesteps 100000 --seeds 1-3")
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         print(f"  {mosaic} gui        # the window: this machine has a display")

@@ -3,9 +3,10 @@
 import textwrap
 from collections.abc import Sequence
 
-from mosaic.cli.reach import connect, parser
+from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import columns, is_terminal, paint, print_json
 from mosaic.cli.wording import plural
+from mosaic.near_names import did_you_mean
 from mosaic.rpc import trainer_pb2 as pb
 
 EXAMPLES = 6
@@ -18,6 +19,11 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         families = client.environments()
     found = {family.name: _matching(family, flags.text) for family in families}
+    if flags.text and not any(found.values()):
+        ids = [info.env_id for family in families for info in family.environments]
+        advice = did_you_mean(flags.text, [*(family.name for family in families), *ids])
+        none = f"'{flags.text}' is no family, and in the name of no environment"
+        raise BadArguments(f"{none}; {advice} 'mosaic envs' lists the families".replace(";  ", "; "))
     if flags.json:
         for family in families:
             for info in found[family.name]:
@@ -28,9 +34,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     for family in families:
         _show(family, found[family.name], brief=not flags.text)
-    if flags.text and not any(found.values()):
-        print(f"no environment matches '{flags.text}'; 'mosaic envs' lists the families")
-    elif not flags.text:
+    if not flags.text:
         print(paint("'mosaic envs FAMILY' lists a family, 'mosaic envs TEXT' what contains a text", "dim"))
     return 0
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mosaic.cli.pick import pick, short
+from mosaic.cli.pick import SESSION, pick, shown_id
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import print_json, table
 from mosaic.rpc import trainer_pb2 as pb
@@ -16,17 +16,20 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default 50)")
     flags = words.parse_args(argv)
     if flags.limit < 1:
-        words.error(f"--limit must be at least 1 (got {flags.limit})")
+        words.error(f"--limit: must be at least 1 (got {flags.limit})")
     with connect() as client:
-        run_id = pick(client, flags.run).run_id if flags.run else ""
+        run_id = pick(client, flags.run, SESSION).run_id if flags.run else ""
         found = client.episodes(run_id, env_id=flags.env_id, limit=flags.limit)
     if flags.json:
         for episode in found:
             print_json(as_json(episode))
         return 0
+    if not found:
+        print("no recorded episode" + (" matches" if flags.run or flags.env_id else " yet; 'mosaic play' records some"))
+        return 0
     rows = [
         (
-            short(episode.run_id),
+            shown_id(episode.run_id),
             str(episode.episode),
             episode.env_id,
             str(episode.seed),

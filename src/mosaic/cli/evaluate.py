@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.following import RunFailed, detached, follow
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import counted_back, pick
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import note, print_json
 from mosaic.errors import PolicyError, RunNotFound
@@ -81,11 +81,11 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
     if flags.episodes < 1:
-        words.error("--episodes must be at least 1")
+        words.error("--episodes: must be at least 1")
     if not 0 <= flags.seed < 2**32:
-        words.error("--seed must be from 0 to 4294967295")
+        words.error("--seed: must be from 0 to 4294967295")
     if not 1 <= flags.grid_limit <= MAX_GRID:
-        words.error(f"--grid-limit must be from 1 to {MAX_GRID}")
+        words.error(f"--grid-limit: must be from 1 to {MAX_GRID}")
     if flags.repeat and len(flags.what) > 1 and not flags.detach:
         words.error("several policies with --repeat never come to an end that could be compared; add --detach")
     return flags
@@ -130,11 +130,12 @@ def find_policy(client: Client, word: str) -> PolicyInfo:
         return client.describe_policy(str(path.absolute()))
     # @last is here the last run that saved a policy: an evaluation is a run too, and saves none.
     saved = client.policies()
-    if word == "@last":
-        if not saved:
-            raise RunNotFound(word, hint="no run saved a policy yet; 'mosaic train ppo' makes one")
-        newest = max(policy.run_id for policy in saved)
-        return _checked(client, next(policy for policy in saved if policy.run_id == newest))
+    if (before := counted_back(word)) is not None:
+        newest_first = sorted({policy.run_id for policy in saved}, reverse=True)
+        if len(newest_first) <= before:
+            there = f"there are {len(newest_first)}" if saved else "there is none yet; 'mosaic train ppo' makes one"
+            raise RunNotFound(word, hint=f"of the runs that saved a policy, {there}")
+        return _checked(client, next(policy for policy in saved if policy.run_id == newest_first[before]))
     run = pick(client, word)
     for policy in saved:
         if policy.run_id == run.run_id:

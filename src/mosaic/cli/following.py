@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from mosaic.cli import INTERRUPTED, wording
-from mosaic.cli.pick import short
+from mosaic.cli.pick import short, shown_id
 from mosaic.cli.progress import line_of, summary_of
+from mosaic.cli.queue_place import queue_place
 from mosaic.cli.screen import Block, clean, columns, note, paint, print_json, say
 from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable, why_gone
+from mosaic.spec.events import Warned
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL, RunState
 
@@ -65,6 +67,10 @@ def follow(
 
     try:
         draw()
+        if place := queue_place(client, runs):
+            block.clear()
+            note(place)
+            draw()
         for run in changes(client, runs):
             if run.deleted:
                 run = replace(run, state=RunState.LOST, reason="it was deleted")
@@ -80,7 +86,20 @@ def follow(
                 break
     finally:
         block.clear()
+    if not json:
+        for run in now.values():
+            tell_warnings(client, run, names[run.run_id])
     return list(now.values())
+
+
+def tell_warnings(client: Client, run: RunRecord, name: str) -> None:
+    """What an ended run has warned of, once each."""
+    if run.deleted:
+        return
+    events = client.watch_events(run.run_id, kinds=[Warned.kind])
+    messages = dict.fromkeys(event.body.message for event in events if isinstance(event.body, Warned))
+    for message in messages:
+        note(f"{name}  warning: {clean(message)}" if name else f"warning: {clean(message)}")
 
 
 def follow_and_report(client: Client, runs: Sequence[RunRecord], *, json: bool = False) -> int:
@@ -103,7 +122,7 @@ def report(runs: Sequence[RunRecord]) -> None:
         if run.state in (RunState.FAILED, RunState.LOST):
             for line in said_beside(run):
                 print(f"  {clean(line)}")
-            print(f"'mosaic logs {short(run.run_id)} --stderr' shows all that it said")
+            print(f"'mosaic logs {shown_id(run.run_id)} --stderr' shows all that it said")
 
 
 def said_beside(run: RunRecord) -> list[str]:
@@ -130,7 +149,7 @@ def names_of(runs: Sequence[RunRecord]) -> dict[str, str]:
     if len(runs) == 1:
         return {runs[0].run_id: ""}
     same_group = runs[0].group and all(run.group == runs[0].group for run in runs)
-    labels = [f"seed {run.seed}" if same_group else f"{short(run.run_id)} {clean(run.label)}"[:30] for run in runs]
+    labels = [f"seed {run.seed}" if same_group else f"{shown_id(run.run_id)} {clean(run.label)}"[:48] for run in runs]
     width = max(map(len, labels))
     return {run.run_id: label.ljust(width) for run, label in zip(runs, labels, strict=True)}
 

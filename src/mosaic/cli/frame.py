@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import LIVING, pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.sight import NothingToSee, Sight, add_flags, caption, is_complete, sights, wishes_of
 from mosaic.errors import HomeUnusable
@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     if flags.out.suffix.lower() not in FORMATS:
         raise BadArguments(f"'{flags.out}' is no picture that can be written; use one of {', '.join(FORMATS)}")
     with connect() as client:
-        run = pick(client, flags.run)
+        run = pick(client, flags.run, LIVING)
         with sights(client, run, wishes) as coming:
             sight = _first_whole(coming)
     if sight is None:

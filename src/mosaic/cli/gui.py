@@ -1,46 +1,48 @@
 """`mosaic gui`: open the window, as a process of its own."""
 
 import importlib.util
-import os
 import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from mosaic.cli.display import refuse_without_display
+from mosaic.cli.reach import current, look
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.spec import keys
 from mosaic.spec.python_child import PythonChild
 
 MODULE = "mosaic.gui"
-DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 
-class NoDisplay(MosaicError):
-    exit_code = 3
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this machine has no display for the window (neither DISPLAY nor WAYLAND_DISPLAY is set);"
-            " log in with 'ssh -X', set QT_QPA_PLATFORM=vnc and connect a VNC viewer to port 5900,"
-            " or stay in the terminal with 'mosaic runs'"
-        )
+class WindowFailed(MosaicError):
+    """It was killed, or killed itself: Qt does so where it cannot draw."""
 
 
 def main(argv: Sequence[str]) -> int:
     if any(importlib.util.find_spec(name) is None for name in ("PySide6", "pyqtgraph")):
         raise MissingExtra("the window", "gui")
-    asks_for_help = any(word in ("-h", "--help") for word in argv)
-    if not asks_for_help and not has_display(sys.platform, os.environ):
-        raise NoDisplay
+    words = tuple(argv)
+    if not any(word in ("-h", "--help") for word in argv):
+        refuse_without_display()
+        words += _reach()
     # Where the user is: there its dialogs begin, and there are the files that its flags name.
-    with PythonChild(module=MODULE, words=tuple(argv), keys=keys.ALL, cwd=None).popen() as window:
+    with PythonChild(module=MODULE, words=words, keys=keys.ALL, cwd=None).popen() as window:
         # Ctrl-C reaches the window too, which closes by itself and remembers its layout: not to be cut short from here.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            return window.wait()
+            code = window.wait()
         finally:
             signal.signal(signal.SIGINT, before)
+    if code < 0:
+        raise WindowFailed(f"the window was ended by {signal.Signals(-code).name}; what it said last stands above")
+    return code
 
 
-def has_display(platform: str, environment: Mapping[str, str]) -> bool:
-    """macOS and Windows always have one."""
-    return platform in ("darwin", "win32") or any(environment.get(name) for name in DISPLAYS)
+def _reach() -> tuple[str, ...]:
+    """The words that make the window talk to the daemon at --target, which must answer first."""
+    chosen = current()
+    if chosen.target is None:
+        return ()
+    with look() as client:
+        client.health()
+    certificate = () if chosen.certificate is None else ("--certificate", str(chosen.certificate))
+    return ("--target", chosen.target, *certificate)

@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--tail", type=int, metavar="N", help="only the last N lines of what is there")
     flags = words.parse_args(argv)
     if flags.tail is not None and flags.tail < 0:
-        words.error(f"--tail must not be negative (got {flags.tail})")
+        words.error(f"--tail: must not be negative (got {flags.tail})")
     stream = "stderr" if flags.stderr else "stdout"
     write = _write_raw if flags.raw else LogText().write
     with connect() as client:

@@ -96,9 +96,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     if not flags.env_id:
         words.error("which environment? 'mosaic envs pettingzoo' lists games")
     if not 1 <= flags.games <= MAX_GAMES:
-        words.error(f"--games must be from 1 to {MAX_GAMES:,} (got {flags.games:,})")
+        words.error(f"--games: must be from 1 to {MAX_GAMES:,} (got {flags.games:,})")
     if not 0 <= flags.seed < 2**32 - MAX_GAMES:
-        words.error(f"--seed must be from 0 to {2**32 - MAX_GAMES - 1}")
+        words.error(f"--seed: must be from 0 to {2**32 - MAX_GAMES - 1}")
     if len(flags.actor or ()) != SEATS:
         words.error(f"a match is between two: give --actor twice (got {len(flags.actor or ())})")
     if not has_several(flags.env_id) and ":" not in flags.env_id:

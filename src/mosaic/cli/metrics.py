@@ -5,9 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from mosaic.cli import wording
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import TRAINING, pick
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import columns, print_json, table
+from mosaic.near_names import no_such
 from mosaic.rpc.client import Series
 
 TABLE_POINTS = 400
@@ -20,15 +21,16 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--csv", action="store_true", help="lines of tag,step,value,time")
     flags = words.parse_args(argv)
     if flags.points < 0 or (flags.csv and flags.json):
-        words.error("--csv and --json exclude each other" if flags.csv else "--points must not be negative")
+        words.error("--csv and --json exclude each other" if flags.csv else "--points: must not be negative")
     wanted = [tag for tag in str(flags.tags).split(",") if tag]
     plain = not flags.csv and not flags.json
     with connect() as client:
-        run = pick(client, flags.run)
+        run = pick(client, flags.run, TRAINING)
         found = client.metrics(run.run_id, tags=wanted, points=flags.points or (TABLE_POINTS if plain else 0))
         if unknown := [tag for tag in wanted if tag not in found]:
-            known = ", ".join(client.tags(run.run_id)) or "none yet"
-            raise BadArguments(f"run {run.run_id} logged no '{unknown[0]}'; its tags are {known}")
+            known = client.tags(run.run_id)
+            advice = no_such(unknown[0], known) if known else "it has logged nothing yet"
+            raise BadArguments(f"run {run.run_id} logged no '{unknown[0]}'; {advice}")
     if flags.csv:
         _write_csv(found)
     elif flags.json:

@@ -11,7 +11,7 @@ from mosaic.cli import INTERRUPTED
 from mosaic.cli.actor_params import params_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import SESSION, pick
 from mosaic.cli.reach import BadArguments, connect, current, parser
 from mosaic.cli.screen import is_terminal, note, print_json
 from mosaic.errors import ConfigError
@@ -108,9 +108,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
     if flags.episodes < 1 or not 0 <= flags.seed < 2**32:
-        words.error("--episodes must be at least 1" if flags.episodes < 1 else "--seed must be from 0 to 4294967295")
+        words.error("--episodes: must be at least 1" if flags.episodes < 1 else "--seed: must be from 0 to 4294967295")
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
-        words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
+        words.error(f"--speed: must be between 0 and 1000 (got {flags.speed:g})")
     if any(word.rpartition("=")[2] == PERSON for word in flags.actor or ()):
         from mosaic.cli.play_terminal import refuse_pipe
 
@@ -164,7 +164,7 @@ def resolved(client: Client, word: str) -> str:
     if name == "policy" and argument:
         return f"policy:{find_policy(client, argument).path}"
     if name == "bdi_q" and argument.startswith("@"):
-        return f"{name}:{pick(client, argument).run_id}"
+        return f"{name}:{pick(client, argument, SESSION).run_id}"
     if name == SCRIPTED and argument and not current().target:
         return f"{name}:{_own_code(word, Path(argument))}"
     # A model is no file, whatever lies in this folder.

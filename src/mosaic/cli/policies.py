@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mosaic.cli import wording
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import clean, print_json, table
 from mosaic.rpc.policy_info import PolicyInfo
@@ -16,7 +16,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--paths", action="store_true", help="the paths of the files alone, for scripts")
     flags = words.parse_args(argv)
     if flags.limit < 0:
-        words.error("--limit must not be negative")
+        words.error("--limit: must not be negative")
     with connect() as client:
         found = [policy for policy in client.policies() if _matches(policy, flags.text)]
     found = found[: flags.limit] if flags.limit else found
@@ -41,11 +41,11 @@ def _matches(policy: PolicyInfo, text: str) -> bool:
 
 def _row(policy: PolicyInfo) -> list[str]:
     return [
-        short(policy.run_id),
+        shown_id(policy.run_id),
         clean(policy.label),
         policy.algo,
         policy.env_id,
         "–" if policy.global_step is None else wording.count(policy.global_step),
         wording.score(policy.last_return),
-        wording.ago(policy.saved_at),
+        wording.when(policy.saved_at),
     ]

@@ -32,7 +32,7 @@ def _evaluation(run: RunRecord, room: int) -> str:
 
 
 def _training(run: RunRecord, room: int) -> str:
-    done = min(1.0, run.global_step / run.total_timesteps)
+    done = run.done or 0.0
     eta = "paused" if run.state is RunState.PAUSED else _eta(run)
     parts = [
         f"{done:4.0%}",

@@ -18,7 +18,7 @@ from mosaic.cli.screen import note, print_json
 from mosaic.errors import PolicyError
 from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.spec import policy_digest
+from mosaic.spec import policy_digest, source_copy
 from mosaic.spec.evaluation import Subject, document_of
 from mosaic.spec.run_config import PolicyEvalExtras
 from mosaic.spec.run_record import RunRecord
@@ -76,9 +76,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--private", action="store_true", help="make a repository that only you can see")
     flags = words.parse_args(argv)
     if flags.episodes < 1:
-        words.error("--episodes must be at least 1")
+        words.error("--episodes: must be at least 1")
     if not 0 <= flags.seed < 2**32:
-        words.error("--seed must be from 0 to 4294967295")
+        words.error("--seed: must be from 0 to 4294967295")
     if (
         flags.dry_run is not None
         and flags.dry_run.exists()
@@ -122,7 +122,8 @@ def _publication(client: Client, policy: PolicyInfo, run: RunRecord, summary: di
         global_step=policy.global_step or 0,
         args=_args_of(model),
         model=model,
-        script=_script_of(policy.algo),
+        script=_own_script(model) or _script_of(policy.algo),
+        is_own=bool(_own_script(model)),
         replay=_bytes(client, run.run_id, videos[0]) if videos else b"",
         summary=summary,
         version=__version__,
@@ -137,6 +138,14 @@ def _args_of(model: bytes) -> dict[str, Any]:
     """From the header of the policy file, which the daemon has looked at already."""
     length = int.from_bytes(model[:8], "little")
     return json.loads(json.loads(model[8 : 8 + length])["__metadata__"]["args"])
+
+
+def _own_script(model: bytes) -> str:
+    """The file of a user's algorithm, which its policy carries; empty for one of ours."""
+    length = int.from_bytes(model[:8], "little")
+    text = json.loads(model[8 : 8 + length])["__metadata__"].get("source")
+    copy = None if text is None else source_copy.from_json(json.loads(text))
+    return "" if copy is None else copy.texts[copy.file]
 
 
 def _script_of(algo: str) -> str:

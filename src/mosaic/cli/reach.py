@@ -1,19 +1,16 @@
-"""Which daemon the command talks to, and the parser that all verbs share.
+"""Which daemon the command talks to."""
 
-Verbs parse with argparse rather than tyro: it is there at once, and `mosaic runs` should be too. The settings of an
-algorithm, which are defined as a schema, go through `mosaic.config` (see train.py).
-"""
-
-import argparse
 import os
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from mosaic.cli.screen import waiting
-from mosaic.errors import MosaicError
+from mosaic.cli.verb_parser import BadArguments as BadArguments
+from mosaic.cli.verb_parser import Parser as Parser
+from mosaic.cli.verb_parser import parser as parser
 from mosaic.spec.run_dir import Home
 
 if TYPE_CHECKING:
@@ -21,12 +18,6 @@ if TYPE_CHECKING:
 
 TARGET_VARIABLE = "MOSAIC_TARGET"
 CERTIFICATE_VARIABLE = "MOSAIC_CERTIFICATE"
-
-
-class BadArguments(MosaicError):
-    """The command line itself is wrong."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)
@@ -39,28 +30,6 @@ class Reach:
 
 
 _reach: ContextVar[Reach | None] = ContextVar("reach", default=None)
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse with our way to complain."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadArguments(f"{self.prog}: {message}; '{self.prog} --help' shows the flags")
-
-
-def parser(verb: str, description: str, *, json: bool = False, runs: str = "") -> Parser:
-    """The parser of a verb; `runs` is "RUN" or "RUN…" where it takes one run or several."""
-    made = Parser(prog=f"mosaic {verb}", description=description, allow_abbrev=False)
-    if runs:
-        made.add_argument(
-            "runs" if runs.endswith("…") else "run",
-            metavar="RUN",
-            nargs="+" if runs.endswith("…") else None,
-            help="id, its beginning or end, a label, @last or @last-1",
-        )
-    if json:
-        made.add_argument("--json", action="store_true", help="one JSON object a line")
-    return made
 
 
 def take_global_options(words: Sequence[str]) -> list[str]:
@@ -85,9 +54,21 @@ def connect() -> "Client":
     """A client of the daemon that was asked for; starts that of the home if it does not run."""
     from mosaic.rpc.client import Client
 
-    chosen = current()
+    chosen = _heard()
     with waiting("starting the daemon …"):
         return Client(chosen.target, certificate=chosen.certificate, start=chosen.start)
+
+
+def _heard() -> Reach:
+    """The daemon that was asked for; that nobody listens at its address is said before anything else about it."""
+    from mosaic.rpc.channel import check_address
+    from mosaic.rpc.locate import refuse_silent
+
+    chosen = current()
+    if chosen.target is not None:
+        check_address(chosen.target, certificate=chosen.certificate)
+        refuse_silent(chosen.target)
+    return chosen
 
 
 def place() -> str:
@@ -103,7 +84,7 @@ def look() -> "Client":
     """The same, but looking never starts a daemon."""
     from mosaic.rpc.client import Client
 
-    chosen = current()
+    chosen = _heard()
     return Client(chosen.target, certificate=chosen.certificate, start=False)
 
 

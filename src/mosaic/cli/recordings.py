@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import SESSION, pick
 from mosaic.errors import MosaicError, RecordingError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
@@ -58,7 +58,7 @@ def find_all(client: Client, word: str) -> list[Found]:
     """All that a word means, in the order in which they were played."""
     if Path(word).expanduser().is_file() or word.rpartition("/")[2].isdecimal():
         return [find(client, word)]
-    run = pick(client, word)
+    run = pick(client, word, SESSION)
     there = sorted(client.episodes(run.run_id), key=lambda episode: episode.episode)
     if not there:
         raise RecordingError(f"run {run.run_id} recorded no episode; only runs of 'mosaic play' do")
@@ -66,7 +66,7 @@ def find_all(client: Client, word: str) -> list[Found]:
 
 
 def _listed(client: Client, word: str, number: int) -> pb.RecordedEpisode:
-    run = pick(client, word)
+    run = pick(client, word, SESSION)
     there = {episode.episode: episode for episode in client.episodes(run.run_id)}
     if number not in there:
         count = f"it recorded {len(there)}" if there else "it recorded none; only runs of 'mosaic play' do"

@@ -42,7 +42,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     )
     flags = words.parse_args(argv)
     if flags.speed is not None and not 0 <= flags.speed <= 1000:
-        words.error(f"--speed must be between 0 and 1000 (got {flags.speed:g})")
+        words.error(f"--speed: must be between 0 and 1000 (got {flags.speed:g})")
     if flags.watch and not is_terminal():
         raise BadArguments("'mosaic replay --watch' needs a terminal; without --watch it replays and compares")
     if flags.side_by_side and flags.video is None:

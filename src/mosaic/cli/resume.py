@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from mosaic.cli.each import for_each
 from mosaic.cli.following import follow_and_report
+from mosaic.cli.pick import TRAINING
 from mosaic.cli.reach import connect, parser
 from mosaic.spec.run_record import RunRecord
 
@@ -22,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--follow", action="store_true", help="show the progress until the end")
     flags = words.parse_args(argv)
     if flags.from_step is not None and not 0 <= flags.from_step < 2**64:
-        words.error(f"--from-step must not be negative (got {flags.from_step})")
+        words.error(f"--from-step: must not be negative (got {flags.from_step})")
     if flags.discard_newer and flags.from_step is None:
         words.error("--discard-newer needs --from-step: the newest checkpoint has no newer ones")
     resumed: list[RunRecord] = []
@@ -33,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
             resumed.append(after)
             return after, _sentence(run, after)
 
-        code = for_each(client, flags, resume)
+        code = for_each(client, flags, resume, TRAINING)
         if code or not flags.follow:
             return code
         return follow_and_report(client, resumed, json=flags.json)

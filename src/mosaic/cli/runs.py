@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 
 from mosaic.cli import wording
-from mosaic.cli.filters import add_filters, listed
-from mosaic.cli.pick import short
+from mosaic.cli.filters import add_filters, check_filters, kinds_of, listed
+from mosaic.cli.pick import SESSION, shown_id
 from mosaic.cli.reach import connect, parser, place
 from mosaic.cli.screen import Block, clean, is_terminal, note, paint, print_json, table
 from mosaic.rpc.client import Client
@@ -25,6 +25,7 @@ def main(argv: Sequence[str]) -> int:
             return _watch(client, flags)
         runs = listed(client, flags)
         indexing = wording.indexing(client.health())
+        left = _left_out(client, flags, runs)
     if indexing:
         note(f"{indexing}; the newest come first, the others follow")
     if flags.json:
@@ -35,25 +36,44 @@ def main(argv: Sequence[str]) -> int:
         if is_terminal() and any(map(damage_of, runs)):
             print(paint(f"{DAMAGED} some of its files are damaged; 'mosaic show RUN' tells which", "dim"))
         if is_terminal():
-            more = f"the newest {flags.limit}; --limit 0 lists all; " if len(runs) == flags.limit else ""
-            print(paint(f"{more}{place()}", "dim"))
-    elif flags.state or flags.text:
+            print(paint("; ".join([*left, place()]), "dim"))
+    elif flags.state or flags.text or flags.kind:
         print("no run matches" + (" so far" if indexing else ""))
     elif not indexing:
         print(f"no runs yet ({place()}); 'mosaic train ppo' makes one")
+    if left and not is_terminal():
+        note("; ".join(left))
     return 0
+
+
+def _left_out(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecord]) -> list[str]:
+    """What the list does not show, though nobody asked to leave it out."""
+    matching = {"states": flags.state, "text": flags.text}
+    said: list[str] = []
+    if flags.limit and len(runs) >= flags.limit:
+        more = client.count(kinds=kinds_of(flags), **matching) - len(runs)
+        said += [f"{more:,} more: --limit 0 lists all"] if more > 0 else []
+    if not flags.kind and (sessions := client.count(kinds=SESSION.kinds, **matching)):
+        said.append(
+            f"{wording.plural(sessions, 'play session')}: --kind play lists {'it' if sessions == 1 else 'them'}"
+        )
+    return said
 
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("runs", "List runs, newest first.", json=True)
     add_filters(words, limit=LIMIT)
     words.add_argument("--watch", action="store_true", help="go on as they change, until Ctrl-C")
-    return words.parse_args(argv)
+    flags = words.parse_args(argv)
+    check_filters(words, flags)
+    return flags
 
 
 def _watch(client: Client, flags: argparse.Namespace) -> int:
     """On a terminal the table is redrawn; elsewhere each change is a line."""
-    known = {run.run_id: run for run in reversed(client.list(text=flags.text, limit=flags.limit))}
+    known = {
+        run.run_id: run for run in reversed(client.list(kinds=kinds_of(flags), text=flags.text, limit=flags.limit))
+    }
     block = Block()
     block.live &= not flags.json
     since = max((run.revision for run in known.values()), default=0)
@@ -69,7 +89,7 @@ def _watch(client: Client, flags: argparse.Namespace) -> int:
     for run in client.watch_runs(after_revision=since):
         if run.deleted:
             known.pop(run.run_id, None)
-        elif run.run_id in known or _matches(run, flags.text):
+        elif run.run_id in known or _matches(run, flags):
             known[run.run_id] = run
             if not block.live:
                 _show_change(run, flags)
@@ -86,8 +106,11 @@ def _show_change(run: RunRecord, flags: argparse.Namespace) -> None:
         print("  ".join(_row(run)), flush=True)
 
 
-def _matches(run: RunRecord, text: str) -> bool:
+def _matches(run: RunRecord, flags: argparse.Namespace) -> bool:
     """The daemon's own filter, for runs that appear while we watch."""
+    kinds, text = kinds_of(flags), str(flags.text)
+    if kinds and run.kind not in kinds:
+        return False
     return text.lower() in " ".join([run.run_id, run.label, run.algo, run.env_id, run.group, run.notes]).lower()
 
 
@@ -104,13 +127,13 @@ def _painted(line: str, state: RunState) -> str:
 
 
 def _row(run: RunRecord) -> Sequence[str]:
-    done = f"{run.global_step / run.total_timesteps:.0%}" if run.total_timesteps else ""
+    done = "" if run.done is None else f"{run.done:.0%}"
     return (
-        short(run.run_id) if is_terminal() else run.run_id,
+        shown_id(run.run_id),
         f"{DAMAGED} {clean(run.label)}" if damage_of(run) else clean(run.label),
         run.state,
         wording.count(run.global_step),
         done,
         wording.score(run.last_return),
-        wording.ago(run.submitted_at) if is_terminal() else wording.moment(run.submitted_at),
+        wording.when(run.submitted_at),
     )

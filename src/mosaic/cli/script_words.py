@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.cli.reach import BadArguments, refuse_remote
-from mosaic.scripts import script
+from mosaic.scripts import algorithm_file, script
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import settings_from
 from mosaic.scripts.script import Script, is_script
@@ -44,6 +44,9 @@ def parse(argv: Sequence[str]) -> Given:
     found = Path(path).expanduser() if path is not None else _module_file(str(module))
     if not is_script(found.name):
         raise BadArguments(f"{found} is no Python file: a script's name ends with {script.SUFFIX}")
+    about = algorithm_file.read(Path(found.absolute()))
+    if about.is_listed and not about.problem:
+        raise BadArguments(f"{found} is an algorithm, not a script: mosaic train {found}")
     read = script.read(Path(found.absolute()))
     prog = f"mosaic train --script {read.name} --"
     ours = {"script_module": module or "", "script_idioms": idioms}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mosaic.cli.following import RunFailed, exit_code, follow
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import SESSION, pick
 from mosaic.cli.play import document_of
 from mosaic.cli.reach import BadArguments
 from mosaic.cli.screen import note
@@ -61,7 +61,7 @@ class Series:
     @classmethod
     def of(cls, client: Client, word: str, verb: str) -> "Series":
         """That of a run."""
-        run = pick(client, word)
+        run = pick(client, word, SESSION)
         found = _named(client, run.run_id)
         if found.get("verb") != verb:
             raise BadArguments(f"run {run.run_id} is no part of a 'mosaic {verb}'")

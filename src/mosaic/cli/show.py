@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from mosaic import config
 from mosaic.cli import wording
-from mosaic.cli.pick import pick, short
+from mosaic.cli.pick import pick, shown_id
 from mosaic.cli.progress import summary_of
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import clean, columns, paint, pairs, print_json, table
@@ -74,7 +74,7 @@ def _facts(run: RunRecord) -> dict[str, str]:
         "what": f"{run.algo or run.kind} on {run.env_id}, seed {run.seed}",
         "group": run.group,
         "branched": f"from run {run.parent} at step {run.parent_step:,}" if run.parent else "",
-        "progress": f"{run.global_step:,} / {run.total_timesteps:,} steps" if run.total_timesteps else "",
+        "progress": f"{run.global_step:,} / {run.steps_in_all:,} steps" if run.steps_in_all else "",
         "rate": f"{run.steps_per_s:,.0f} steps/s" if run.steps_per_s else "",
         "left": wording.duration(run.eta_s) if run.eta_s is not None else "",
         "return": f"{wording.score(run.last_return)} (best {wording.score(run.best_return)})  {paint(spark, 'cyan')}",
@@ -116,7 +116,7 @@ def _as_json(artifact: pb.Artifact) -> dict[str, object]:
 
 def _advice(run: RunRecord, left: Collection[str]) -> str:
     """The next commands, of those that what the run left behind allows."""
-    name = short(run.run_id)
+    name = shown_id(run.run_id)
     if run.state not in TERMINAL:
         return f"mosaic follow {name}   mosaic logs -f {name}   mosaic cancel {name}"
     evaluate = [f"mosaic evaluate {name}"] if "policy" in left else []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import Parser, current
 from mosaic.errors import MosaicError
 from mosaic.fastlane.layout import FrameHead
@@ -25,6 +26,21 @@ REMOTE_QUALITY = 90
 
 class NothingToSee(MosaicError):
     """No frame came."""
+
+
+class Ended(NothingToSee):
+    """The run is over, and its frames with it."""
+
+    exit_code = 2
+
+    def __init__(self, run: RunRecord) -> None:
+        name = shown_id(run.run_id)
+        instead = (
+            f"'mosaic replay {name} --video OUT.mp4' films what it recorded"
+            if run.kind == "play"
+            else f"'mosaic evaluate {name} --video' films what it learnt"
+        )
+        super().__init__(f"run {run.run_id} is {run.state}: only a run that goes on has live frames; {instead}")
 
 
 @dataclass(frozen=True)
@@ -45,11 +61,11 @@ def add_flags(words: Parser, *, fps: float, tile_width: int) -> None:
 def wishes_of(words: Parser, flags: Any) -> Wishes:
     """What the flags ask for."""
     if flags.slot is not None and flags.slot < 0:
-        words.error(f"--slot must not be negative (got {flags.slot})")
+        words.error(f"--slot: must not be negative (got {flags.slot})")
     if not 0.1 <= flags.fps <= 120:
-        words.error(f"--fps must be between 0.1 and 120 (got {flags.fps:g})")
+        words.error(f"--fps: must be between 0.1 and 120 (got {flags.fps:g})")
     if not 16 <= flags.tile_width <= 1280:
-        words.error(f"--tile-width must be between 16 and 1280 (got {flags.tile_width})")
+        words.error(f"--tile-width: must be between 16 and 1280 (got {flags.tile_width})")
     mode = flags.mode or ("single" if flags.slot is not None else None)
     return Wishes(mode=mode, slot=flags.slot, fps=flags.fps, tile_width=flags.tile_width)
 
@@ -58,7 +74,7 @@ def wishes_of(words: Parser, flags: Any) -> Wishes:
 def sights(client: Client, run: RunRecord, wishes: Wishes) -> Generator[Iterator[Sight | None]]:
     """The frames of a run as they come, None now and then while there is none, an end when the run ends."""
     if run.state in TERMINAL:
-        raise NothingToSee(f"run {run.run_id} is {run.state}: only a living run has live frames")
+        raise Ended(run)
     ring = None if current().target else _ring(client, run)
     if ring is None:
         yield _remote(client, run, wishes)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.cli.filters import add_filters, named_or_listed
+from mosaic.cli.filters import add_filters, check_filters, named_or_listed
 from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
 from mosaic.cli.screen import note, print_json, say, waiting
 from mosaic.cli.wording import plural
@@ -57,9 +57,10 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--port", type=int, default=0, metavar="N", help="this port; without it, any that is free")
     flags = words.parse_args(argv)
     if not 0 <= flags.port <= MAX_PORT:
-        words.error(f"--port must be from 1 to {MAX_PORT} (got {flags.port})")
-    if flags.runs and (flags.state or flags.text):
-        words.error("name runs, or choose them by --state and --text, not both")
+        words.error(f"--port: must be from 1 to {MAX_PORT} (got {flags.port})")
+    check_filters(words, flags)
+    if flags.runs and (flags.state or flags.text or flags.kind):
+        words.error("name runs, or choose them by --state, --kind and --text, not both")
     return flags
 
 

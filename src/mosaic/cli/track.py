@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mosaic import config
-from mosaic.cli.pick import pick_all
+from mosaic.cli.pick import TRAINING, pick_all
 from mosaic.cli.reach import connect, parser, refuse_remote
 from mosaic.cli.screen import clean, note, paint, print_json, say, waiting
 from mosaic.cli.wandb import COLOURS
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     if flags.to:
         refuse_remote("track --to")
     with connect() as client:
-        runs = pick_all(client, flags.runs)
+        runs = pick_all(client, flags.runs, TRAINING)
         for run in runs if flags.to else ():
             _export(run, flags.to)
         found = [(run, tracker, read(client, run, tracker)) for run in runs for tracker in ALL]

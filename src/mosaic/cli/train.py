@@ -1,11 +1,11 @@
 """`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
 
 The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
+`mosaic train ./my_ppo.py` is the same for an algorithm of one's own (`own_words`), and
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
 import argparse
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -14,14 +14,15 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from mosaic import config
-from mosaic.cli import script_words, wording
+from mosaic.cli import own_words, script_words, upstream_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.output import library_colours
-from mosaic.cli.pick import short
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm, UnknownEnvironment
+from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
 from mosaic.scripts.script import is_script
@@ -38,6 +39,7 @@ from mosaic.spec.run_config import (
     Worker,
     WorkerConfig,
 )
+from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seats import has_several
 from mosaic.spec.seed_list import parse_seeds
 
@@ -63,6 +65,10 @@ class RunFlags(TrainOptions):
     """GPUs that the queue reserves; 0.25 lets four runs share one."""
     tensorboard: bool = True
     """Write TensorBoard files."""
+    upload_model: bool = False
+    """Publish the policy on the Hugging Face Hub at the end of a run that is followed, as `mosaic publish` does."""
+    hf_entity: str = ""
+    """With --upload-model: user or organisation of the Hub; that of the login if not given."""
     follow: bool = False
     """Show the progress until the end; so by default on a terminal."""
     detach: bool = False
@@ -77,12 +83,14 @@ def main(argv: Sequence[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         if argv:
             print("usage: mosaic train ALGO [flags]")
+            print("       mosaic train ./my_ppo.py [flags]")
             print("       mosaic train --script FILE [flags] [-- the script's own flags]")
             print("       mosaic train --module NAME [flags] [-- the script's own flags]\n")
             print("'mosaic train ALGO --help' shows the flags of an algorithm;")
             print("'mosaic algos' lists the algorithms.")
             return 0
         raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
+    argv = [own_words.name_of(argv[0]), *argv[1:]]
     if is_about_script(argv):
         return _train(*document_of_script(argv))
     if argv[0].startswith("-"):
@@ -109,24 +117,49 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         if flags.follow or (is_terminal() and not flags.detach and not flags.json):
             if not flags.json:
                 print("\n".join(f"run {run.run_id}  {run.label}" for run in runs))
-            return follow_and_report(client, runs, json=flags.json)
+            code = follow_and_report(client, runs, json=flags.json)
+            return code or _publish(runs, flags)
     if not flags.json:
         print("\n".join(run.run_id for run in runs))
-        note(f"follow with: mosaic follow {' '.join(short(run.run_id) for run in runs)}")
+        note(f"follow with: mosaic follow {' '.join(shown_id(run.run_id) for run in runs)}")
+    for run in runs if flags.upload_model else ():
+        note(f"--upload-model: nobody waits for its end here; then: mosaic publish {' '.join(_repo(run, flags))}")
     return 0
+
+
+def _publish(runs: Sequence[RunRecord], flags: RunFlags) -> int:
+    """As `--upload-model` asks; the exit code."""
+    if not flags.upload_model:
+        return 0
+    from mosaic.cli import publish
+
+    as_json = ["--json"] if flags.json else []
+    return max(publish.main([*_repo(run, flags), *as_json]) for run in runs)
+
+
+def _repo(run: RunRecord, flags: RunFlags) -> list[str]:
+    return [run.run_id, "--repo", f"{flags.hf_entity}/"] if flags.hf_entity else [run.run_id]
 
 
 def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
     """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
     with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
-        known = client.algorithms()
+        known, broken = client.listed_algorithms()
     if algo not in known:
-        near = difflib.get_close_matches(algo, known, n=3)
-        raise UnknownAlgorithm(algo, near, hint=f"there are {', '.join(sorted(known))}")
+        for one in broken:
+            if one.name == algo:
+                raise ConfigError([Problem(one.name, one.problem)], what=one.place)
+        near = near_names(algo, known)
+        raise UnknownAlgorithm(algo, near, hint="" if near else f"there are {', '.join(sorted(known))}")
     prog = f"mosaic train {algo}"
     # Before the flags are read, which takes longer than all of this.
     _refuse_misspelt_environment(client, words, prog=prog)
     settings = config.class_from_schema(known[algo].schema, name=algo)
+    own = {field.name for field in fields(settings)}
+    if shared := own & {field.name for field in fields(RunFlags)}:
+        message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
+        raise ConfigError([Problem("Args", message)], what=known[algo].place or algo)
+    words = upstream_words.translated(words, own)
     summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
     with library_colours():
         parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mosaic.cli import DAMAGED
-from mosaic.cli.pick import pick, short
+from mosaic.cli.pick import pick, shown_id
 from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
 from mosaic.cli.screen import Block, clean, columns, fit, note, paint, print_json, table
 from mosaic.cli.wording import plural, size
@@ -92,7 +92,7 @@ def _report(folders: int, findings: Sequence[tuple[Path, Finding]]) -> None:
 
 
 def _name(folder: Path) -> str:
-    return short(folder.name) if folder.parent.name == "runs" else ""
+    return shown_id(folder.name) if folder.parent.name == "runs" else ""
 
 
 def _problem(folder: Path, finding: Finding) -> str:

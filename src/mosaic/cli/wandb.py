@@ -6,9 +6,10 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.cli import wording
-from mosaic.cli.pick import pick_all
-from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
+from mosaic.cli.pick import TRAINING, pick_all
+from mosaic.cli.reach import connect, parser, refuse_remote
 from mosaic.cli.screen import clean, note, paint, pairs, print_json, waiting
+from mosaic.cli.verb_parser import no_such_verb
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
 from mosaic.spec.run_config import TrainOptions
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         print(USAGE)
         return 0
     if argv[0] not in verbs:
-        raise BadArguments(f"'mosaic wandb {argv[0]}' is not a command; there are {', '.join(verbs)}")
+        raise no_such_verb("wandb", argv[0], list(verbs))
     return verbs[argv[0]](argv[1:])
 
 
@@ -40,7 +41,7 @@ def status(argv: Sequence[str]) -> int:
     """From the daemon, so that it works from afar too."""
     flags = parser("wandb status", "How the exports of runs are.", json=True, runs="RUN…").parse_args(argv)
     with connect() as client:
-        found = [(run, read(client, run)) for run in pick_all(client, flags.runs)]
+        found = [(run, read(client, run)) for run in pick_all(client, flags.runs, TRAINING)]
     for run, export in found:
         if flags.json:
             print_json({"run_id": run.run_id, "export": None if export is None else config.to_json(export)})
@@ -61,7 +62,7 @@ def sync(argv: Sequence[str]) -> int:
     flags = parser("wandb sync", "Upload offline exports.", json=True, runs="RUN…").parse_args(argv)
     refuse_remote("wandb sync")
     with connect() as client:
-        runs = pick_all(client, flags.runs)
+        runs = pick_all(client, flags.runs, TRAINING)
     worst = 0
     for run in runs:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.output import ESC, draw
-from mosaic.cli.pick import pick
+from mosaic.cli.pick import LIVING, pick
 from mosaic.cli.pictures import DRAW, WAYS, Canvas, Way, ask, canvas
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import fit, is_terminal
@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
         raise BadArguments("'mosaic watch' needs a terminal; 'mosaic frame RUN OUT.png' saves a picture")
     way: Way = flags.graphics if flags.graphics != "auto" else ask() if is_terminal() else "blocks"
     with connect() as client:
-        run = pick(client, flags.run)
+        run = pick(client, flags.run, LIVING)
         with sights(client, run, wishes) as coming:
             if flags.once:
                 return _once(coming, way)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
+from mosaic.cli.screen import is_terminal
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -56,6 +57,11 @@ def ago(unix_s: float) -> str:
     if past < 3600:
         return f"{past / 60:.0f} min ago"
     return f"{past / 3600:.0f} h ago" if past < 24 * 3600 else moment(unix_s)[:10]
+
+
+def when(unix_s: float) -> str:
+    """As a table has it: how long ago on a terminal, the date in a pipe."""
+    return ago(unix_s) if is_terminal() else moment(unix_s)
 
 
 def moment(unix_s: float) -> str:

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.errors import MosaicError
+from mosaic.fastlane.ring_files import RingRefused
 
 MAGIC = b"MOSAICFL"
 VERSION = 1
@@ -58,10 +58,6 @@ SLOT = struct.Struct("<QQdQd6I160s")
 TILE = np.dtype([("env", "<u4"), ("length", "<u4"), ("return", "<f8")])
 
 Pixels = NDArray[np.uint8]
-
-
-class RingRefused(MosaicError):
-    """The file is no ring of this version, or damaged."""
 
 
 @dataclass(frozen=True)

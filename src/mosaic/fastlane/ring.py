@@ -20,10 +20,8 @@ import errno
 import fcntl
 import mmap
 import os
-import re
 import secrets
 import struct
-import tempfile
 import time
 from pathlib import Path
 
@@ -57,24 +55,12 @@ from mosaic.fastlane.layout import (
     unpacked_tiles,
     unpadded,
 )
-from mosaic.spec.files import is_locked
-from mosaic.spec.own_files import is_regular
+from mosaic.fastlane.ring_files import folders
 
 SLOTS = 3
 MAX_PIXELS = 1280 * 960
 MAX_RETRIES = 1000
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EACCES, errno.EROFS, errno.ENOENT)
-
-
-def folders() -> tuple[Path, ...]:
-    """Where rings may be: shared memory, else (in a container it can be absent, or tiny) the temporary folder."""
-    return Path("/dev/shm"), Path(tempfile.gettempdir())
-
-
-def is_ring(path: Path) -> bool:
-    """Whether this is a ring that a worker of our user may have made: by its place and name, and no link."""
-    name = re.fullmatch(rf"mosaic-{os.getuid()}-[0-9a-f]+\.ring", path.name)
-    return name is not None and path.parent in folders() and is_regular(path)
 
 
 class RingWriter:
@@ -238,14 +224,6 @@ class RingReader:
         # Who still has a frame that was peeked at keeps the map until it lets go.
         with contextlib.suppress(BufferError):
             self._map.close()
-
-
-def writer_lives(path: Path) -> bool:
-    """Whether the process that made a ring still runs: it holds the file's lock, and the kernel lets go of it."""
-    try:
-        return is_locked(path)
-    except OSError:
-        return False
 
 
 def _open(path: Path, how: int) -> tuple[int, Geometry]:

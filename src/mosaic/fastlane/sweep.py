@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.fastlane.ring import folders, writer_lives
+from mosaic.fastlane.ring_files import folders, writer_lives
 
 UNFINISHED_S = 60.0
 """A file younger than this may be a ring that is being made right now."""

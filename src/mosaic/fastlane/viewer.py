@@ -9,7 +9,8 @@ from types import TracebackType
 
 from mosaic.fastlane.layout import Frame, RingRefused
 from mosaic.fastlane.lease import RENEW_S, Lease, Wishes
-from mosaic.fastlane.ring import RingReader, writer_lives
+from mosaic.fastlane.ring import RingReader
+from mosaic.fastlane.ring_files import writer_lives
 
 LOOK_S = 0.1
 """A frame whose datagram was lost is seen this late."""

@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
         flags = config.from_flags(GuiFlags, argv, prog="mosaic gui")
         home = Home.resolve()
     except MosaicError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {error.sentence}\n")
         return error.exit_code
     configure()
     application = make_application()
@@ -115,8 +115,8 @@ def open_window(
 def _excepthook(studio: Studio) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
     """An error in a slot is logged and shown; the window lives on."""
 
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        log.error("gui.error", exc_info=(kind, error, trace))
+    def hook(_: type[BaseException], error: BaseException, __: TracebackType | None) -> None:
+        log.error("gui.error", exc_info=error)
         studio.noticed.emit(Notice(f"an error in the window: {error}"))
 
     return hook

@@ -1,6 +1,6 @@
 """The parts of the window and where they are: runs on the left, tabs in the centre, a new run's form on the right."""
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
@@ -64,6 +64,12 @@ class Shell(QMainWindow):
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        # Who comes back from an editor may have changed an algorithm, or written a new one.
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and hasattr(self, "form"):
+            self.form.desk.catalogue.look_again()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         # In a home that is gone nothing is remembered: that would begin another one in its place.

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from mosaic.errors import MosaicError
 from mosaic.spec import events
 from mosaic.spec.events import Episode, EventBody, Scalars
 
-Tool: TypeAlias = Literal["CleanRL", "Stable-Baselines3", "TensorBoard", "Weights & Biases", "MOSAIC"]
+Tool: TypeAlias = str
+"""How people call the tool: CleanRL, Stable-Baselines3, TensorBoard, Weights & Biases, MOSAIC."""
 UNKNOWN = "unknown"
 RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
 _LABEL = re.compile(r"(?P<env>.+?)__(?P<algo>.+)__(?P<seed>\d+)__(?P<time>\d{9,11})")

@@ -5,20 +5,17 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ulid import ULID
-
 from mosaic import config
 from mosaic.errors import ConfigError, HomeUnusable, MosaicError
 from mosaic.intake import settings
 from mosaic.intake.found import Found, Moment, NotImportable
-from mosaic.spec import events, manifest, run_config, run_record
+from mosaic.spec import events, manifest, run_config, run_record, ulid
 from mosaic.spec.events import EARLIEST, LATEST, MAX_WHOLE, Event, RunCompleted, RunFailed, RunStarted
 from mosaic.spec.files import read_small, sync_folder, write_atomically
 from mosaic.spec.manifest import Artifact, Manifest
@@ -112,7 +109,7 @@ def _config_of(run_dir: RunDir) -> bytes:
 
 def _id_of(began: float) -> str:
     """Where the run belongs in time; a clock of before 1970 or of the far future is not believed."""
-    return str(ULID.from_timestamp(began if 0 < began < 2**33 else time.time()))
+    return ulid.new(began if 0 < began < 2**33 else None)
 
 
 def _copy(run_dir: RunDir, found: Found) -> list[str]:

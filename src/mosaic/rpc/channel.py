@@ -35,18 +35,26 @@ def open_channel(target: str, *, home: Home | None = None, certificate: Path | N
     """A channel to `unix:/path` or `host:port`; TCP carries the token, and TLS where `certificate` is given."""
     if target.startswith("unix:"):
         return grpc.insecure_channel(target, options=_OPTIONS)
-    host, port = split_address(target)
-    if certificate is None and not is_loopback(host):
-        raise ConfigError(
-            [Problem("address", f"{target} is not on this machine: give its TLS certificate, or tunnel with ssh -L")],
-            what="daemon address",
-        )
+    host, port = check_address(target, certificate=certificate)
     token = read_token(home)
     bearer = _Bearer(token)
     if certificate is None:
         return grpc.intercept_channel(grpc.insecure_channel(f"{host}:{port}", options=_OPTIONS), bearer)
     credentials = grpc.ssl_channel_credentials(certificate.read_bytes())
     return grpc.intercept_channel(grpc.secure_channel(f"{host}:{port}", credentials, options=_OPTIONS), bearer)
+
+
+def check_address(target: str, *, certificate: Path | None) -> tuple[str, int]:
+    """Host and port, or ConfigError if there is no safe way to talk to them; a unix socket has neither."""
+    if target.startswith("unix:"):
+        return "", 0
+    host, port = split_address(target)
+    if certificate is None and not is_loopback(host):
+        raise ConfigError(
+            [Problem("address", f"{target} is not on this machine: give its TLS certificate, or tunnel with ssh -L")],
+            what="daemon address",
+        )
+    return host, port
 
 
 def split_address(address: str) -> tuple[str, int]:

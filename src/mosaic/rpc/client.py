@@ -3,27 +3,30 @@
 import json
 import queue
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import grpc
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import ConfigError, MosaicError, Problem, RunNotFound, SpoolCorrupt
+from mosaic.errors import ConfigError, Problem, RunNotFound, SpoolCorrupt
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.call_errors import Refused as Refused
+from mosaic.rpc.call_errors import ours, translated
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
 from mosaic.rpc.dry_run import Validation, dry_run
-from mosaic.rpc.locate import DaemonUnavailable, bring_back, ensure_daemon, running_address
+from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
+from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
+from mosaic.rpc.patient_submit import SubmitInterrupted as SubmitInterrupted
+from mosaic.rpc.patient_submit import SubmitUnknown as SubmitUnknown
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.actors import ActorDescriptor
@@ -46,53 +49,10 @@ from mosaic.spec.states import TERMINAL
 if TYPE_CHECKING:
     from mosaic.fastlane.lease import Mode
 
-P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 0.5
-SUBMIT_PATIENCE_S = 180.0
-"""A first submit waits for the catalogue, which takes half a minute on a slow machine."""
-AWAY_PATIENCE_S = 15.0
-"""How long a daemon that nobody here may start can be away before a submit gives up."""
-RETRY_S = 0.2
-_AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
-"""Cancelled: not by us, but by a daemon that was ended while it answered."""
-_NOT_SENT = "failed to connect"
-
-
-class Refused(MosaicError):
-    """The daemon answered with a reason."""
-
-    def __init__(self, message: str, status: str) -> None:
-        super().__init__(message)
-        self.status = status
-        # Bad input, unless something is not installed, or the daemon's disk or the daemon itself is to blame.
-        self.exit_code = {"UNIMPLEMENTED": 3, "RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
-
-
-class SubmitUnknown(DaemonUnavailable):
-    """Nobody knows whether a submit was accepted; the same submit with the same key makes no second run."""
-
-    def __init__(self, client_key: str, why: str) -> None:
-        super().__init__(f"{why}. {_perhaps_accepted(client_key)}")
-        self.client_key = client_key
-
-
-class SubmitInterrupted(KeyboardInterrupt):
-    """Ctrl-C while a submit was under way."""
-
-    def __init__(self, client_key: str) -> None:
-        super().__init__(f"interrupted. {_perhaps_accepted(client_key)}")
-        self.client_key = client_key
-
-
-def _perhaps_accepted(client_key: str) -> str:
-    return (
-        "The daemon may have accepted the run: 'mosaic runs' shows it then."
-        f" Submitting it again with this key (--client-key {client_key}) makes no second run"
-    )
 
 
 @dataclass(frozen=True)
@@ -130,30 +90,17 @@ class Algorithm:
     docs: str
     observations: str = ""
     """What it sees: vector or pixels; empty of a script."""
+    place: str = ""
+    """Of a user's: its file, or its module and package; empty for those of this version."""
 
 
-def _translated(call: Callable[P, R]) -> Callable[P, R]:
-    """gRPC's errors as ours."""
+@dataclass(frozen=True)
+class BrokenAlgorithm:
+    """An algorithm of a user's that cannot be trained with."""
 
-    @wraps(call)
-    def translated(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return call(*args, **kwargs)
-        except grpc.RpcError as error:
-            raise _ours(error) from None
-        except ValueError as error:
-            if not str(error).startswith("Cannot invoke RPC"):  # as gRPC says that the channel was closed
-                raise
-            raise DaemonUnavailable("this connection to the daemon was closed; make a new Client") from None
-
-    return translated
-
-
-def _ours(error: Any) -> MosaicError:
-    status = error.code()
-    if status in _AWAY:
-        return DaemonUnavailable(f"the daemon does not answer ({error.details()}); 'mosaic daemon status' looks")
-    return Refused(error.details(), status.name)
+    name: str
+    place: str
+    problem: str
 
 
 class Client:
@@ -170,10 +117,12 @@ class Client:
         self.home = home or Home.resolve()
         self.is_of_home = target is None
         """Whether its daemon is found by its home, rather than by an address."""
-        self._may_start = start and self.is_of_home
         self.target = target or ensure_daemon(self.home, start=start)
         self._channel = open_channel(self.target, home=self.home, certificate=certificate)
         self._stub: Any = TrainerStub(self._channel)
+        self._submits = PatientSubmit(
+            self._stub, target=self.target, home=self.home, may_start=start and self.is_of_home
+        )
 
     def __enter__(self) -> "Client":
         return self
@@ -187,7 +136,7 @@ class Client:
         closing.start()
         closing.join(CLOSE_TIMEOUT_S)
 
-    @_translated
+    @translated
     def submit(
         self,
         document: TrainRunConfig | Mapping[str, Any],
@@ -209,44 +158,7 @@ class Client:
             seeds=seeds,
             priority=priority,
         )
-        try:
-            return [to_record(run) for run in self._submitted(request, patience_s).runs]
-        except KeyboardInterrupt:
-            raise SubmitInterrupted(request.client_key) from None
-
-    def _submitted(self, request: pb.SubmitRunRequest, patience_s: float) -> pb.SubmitRunReply:
-        deadline = time.monotonic() + patience_s
-        away_since: float | None = None
-        was_sent = False
-        while True:
-            try:
-                return self._stub.SubmitRun(request, timeout=max(deadline - time.monotonic(), RETRY_S))
-            except grpc.RpcError as error:
-                failed: Any = error
-            if failed.code() not in _AWAY:
-                raise _ours(failed)
-            is_away = _NOT_SENT in (failed.details() or "")
-            if is_away and not was_sent and not self._may_start:
-                raise _ours(failed)  # Nothing was sent, so nothing was accepted.
-            was_sent |= not is_away
-            away_since = (away_since or time.monotonic()) if is_away else None
-            try:
-                self._look_for_daemon(deadline, away_since)
-            except MosaicError as error:
-                if not was_sent:
-                    raise
-                raise SubmitUnknown(request.client_key, str(error)) from None
-            time.sleep(RETRY_S)
-
-    def _look_for_daemon(self, deadline: float, away_since: float | None) -> None:
-        """After a submit that was not answered: start a daemon that was killed, or give up with the reason."""
-        now = time.monotonic()
-        if now >= deadline:
-            raise DaemonUnavailable("the daemon does not answer; 'mosaic daemon status' looks")
-        if self._may_start and running_address(self.home) is None:
-            bring_back(self.home)
-        elif away_since is not None and now - away_since > AWAY_PATIENCE_S:
-            raise DaemonUnavailable(f"the daemon at {self.target} is gone; 'mosaic daemon status' looks")
+        return [to_record(run) for run in self._submits.reply(request, patience_s=patience_s).runs]
 
     def train(
         self,
@@ -289,7 +201,7 @@ class Client:
                 runs[run.run_id] = run
         return list(runs.values())
 
-    @_translated
+    @translated
     def validate(
         self,
         document: TrainRunConfig | Mapping[str, Any],
@@ -306,23 +218,23 @@ class Client:
         request = pb.ValidateRunRequest(config_json=json.dumps(data).encode())
         return dry_run(self._stub, request, tell, begun)
 
-    @_translated
+    @translated
     def get(self, run_id: str) -> RunRecord:
         return to_record(self._stub.GetRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
-    @_translated
+    @translated
     def cancel(self, run_id: str) -> RunRecord:
         return to_record(self._stub.CancelRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
-    @_translated
+    @translated
     def pause(self, run_id: str) -> RunRecord:
         return to_record(self._stub.PauseRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
-    @_translated
+    @translated
     def go_on(self, run_id: str) -> RunRecord:
         return to_record(self._stub.ContinueRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
-    @_translated
+    @translated
     def resume(
         self,
         run_id: str,
@@ -343,43 +255,61 @@ class Client:
             request.from_step = from_step
         return to_record(self._stub.ResumeRun(request, timeout=CALL_TIMEOUT_S))
 
-    @_translated
+    @translated
     def delete(self, run_id: str) -> None:
         self._stub.DeleteRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
 
-    @_translated
+    @translated
     def set_label(
         self, run_id: str, *, label: str | None = None, notes: str | None = None, priority: int | None = None
     ) -> RunRecord:
         request = pb.SetLabelRequest(run_id=run_id, label=label, notes=notes, priority=priority)
         return to_record(self._stub.SetLabel(request, timeout=CALL_TIMEOUT_S))
 
-    @_translated
+    @translated
     def page(
-        self, *, states: Sequence[str] = (), text: str = "", size: int = 0, token: str = ""
+        self,
+        *,
+        states: Sequence[str] = (),
+        text: str = "",
+        size: int = 0,
+        token: str = "",
+        kinds: Sequence[str] = (),
     ) -> tuple[list[RunRecord], str]:
         """A page of the list, and the token of the next one; empty at the end."""
-        request = pb.ListRunsRequest(states=states, text=text, page_size=size, page_token=token)
-        reply = self._stub.ListRuns(request, timeout=CALL_TIMEOUT_S)
+        reply = self._page(states=states, kinds=kinds, text=text, size=size, token=token)
         return [to_record(run) for run in reply.runs], reply.next_page_token
 
-    def list(self, *, states: Sequence[str] = (), text: str = "", limit: int = 0) -> list[RunRecord]:
+    @translated
+    def count(self, *, states: Sequence[str] = (), text: str = "", kinds: Sequence[str] = ()) -> int:
+        """How many runs match."""
+        return self._page(states=states, kinds=kinds, text=text, size=1, token="").total
+
+    def _page(
+        self, *, states: Sequence[str], kinds: Sequence[str], text: str, size: int, token: str
+    ) -> pb.ListRunsReply:
+        request = pb.ListRunsRequest(states=states, kinds=kinds, text=text, page_size=size, page_token=token)
+        return self._stub.ListRuns(request, timeout=CALL_TIMEOUT_S)
+
+    def list(
+        self, *, states: Sequence[str] = (), text: str = "", limit: int = 0, kinds: Sequence[str] = ()
+    ) -> list[RunRecord]:
         """Runs, newest first; all that match unless `limit` is given."""
         found: list[RunRecord] = []
         token = ""
         while True:
             size = min(limit - len(found), 1000) if limit else 1000
-            runs, token = self.page(states=states, text=text, size=size, token=token)
+            runs, token = self.page(states=states, kinds=kinds, text=text, size=size, token=token)
             found += runs
             if not token or (limit and len(found) >= limit):
                 return found
 
-    @_translated
+    @translated
     def watch_runs(self, *, after_revision: int = 0) -> "Stream[RunRecord]":
         """Every change of every run, for ever."""
         return Stream(self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision)), to_record)
 
-    @_translated
+    @translated
     def watch_events(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> "Stream[Event]":
@@ -387,7 +317,7 @@ class Client:
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _event)
 
-    @_translated
+    @translated
     def watch_event_lines(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> "Stream[pb.EventLine]":
@@ -395,7 +325,7 @@ class Client:
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _as_it_is)
 
-    @_translated
+    @translated
     def metrics(
         self, run_id: str, *, tags: Sequence[str] = (), min_step: int = 0, max_step: int = 0, points: int = 0
     ) -> dict[str, Series]:
@@ -406,7 +336,7 @@ class Client:
             for one in reply.series
         }
 
-    @_translated
+    @translated
     def new_metrics(
         self, run_id: str, *, after_rows: Mapping[str, int], generation: int, max_rows: int, tags: Sequence[str] = ()
     ) -> NewRows:
@@ -418,25 +348,25 @@ class Client:
         rows = {one.tag: (one.first_row, one.rows) for one in reply.series}
         return NewRows(reply.generation, rows, reply.more)
 
-    @_translated
+    @translated
     def tags(self, run_id: str) -> Sequence[str]:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
 
-    @_translated
+    @translated
     def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> "Stream[bytes]":
         request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
         return Stream(self._stub.StreamLogs(request), _data)
 
-    @_translated
+    @translated
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
 
-    @_translated
+    @translated
     def manifest_damage(self, run_id: str) -> str:
         """What is wrong with a run's manifest; `artifacts` is then what could be found without it."""
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).damage
 
-    @_translated
+    @translated
     def frames(
         self,
         run_id: str,
@@ -463,13 +393,13 @@ class Client:
         stream = self._stub.StreamFrames(request)
         return Newest(Stream(stream, to_live_frame), stream.cancel)
 
-    @_translated
+    @translated
     def files(self, run_id: str) -> dict[str, int]:
         """Every file of a run's directory, and its size in bytes."""
         reply = self._stub.ListFiles(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
         return {file.path: file.bytes for file in reply.files}
 
-    @_translated
+    @translated
     def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
@@ -482,27 +412,33 @@ class Client:
             problem = Problem("", f"is damaged, no JSON: {error}")
             raise ConfigError([problem], what=f"{path} of run {run_id}") from error
 
-    @_translated
+    @translated
     def algorithms(self) -> dict[str, Algorithm]:
+        return self.listed_algorithms()[0]
+
+    @translated
+    def listed_algorithms(self) -> tuple[dict[str, Algorithm], Sequence[BrokenAlgorithm]]:
+        """Those that can be trained with, and those of users that cannot, with the reason."""
         reply = self._stub.ListAlgorithms(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
-        return {
+        usable = {
             one.name: Algorithm(
-                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations
+                one.name, one.summary, one.actions, json.loads(one.schema_json), one.docs, one.observations, one.place
             )
             for one in reply.algorithms
         }
+        return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
-    @_translated
+    @translated
     def environments(self) -> Sequence[pb.EnvironmentFamily]:
         return self._stub.ListEnvironments(pb.Empty(), timeout=VALIDATE_TIMEOUT_S).families
 
-    @_translated
+    @translated
     def policies(self) -> Sequence[PolicyInfo]:
         """Every policy that a run of this home has saved, newest first."""
         reply = self._stub.ListPolicies(pb.Empty(), timeout=CALL_TIMEOUT_S)
         return [policy_info.from_message(one) for one in reply.policies]
 
-    @_translated
+    @translated
     def describe_policy(self, path: str) -> PolicyInfo:
         """What a policy file (or a folder with one) on the daemon's machine says of itself."""
         return policy_info.from_message(
@@ -521,28 +457,28 @@ class Client:
         [run] = self.submit(document_of(subject, extras, seed=seed, label=label))
         return run
 
-    @_translated
+    @translated
     def actors(self) -> Sequence[ActorDescriptor]:
         """Kinds of actor that can play."""
         reply = self._stub.ListActors(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
         return [to_actor(actor) for actor in reply.actors]
 
-    @_translated
+    @translated
     def episodes(self, run_id: str = "", *, env_id: str = "", limit: int = 0) -> Sequence[pb.RecordedEpisode]:
         """Recorded episodes, newest first."""
         request = pb.ListEpisodesRequest(run_id=run_id, env_id=env_id, limit=limit)
         return self._stub.ListEpisodes(request, timeout=CALL_TIMEOUT_S).episodes
 
-    @_translated
+    @translated
     def play(self, run_id: str) -> "PlayLink":
         """The controls of a living play session."""
         return PlayLink(self._stub, run_id)
 
-    @_translated
+    @translated
     def health(self, *, timeout_s: float = CALL_TIMEOUT_S) -> pb.Health:
         return self._stub.GetHealth(pb.Empty(), timeout=timeout_s)
 
-    @_translated
+    @translated
     def shutdown(self) -> None:
         self._stub.Shutdown(pb.Empty(), timeout=CALL_TIMEOUT_S)
 
@@ -568,7 +504,7 @@ class Stream(Generic[T]):
         except grpc.RpcError as error:
             if self._stopped:
                 raise StopIteration from None
-            raise _ours(error) from None
+            raise ours(error) from None
 
     def stop(self) -> None:
         """End it, from any thread and without waiting; whoever is reading it gets its end."""

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import IO, Any
 import grpc
 
 from mosaic.errors import HomeVanished, MosaicError
-from mosaic.rpc.channel import open_channel
+from mosaic.rpc.channel import open_channel, split_address
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec import home_claim, keys
@@ -22,6 +23,7 @@ from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 5.0
+LISTEN_TIMEOUT_S = 10.0
 _started: "list[subprocess.Popen[bytes]]" = []
 """Kept, because Popen warns when it is forgotten while its process lives, as a daemon does."""
 
@@ -37,6 +39,22 @@ class DaemonStopped(DaemonUnavailable):
 
     def __init__(self, home: Home) -> None:
         super().__init__(f"the daemon of {home.root} was stopped; 'mosaic daemon start' starts it")
+
+
+def refuse_silent(target: str) -> None:
+    """DaemonUnavailable if nobody listens at an address."""
+    try:
+        if target.startswith("unix:"):
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.settimeout(LISTEN_TIMEOUT_S)
+                probe.connect(target.removeprefix("unix:"))
+        else:
+            host, port = split_address(target)
+            socket.create_connection((host.strip("[]"), port), timeout=LISTEN_TIMEOUT_S).close()
+    except OSError as error:
+        why = f"nobody listens there ({error.strerror or error})"
+        advice = "'mosaic daemon start --listen HOST:PORT' on that machine, or 'ssh -L', gives it a listener"
+        raise DaemonUnavailable(f"no daemon at {target}: {why}; {advice}") from error
 
 
 def running_address(home: Home) -> str | None:

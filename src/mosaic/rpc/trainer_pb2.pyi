@@ -159,16 +159,18 @@ class ResumeRunRequest(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., from_step: _Optional[int] = ..., discard_newer: _Optional[bool] = ..., client_key: _Optional[str] = ...) -> None: ...
 
 class ListRunsRequest(_message.Message):
-    __slots__ = ("states", "text", "page_size", "page_token")
+    __slots__ = ("states", "text", "page_size", "page_token", "kinds")
     STATES_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedScalarFieldContainer[str]
     text: str
     page_size: int
     page_token: str
-    def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, states: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., kinds: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListRunsReply(_message.Message):
     __slots__ = ("runs", "next_page_token", "total", "indexed", "index_total")
@@ -412,26 +414,40 @@ class FileChunk(_message.Message):
     def __init__(self, data: _Optional[bytes] = ...) -> None: ...
 
 class ListAlgorithmsReply(_message.Message):
-    __slots__ = ("algorithms",)
+    __slots__ = ("algorithms", "broken")
     ALGORITHMS_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_FIELD_NUMBER: _ClassVar[int]
     algorithms: _containers.RepeatedCompositeFieldContainer[Algorithm]
-    def __init__(self, algorithms: _Optional[_Iterable[_Union[Algorithm, _Mapping]]] = ...) -> None: ...
+    broken: _containers.RepeatedCompositeFieldContainer[BrokenAlgorithm]
+    def __init__(self, algorithms: _Optional[_Iterable[_Union[Algorithm, _Mapping]]] = ..., broken: _Optional[_Iterable[_Union[BrokenAlgorithm, _Mapping]]] = ...) -> None: ...
+
+class BrokenAlgorithm(_message.Message):
+    __slots__ = ("name", "place", "problem")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    place: str
+    problem: str
+    def __init__(self, name: _Optional[str] = ..., place: _Optional[str] = ..., problem: _Optional[str] = ...) -> None: ...
 
 class Algorithm(_message.Message):
-    __slots__ = ("name", "summary", "actions", "schema_json", "docs", "observations")
+    __slots__ = ("name", "summary", "actions", "schema_json", "docs", "observations", "place")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     DOCS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
     name: str
     summary: str
     actions: str
     schema_json: bytes
     docs: str
     observations: str
-    def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ..., observations: _Optional[str] = ...) -> None: ...
+    place: str
+    def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ..., observations: _Optional[str] = ..., place: _Optional[str] = ...) -> None: ...
 
 class ListEnvironmentsReply(_message.Message):
     __slots__ = ("families",)

@@ -1,4 +1,4 @@
-"""Folders whose code may run: `scripts.json` in the home, edited by `mosaic scripts`; no other code of a user's may.
+"""Folders whose code may run: `scripts.json` in the home, edited by `mosaic scripts` and `mosaic algos`; no other may.
 
 Only on the machine of the daemon: a client that may submit runs from afar may not choose which code they run. What lies
 among the runs of the home never runs, whatever folders are allowed: run directories come from others, too.
@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mosaic.errors import ConfigError, MosaicError, Problem
-from mosaic.scripts import script
+from mosaic.scripts import algorithm_file, script
 from mosaic.scripts.script import Script
 from mosaic.spec.files import write_atomically
 from mosaic.spec.run_dir import Home
 
+_KINDS = {"scripts": "scripts", "algos": "algorithms"}
+"""What the verb that allows a folder calls its code."""
 MAX_DEPTH = 3
 MAX_SCRIPTS = 500
 SKIPPED = frozenset({"__pycache__", "site-packages", "node_modules", "tests", "test", "build", "dist", "docs", "venv"})
@@ -39,24 +41,24 @@ class Allowed:
                 [Problem("", f"cannot be read: {error}; delete it and add the folders again")], what=str(self._path)
             ) from error
 
-    def add(self, folder: Path) -> Path:
-        """Allow the scripts of a folder and of those in it; the folder after symlinks."""
+    def add(self, folder: Path, *, verb: str = "scripts") -> Path:
+        """Allow the code of a folder and of those in it; the folder after symlinks."""
         try:
             real = folder.expanduser().resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            raise ConfigError([Problem(str(folder), f"is no folder: {error}")], what="mosaic scripts add") from error
+            raise ConfigError([Problem(str(folder), f"is no folder: {error}")], what=f"mosaic {verb} add") from error
         if not real.is_dir():
             raise ConfigError(
-                [Problem(str(folder), "is no folder; give the one that holds the scripts")], what="mosaic scripts add"
+                [Problem(str(folder), "is no folder; give the one that holds the files")], what=f"mosaic {verb} add"
             )
         if _is_too_wide(real):
             raise ConfigError(
-                [Problem(str(folder), "is too wide; give the folder that holds the scripts")], what="mosaic scripts add"
+                [Problem(str(folder), "is too wide; give the folder that holds the files")], what=f"mosaic {verb} add"
             )
         self._write([*(one for one in self.folders() if one != real), real])
         return real
 
-    def remove(self, folder: Path) -> Path:
+    def remove(self, folder: Path, *, verb: str = "scripts") -> Path:
         real = Path(os.path.abspath(folder.expanduser()))  # noqa: PTH100
         known = self.folders()
         for candidate in (real, real.resolve()):
@@ -65,10 +67,10 @@ class Allowed:
                 return candidate
         listed = ", ".join(map(str, known)) or "none"
         raise ConfigError(
-            [Problem(str(folder), f"is not among the allowed folders: {listed}")], what="mosaic scripts remove"
+            [Problem(str(folder), f"is not among the allowed folders: {listed}")], what=f"mosaic {verb} remove"
         )
 
-    def real_path(self, path: Path) -> Path:
+    def real_path(self, path: Path, *, verb: str = "scripts") -> Path:
         """Code that a config names, after symlinks, if it may run; ConfigError with what to type if it may not.
 
         What runs is the file at this path, and what it imports lies beside this path: a link elsewhere changes neither.
@@ -84,7 +86,7 @@ class Allowed:
         if self._is_ours(real):
             raise _refused(f"{path} lies where runs are kept, and nothing there may run; copy it to another folder")
         if not holding:
-            raise _refused(f"{path} lies in no folder whose scripts may run; {_how_to_allow(real)}")
+            raise _refused(f"{path} lies in no folder whose {_KINDS[verb]} may run; {_how_to_allow(real, verb)}")
         return real
 
     def _is_ours(self, real: Path) -> bool:
@@ -92,10 +94,26 @@ class Allowed:
 
     def read(self, algo: str) -> Script:
         """The script that a config names, allowed and readable."""
-        return script.read(self.real_path(Path(algo)))
+        path = self.real_path(Path(algo))
+        about = algorithm_file.read(path)
+        if about.is_listed and not about.problem:
+            raise _refused(f"{path} is an algorithm, not a script; name it '{about.name}'")
+        return script.read(path)
 
     def scripts(self) -> Iterator[Script]:
-        """Those in all folders that look like training scripts; broken ones are left out."""
+        """Those in all folders that look like training scripts; broken ones and algorithms are left out."""
+        for path in self.candidates():
+            if algorithm_file.read(path).is_listed:
+                continue
+            try:
+                found = script.read(path)
+            except MosaicError:
+                continue
+            if found.trains:
+                yield found
+
+    def candidates(self) -> Iterator[Path]:
+        """Python files in all folders, each once, however many folders hold it."""
         seen: set[Path] = set()
         for folder in self.folders():
             for path in _candidates(folder):
@@ -104,12 +122,7 @@ class Allowed:
                 if path in seen or len(seen) >= MAX_SCRIPTS or not real.is_relative_to(folder) or self._is_ours(real):
                     continue
                 seen.add(path)
-                try:
-                    found = script.read(path)
-                except MosaicError:
-                    continue
-                if found.trains:
-                    yield found
+                yield path
 
     def _write(self, folders: list[Path]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -124,11 +137,11 @@ def _is_too_wide(folder: Path) -> bool:
     return Path.home().resolve().is_relative_to(folder)
 
 
-def _how_to_allow(real: Path) -> str:
+def _how_to_allow(real: Path, verb: str) -> str:
     folder = real.parent if real.suffix == script.SUFFIX else real
     if _is_too_wide(folder):
-        return "move it into a folder of its own, and allow that: mosaic scripts add DIR"
-    return f"to allow it: mosaic scripts add {shlex.quote(str(folder))}"
+        return f"move it into a folder of its own, and allow that: mosaic {verb} add DIR"
+    return f"to allow it: mosaic {verb} add {shlex.quote(str(folder))}"
 
 
 def _candidates(folder: Path, depth: int = 0) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
+from mosaic.numbers import parse_int
 from mosaic.scripts.script import NAMED, OWN, STYLE, Script
 
 OUTSIDE = ("env_id", "total_timesteps", "seed")
@@ -29,6 +30,9 @@ def settings_from(script: Script, words: Sequence[str], *, prog: str) -> dict[st
         given = _given(flag, words)
         if given is not None:
             settings[outside] = given if outside == "env_id" else _whole(flag, given)
+            if outside != "env_id" and not _is_same(given, settings[outside]):
+                # The script reads it once more, and knows no 300k.
+                words = _replaced(words, flag, str(settings[outside]))
     return settings | {"script_flags": shlex.join(words)}
 
 
@@ -75,12 +79,25 @@ def _words(flag: str, value: Any, *, tyro: bool) -> Iterator[str]:
 def _given(flag: str, words: Sequence[str]) -> str | None:
     """The value of a flag among words; the last one counts."""
     found = None
-    spellings = {"--" + flag, "--" + flag.replace("_", "-"), "--" + flag.replace("-", "_")}
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name in spellings:
+        if name in _spellings(flag):
             found = value if equals else words[at + 1] if at + 1 < len(words) else ""
     return found
+
+
+def _replaced(words: Sequence[str], flag: str, value: str) -> list[str]:
+    """The same words with another value of a flag."""
+    made = list(words)
+    for at, word in enumerate(words):
+        name, equals, _ = word.partition("=")
+        if name in _spellings(flag):
+            made[at : at + (1 if equals else 2)] = [f"{name}={value}"] if equals else [name, value]
+    return made
+
+
+def _spellings(flag: str) -> set[str]:
+    return {"--" + flag, "--" + flag.replace("_", "-"), "--" + flag.replace("-", "_")}
 
 
 def _is_same(text: str, value: Any) -> bool:
@@ -93,6 +110,6 @@ def _is_same(text: str, value: Any) -> bool:
 
 def _whole(flag: str, text: str) -> int:
     try:
-        return int(float(text))
-    except (ValueError, OverflowError):
-        raise ConfigError([Problem(f"--{flag}", f"'{text}' is no number")], what="script flags") from None
+        return parse_int(text)
+    except ValueError as error:
+        raise ConfigError([Problem(f"--{flag}", f"{error} (got {text!r})")], what="script flags") from None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -165,7 +166,7 @@ def _guess(outside: str, tree: ast.Module, stem: str) -> dict[str, Any]:
         text = "Seeds random, numpy and torch before the script begins; it has no flag of its own for this."
         return {"type": "integer", "minimum": 0, "description": text, "default": 1}
     text = "Steps that the script is expected to make, for the progress bar; it has no flag of its own for this."
-    steps = next(_learned_steps(tree, stem), DEFAULT_STEPS)
+    steps = next(chain(_learned_steps(tree, stem), _named_steps(tree, stem)), DEFAULT_STEPS)
     return {"type": "integer", "minimum": 1, "description": text, "default": steps}
 
 
@@ -233,16 +234,41 @@ def _made_environments(tree: ast.Module) -> Iterator[str]:
 
 
 def _learned_steps(tree: ast.Module, stem: str) -> Iterator[int]:
+    """What the script asks a library to learn: `model.learn(10_000)`, or a constant of the script."""
+    named = dict(_constants(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "learn":
             given = [keyword.value for keyword in node.keywords if keyword.arg == "total_timesteps"] or node.args[:1]
             for value in given:
-                try:
-                    steps = value_of(value, stem=stem)
-                except Unknown:
-                    continue
-                if isinstance(steps, int | float) and is_finite(steps) and steps >= 1:
-                    yield int(steps)
+                yield from _steps(named.get(value.id, value) if isinstance(value, ast.Name) else value, stem)
+
+
+def _named_steps(tree: ast.Module, stem: str) -> Iterator[int]:
+    """A constant that is named like the flag: `TOTAL_TIMESTEPS = 10_000`."""
+    for name, value in _constants(tree):
+        if name.lower() in _ALIASES["total_timesteps"]:
+            yield from _steps(value, stem)
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """What the file assigns to a name at its top."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield name, value
+            case _:
+                continue
+
+
+def _steps(value: ast.expr, stem: str) -> Iterator[int]:
+    try:
+        steps = value_of(value, stem=stem)
+    except Unknown:
+        return
+    if isinstance(steps, int | float) and is_finite(steps) and steps >= 1:
+        yield int(steps)
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:

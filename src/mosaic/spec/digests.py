@@ -22,6 +22,7 @@ EMPTY = "0" * 64
 READ_BYTES = 2**18
 """Small enough to stay in the processor's cache, large enough that the interpreter's lock is let go."""
 
+_NAME = b'"sha256":'
 _MEMBER = re.compile(rb'"sha256": ?"([^"]*)"')
 
 
@@ -85,8 +86,13 @@ def difference(path: Path, listed: FileDigest, *, quick: bool = False) -> str:
 
 
 def _member(text: bytes) -> tuple[int, int] | None:
-    places = [found.span(1) for found in _MEMBER.finditer(text)]
-    return places[-1] if places else None
+    """Where the digest of the last such member stands; looked for from the end, where it is."""
+    start = text.rfind(_NAME)
+    while start >= 0:
+        if found := _MEMBER.match(text, start):
+            return found.span(1)
+        start = text.rfind(_NAME, 0, start)
+    return None
 
 
 def _with(text: bytes, place: tuple[int, int] | None, digest: bytes) -> bytes:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 import platformdirs
-from ulid import ULID
 
 from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
-from mosaic.spec import home_claim
+from mosaic.spec import home_claim, ulid
 from mosaic.spec.own_files import look_beneath, open_beneath
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -22,11 +21,15 @@ _LABEL_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 
 def new_run_id() -> str:
     """A ULID: unique, and sorted by the time it was made."""
-    return str(ULID())
+    return ulid.new()
+
+
+def is_run_id(text: str) -> bool:
+    return _ULID.fullmatch(text) is not None
 
 
 def checked_run_id(text: str) -> str:
-    if not _ULID.fullmatch(text):
+    if not is_run_id(text):
         raise UnsafePath(
             f"'{text}' is not a run id; a run id is a ULID of 26 characters such as 01K9CG05J5Y0FFQMT1T920EZK2"
         )
@@ -269,6 +272,11 @@ class RunDir:
 
     def actor_file(self, name: str) -> Path:
         return self.inside(Path("actors") / _LABEL_UNSAFE.sub("-", name))
+
+    @property
+    def source(self) -> Path:
+        """Copies of the code of a user's own algorithm, a folder for each version; never imported."""
+        return self.root / "source"
 
     @property
     def imported(self) -> Path:

@@ -127,6 +127,23 @@ class RunRecord(Placed, Progress):
     """The run was removed."""
 
     @property
+    def is_finished_script(self) -> bool:
+        """A script decides itself when it is through, and the steps asked for may be no more than a guess."""
+        return self.state is RunState.FINISHED and self.algo.endswith(".py")
+
+    @property
+    def steps_in_all(self) -> int:
+        """Environment steps at the end: those asked for, of a finished script those that it made; 0 if unknown."""
+        return self.global_step if self.is_finished_script else self.total_timesteps
+
+    @property
+    def done(self) -> float | None:
+        """How much of it is done, 0 to 1; None where nobody asked for steps."""
+        if self.is_finished_script:
+            return 1.0
+        return min(self.global_step / self.total_timesteps, 1.0) if self.total_timesteps else None
+
+    @property
     def eta_s(self) -> float | None:
         """Seconds to go at this rate."""
         left = self.total_timesteps - self.global_step

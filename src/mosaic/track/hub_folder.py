@@ -49,6 +49,8 @@ class Publication:
     """Of the evaluation, as in `eval_summary.json`."""
     version: str
     """Of MOSAIC."""
+    is_own: bool = False
+    """The algorithm is a user's own, not one of MOSAIC's."""
 
 
 def default_name(algo: str, env_id: str, seed: int) -> str:
@@ -135,7 +137,8 @@ def _text(publication: Publication, title: str) -> list[str]:
         f"# (CleanRL) **{title}** Agent Playing **{env_id}**",
         "",
         f"A policy that was trained for {publication.global_step:,} steps with seed {publication.seed} by the"
-        f" single-file algorithm `{algo}.py` of MOSAIC {publication.version}. The model file is safetensors: it holds"
+        f" single-file algorithm `{algo}.py` {'with' if publication.is_own else 'of'} MOSAIC {publication.version}."
+        " The model file is safetensors: it holds"
         " weights, normalisers, spaces and settings, and opening it runs no code.",
         "",
         "## Results",
@@ -162,7 +165,7 @@ def _text(publication: Publication, title: str) -> list[str]:
         "## Train it",
         "",
         "```sh",
-        f"python -m cleanrl_worker.algorithms.{algo}{_flags(publication.args)}",
+        f"{_command(publication)}{_flags(publication.args)}",
         "```",
         "",
         "## Settings",
@@ -174,6 +177,12 @@ def _text(publication: Publication, title: str) -> list[str]:
     if publication.replay:
         lines += ["", f"`{REPLAY}` shows one of these episodes."]
     return lines
+
+
+def _command(publication: Publication) -> str:
+    if publication.is_own:
+        return f"python -m cleanrl_worker.cli --algo ./{publication.algo}.py"
+    return f"python -m cleanrl_worker.algorithms.{publication.algo}"
 
 
 def _flags(args: Mapping[str, Any]) -> str:

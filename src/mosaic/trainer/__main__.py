@@ -1,72 +1,11 @@
 """`python -m mosaic.trainer`: the daemon in the foreground."""
 
-import sqlite3
-import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
+import gc
 
-from annotated_types import Ge
+# A fifth of the time to the first answer otherwise goes into looking for garbage among modules, which stay.
+gc.disable()
 
-from mosaic import config, log
-from mosaic.errors import HomeUnusable, MosaicError
-from mosaic.plain_text import plain
-from mosaic.spec.run_dir import Home
-from mosaic.trainer.daemon import Settings, serve
-from mosaic.trainer.listen import Tcp
-from mosaic.trainer.tending import Patience
-
-
-@dataclass(frozen=True, kw_only=True)
-class DaemonFlags:
-    """The trainer daemon."""
-
-    listen: str | None = None
-    """HOST:PORT beside the unix socket; always with the token of daemon.token."""
-    certificate: Path | None = None
-    """TLS certificate (PEM), needed beyond loopback."""
-    key: Path | None = None
-    """Its private key (PEM)."""
-    cpus: Annotated[int, Ge(1)] | None = None
-    """CPU slots; by default the cores of this machine."""
-    warm: bool = True
-    """Keep a pre-imported worker ready, so that runs start at once."""
-    stop_s: Annotated[float, Ge(0)] = 30.0
-    """Seconds that a cancelled worker has for its last checkpoint."""
-    pause_s: Annotated[float, Ge(0)] = 60.0
-    """Seconds after which a paused run gives its resources back."""
-    log_file: Path | None = None
-    """Log there as JSON lines instead of on stderr."""
-
-
-def main() -> int:
-    try:
-        flags = config.from_flags(DaemonFlags, sys.argv[1:], prog="mosaic daemon")
-        log.configure(file=flags.log_file)
-        serve(
-            Settings(
-                home=Home.resolve(),
-                tcp=None if flags.listen is None else _tcp(flags.listen, flags),
-                cpus=flags.cpus,
-                patience=Patience(stop_s=flags.stop_s, pause_s=flags.pause_s),
-                warm=flags.warm,
-                output=flags.log_file,
-            )
-        )
-    except MosaicError as error:
-        sys.stderr.write(f"error: {plain(str(error))}\n")
-        return error.exit_code
-    except (OSError, sqlite3.Error) as error:
-        sys.stderr.write(
-            f"error: the daemon cannot use its home: {plain(str(error))}; check the disk and MOSAIC_HOME\n"
-        )
-        return HomeUnusable.exit_code
-    return 0
-
-
-def _tcp(address: str, flags: DaemonFlags) -> Tcp:
-    return Tcp(address=address, certificate=flags.certificate, key=flags.key)
-
+from mosaic.trainer.program import main  # noqa: E402
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from mosaic.fastlane.ring import is_ring
+from mosaic.fastlane.ring_files import is_ring
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec import manifest
 from mosaic.spec.manifest import Artifact

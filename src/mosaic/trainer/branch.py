@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic import config
-from mosaic.spec import manifest, run_config, run_record
+from mosaic.spec import manifest, run_config, run_list, run_record
 from mosaic.spec.files import read_small, sync_file, sync_folder, write_atomically
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, run_label
@@ -52,7 +52,7 @@ def write(home: Home, parent: RunRecord, step: int, *, run_id: str, client_key: 
 
 def clear(home: Home) -> None:
     """At the start: what a kill left of a branch that was being made."""
-    for part in home.runs.glob(f"{PART}*"):
+    for part in run_list.starting_with(home, PART):
         shutil.rmtree(part, ignore_errors=True)
 
 

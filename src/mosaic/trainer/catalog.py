@@ -4,7 +4,8 @@ The daemon never imports torch or gymnasium. What is shipped (`mosaic.spec.shipp
 some of it does not hold (an algorithm's file was changed, another version of an environment's package is installed),
 `python -m cleanrl_worker.describe` describes it, once; the answer is cached by the digest of the sources.
 
-The scripts of the allowed folders are algorithms too; they are read here, at each question, and never run.
+Algorithms of users have descriptions of their own (`own_documents`). The scripts of the allowed folders are algorithms
+too; they are read here, at each question, and never run.
 """
 
 import json
@@ -25,9 +26,9 @@ from mosaic.spec.run_config import TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home
 from mosaic.spec.shipped_catalogue import Document, Holding, merged
 from mosaic.trainer import refusal
+from mosaic.trainer.own_documents import DESCRIBE, OwnDocuments, Warm
 from mosaic.trainer.sources import sources_digest
 
-DESCRIBE = "cleanrl_worker.describe"
 DESCRIBE_TIMEOUT_S = 120.0
 
 log = get_logger()
@@ -44,14 +45,15 @@ class Catalog:
         self,
         home: Home,
         *,
-        warm_output_of: Callable[[str], bytes | None],
+        warm_output_of: Warm,
         further: Sequence[Callable[[], Document]] = (),
     ) -> None:
         self._path = home.trainer / "catalog.json"
         self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
-        self._further = further
+        self.own = OwnDocuments(home, warm_output_of=warm_output_of)
+        self._further = (*further, self.own.document)
         """Give documents of what lies outside of the package; asked at each question, and must not wait."""
         self._reading = threading.Lock()
         self._describing = threading.Lock()
@@ -82,13 +84,17 @@ class Catalog:
         return (found.document if is_whole else self.content())[name]
 
     def algorithms(self) -> list[dict[str, Any]]:
-        """Our own, and the scripts that may be run."""
+        """Those of this version, those of users, and the scripts that may be run."""
+        self.own.refresh()
         return [*self.part("algorithms"), *map(page.described, self._allowed.scripts())]
 
     def settings_of(self, algo: str) -> type[Any]:
         """A config class made from the algorithm's schema: the same rules as in the worker."""
         if is_script(algo):
             return config.class_from_schema(self._allowed.read(algo).schema, name=algo)
+        # Made anew each time: a user edits the file between two runs.
+        if (own := self.own.schema_of(algo)) is not None:
+            return config.class_from_schema(own, name=algo)
         schemas = {item["name"]: item["schema"] for item in self.part("algorithms")}
         if algo not in schemas:
             import difflib
@@ -111,7 +117,9 @@ class Catalog:
         return refusal.problems_of(parsed, self.known())
 
     def _with_further(self, document: Document) -> Document:
-        return merged(document, *(give() for give in self._further)) if self._further else document
+        # A part that is not known of the package stays unknown: with some entries it would look whole.
+        given = ({part: found for part, found in give().items() if part in document} for give in self._further)
+        return merged(document, *given)
 
     def _look(self) -> tuple[str, Holding]:
         """The digest of the sources, and what of the shipped catalogue holds for them."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import signal
@@ -83,6 +84,9 @@ def serve(settings: Settings) -> None:
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
         _announce(lock, addresses)
+        # What is there now stays; it need not be looked through again and again.
+        gc.freeze()
+        gc.enable()
         if settings.output is not None:
             _send_output_to(settings.output)
         if settings.warm:

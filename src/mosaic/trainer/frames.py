@@ -8,20 +8,21 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mosaic.errors import ConfigError, MosaicError, Problem
-from mosaic.fastlane.layout import Frame
 from mosaic.fastlane.lease import MAX_FPS, MAX_TILE_WIDTH, MIN_BUDGET, MIN_FPS, MIN_TILE_WIDTH, Mode, Wishes
-from mosaic.fastlane.ring import is_ring
+from mosaic.fastlane.ring_files import is_ring
 from mosaic.fastlane.sweep import sweep
-from mosaic.fastlane.viewer import Viewer
 from mosaic.log import get_logger
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import from_head
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer import artifacts
 from mosaic.trainer.bell import Bell
+
+if TYPE_CHECKING:
+    from mosaic.fastlane.layout import Frame
 
 WAIT_S = 0.5
 SWEEP_S = 60.0
@@ -91,6 +92,9 @@ def ring_of(run_dir: RunDir) -> Path:
 
 def stream(run_dir: RunDir, request: pb.StreamFramesRequest, bell: Bell, context: Any) -> Iterator[pb.LiveFrame]:
     """Pictures as they come, at most `fps` a second, until the run or its watcher is gone."""
+    # Only here: it loads numpy, and a daemon answers without.
+    from mosaic.fastlane.viewer import Viewer
+
     ring = ring_of(run_dir)
     wishes = Wishes(
         mode=cast("Mode | None", request.mode or None),
@@ -112,7 +116,7 @@ def stream(run_dir: RunDir, request: pb.StreamFramesRequest, bell: Bell, context
                 yield pb.LiveFrame(note=noted)
 
 
-def encoded(frame: Frame, image_format: str, quality: int) -> bytes:
+def encoded(frame: "Frame", image_format: str, quality: int) -> bytes:
     # Only here: a daemon that nobody watches through need not load it.
     from PIL import Image
 
@@ -124,7 +128,7 @@ def encoded(frame: Frame, image_format: str, quality: int) -> bytes:
     return out.getvalue()
 
 
-def _message(frame: Frame, image: bytes) -> pb.LiveFrame:
+def _message(frame: "Frame", image: bytes) -> pb.LiveFrame:
     message = from_head(frame.head)
     message.number, message.image = frame.number, image
     message.age_s = time.monotonic() - frame.published_at

@@ -1,11 +1,16 @@
-"""The NVIDIA GPUs of this machine through NVML: which there are, and how busy each is."""
+"""The NVIDIA GPUs of this machine through NVML: which there are, and how busy each is.
 
+pynvml is loaded where there is a driver only: most machines have none, and the daemon answers before anything else.
+"""
+
+import ctypes
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import pynvml
+DRIVER = "libnvidia-ml.so.1"
+"""What pynvml looks for; without it, it has nothing to tell."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +26,18 @@ class GpuLoad:
 
 def names() -> list[str]:
     """In the order of their bus addresses, which CUDA is told to keep; empty without a driver."""
+    if not _has_driver():
+        return []
+    import pynvml
+
     with _nvml() as count:
         return [str(pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(index))) for index in range(count)]
 
 
 def loads() -> list[GpuLoad]:
     """A GPU that has fallen off the bus is left out; the others, and whoever asks, go on."""
+    import pynvml
+
     found: list[GpuLoad] = []
     with _nvml() as count:
         for index in range(count):
@@ -37,6 +48,8 @@ def loads() -> list[GpuLoad]:
 
 def _load(handle: Any) -> GpuLoad:
     """A GPU that does not tell how busy it is (some virtual ones) counts as idle."""
+    import pynvml
+
     memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     try:
         percent = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
@@ -48,6 +61,8 @@ def _load(handle: Any) -> GpuLoad:
 @contextmanager
 def _nvml() -> Generator[int]:
     """How many GPUs there are, while NVML may be asked about them."""
+    import pynvml
+
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:  # No driver on this machine, or none that answers.
@@ -57,3 +72,11 @@ def _nvml() -> Generator[int]:
         yield int(pynvml.nvmlDeviceGetCount())
     finally:
         pynvml.nvmlShutdown()
+
+
+def _has_driver() -> bool:
+    try:
+        ctypes.CDLL(DRIVER)
+    except OSError:
+        return False
+    return True

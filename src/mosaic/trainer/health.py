@@ -66,6 +66,7 @@ class Health:
             warnings=[*self.warnings, *low],
         )
         found.MergeFrom(self._load())
+        supervisor.indexing.answered()
         return found
 
     def _load(self) -> pb.Health:

@@ -1,6 +1,7 @@
 """Bringing run directories into the index, newest first, while the daemon already answers.
 
-It takes two turns. The first reads every `run.json`: state, place in the queue, key of the submit. Then the list is
+An index that is too large to be checked before the first answer is checked here, first of all. Then there are two
+turns. The first reads every `run.json`: state, place in the queue, key of the submit. Then the list is
 complete, queued runs may start and submits are taken. The second reads the events of runs that have ended, which tell
 how far each came; until its turn, such a run is listed without progress, and the index notes that it is unread. A run
 that a client asks for is read at once.
@@ -30,6 +31,10 @@ COMMIT_S = 0.25
 LONG_BYTES = 2**21
 """Events of a run beyond which its metrics are kept while they are read: reading them again would be felt."""
 RETRY_S = 2.0
+SMALL_HOME = 500
+"""So many runs are read before the first answer."""
+FIRST_ANSWER_S = 2.0
+"""What takes long begins after the first answer, or so long after the start if nothing is asked."""
 
 log = get_logger()
 
@@ -64,8 +69,10 @@ class Indexing:
         self._problem: Exception | None = None
         self._listed = threading.Event()
         self._wake = threading.Event()
+        self._asked = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="indexing", daemon=True)
+        store.begun_anew = self.start_over
 
     @property
     def missing(self) -> tuple[int, int]:
@@ -79,16 +86,31 @@ class Indexing:
         return self._listed.is_set()
 
     def start(self, *, wait_s: float) -> None:
-        """Begin; returns when all is read, at the latest after `wait_s`."""
+        """Begin; returns when all of a small home is read, at the latest after `wait_s`; of a large one at once."""
         self._leftovers = reindex.leftovers(self._home)
         self.scan()
         self._thread.start()
+        if not self._store.is_checked or sum(self.missing) > SMALL_HOME:
+            return
         deadline = time.monotonic() + wait_s
         while not (self.is_listed and not any(self.missing)) and time.monotonic() < deadline:
             time.sleep(0.005)
 
+    def answered(self) -> None:
+        """A client has its answer, or waits for what is done here: go on with what takes long."""
+        self._asked.set()
+
+    def start_over(self) -> None:
+        """The index is empty: list every run again. Called with the index's lock held."""
+        with self._guard:
+            self._unlisted.update(run_list.run_ids(self._home))
+            self._unread.clear()
+            self._listed.clear()
+        self._wake.set()
+
     def close(self) -> None:
         self._closing.set()
+        self._asked.set()
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -107,6 +129,7 @@ class Indexing:
 
     def wait_until_listed(self, goes_on: Callable[[], bool]) -> None:
         """Block until the list is complete or nobody waits; raises what keeps it from being so."""
+        self.answered()
         while not self._listed.wait(0.1) and goes_on():
             if self._problem is not None:
                 raise self._problem
@@ -131,8 +154,9 @@ class Indexing:
         self._set_listed()
 
     def _set_listed(self) -> None:
-        if not self._closing.is_set():
-            self._listed.set()
+        with self._guard:
+            if not self._unlisted and not self._closing.is_set():
+                self._listed.set()
 
     # The thread.
 
@@ -140,6 +164,9 @@ class Indexing:
         while not self._closing.is_set():
             self._wake.clear()
             try:
+                if not self._store.is_checked:
+                    self._asked.wait(FIRST_ANSWER_S)
+                    self._store.check()
                 began, (unlisted, unread) = time.monotonic(), self.missing
                 self.catch_up()
                 self._problem = None

@@ -26,6 +26,7 @@ from mosaic.spec.events import (
     number,
 )
 from mosaic.spec.own_files import is_regular
+from mosaic.spec.return_tags import is_return
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.spec.spool_reader import LineReader
@@ -35,8 +36,6 @@ CHUNK_BYTES = 2**18
 """Read at one look: some 20 ms of work, so that nobody waits longer for the supervisor."""
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
-RETURNS = frozenset({"charts/episodic_return", "rollout/ep_rew_mean"})
-"""Scalars that tell how a run does, where a script logs no whole episodes."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,8 @@ class Cursor:
     """Returns between two of these points."""
     spark_skip: Step
     """Returns since the last point."""
+    has_episodes: bool = False
+    """Whole episodes were reported."""
     started: RunStarted | None
     """How the newest attempt began."""
     ending: Ending | None
@@ -117,6 +118,7 @@ class RunIngest:
         self.ending: Ending | None = None
         """Of the newest attempt; None while it runs."""
         self._global_step = 0
+        self._has_episodes = False
         self._steps_per_s = 0.0
         self._returns: deque[float] = deque(maxlen=100)
         self._best: float | None = None
@@ -207,6 +209,7 @@ class RunIngest:
             spark=tuple(number(value) for value in self._spark),
             spark_stride=self._spark_stride,
             spark_skip=self._spark_skip,
+            has_episodes=self._has_episodes,
             started=self.started,
             ending=self.ending,
         )
@@ -230,7 +233,7 @@ class RunIngest:
         self._events.damaged, self._events.first_damaged = cursor.damaged, cursor.first_damaged
         self._events.newer = cursor.newer
         self._spark, self._spark_stride = [float(value) for value in cursor.spark], cursor.spark_stride
-        self._spark_skip = cursor.spark_skip
+        self._spark_skip, self._has_episodes = cursor.spark_skip, cursor.has_episodes
         self.started, self.ending = cursor.started, cursor.ending
         self._returns.extend(float(value) for value in cursor.returns)
         self._global_step, self._steps_per_s = cursor.global_step, cursor.steps_per_s
@@ -238,15 +241,20 @@ class RunIngest:
         self._lines.offset = self._saved_offset = cursor.offset
 
     def _take_scalars(self, event: Event, body: Scalars) -> None:
-        self._global_step = step = body.global_step
+        step = body.global_step
+        # A script may log by episodes or updates; its heartbeats tell how far it is.
+        self._global_step = max(self._global_step, step)
         append, time = self.metrics.append, event.time
         for tag, value in body.values.items():
             append(tag, step, float(value), time)
-            if tag in RETURNS:
+            # Of a script that logs no whole episodes.
+            if not self._has_episodes and is_return(tag):
                 self._take_return(float(value))
 
     def _take_episode(self, event: Event, body: Episode) -> None:
-        self._global_step = step = body.global_step
+        step = body.global_step
+        self._global_step = max(self._global_step, step)
+        self._has_episodes = True
         value = float(body.episodic_return)
         self.metrics.append("charts/episodic_return", step, value, event.time)
         self.metrics.append("charts/episodic_length", step, body.episodic_length, event.time)

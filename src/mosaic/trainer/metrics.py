@@ -16,21 +16,21 @@ import contextlib
 import json
 import re
 import shutil
+import struct
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from mosaic import config
 from mosaic.errors import ConfigError
 from mosaic.spec.files import read_small, write_atomically
 from mosaic.spec.run_record import Steps
 
-Floats: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from mosaic.trainer.metric_rows import Floats
+
 ROW = 3
 ROW_BYTES = 8 * ROW
 COLUMN_FIELDS = ("columns", "generation")
@@ -91,7 +91,7 @@ class RunMetrics:
                 # At its place rather than at the end: a full disk may have cut off the last write anywhere.
                 with column.path.open("r+b" if column.count else "wb") as file:
                     file.seek(column.count * ROW_BYTES)
-                    file.write(np.array(column.pending, dtype="<f8").tobytes())
+                    file.write(struct.pack(f"<{len(column.pending)}d", *column.pending))
                 column.count += len(column.pending) // ROW
                 column.pending = []
 
@@ -151,16 +151,12 @@ class RunMetrics:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._columns, self.generation = {}, generation
 
-    def read(self, tag: str, *, min_step: int = 0, max_step: int = 0, points: int = 0) -> tuple[Floats, int]:
+    def read(self, tag: str, *, min_step: int = 0, max_step: int = 0, points: int = 0) -> "tuple[Floats, int]":
         """Rows (step, value, time) of a tag, at most `points` of them, and how many there were."""
-        column = self._columns.get(tag)
-        if column is None or column.count == 0:
-            return np.empty((0, ROW)), 0
-        rows = _rows(column)
-        first = int(np.searchsorted(rows[:, 0], min_step, side="left"))
-        last = int(np.searchsorted(rows[:, 0], max_step, side="right")) if max_step else len(rows)
-        chosen = rows[first:last]
-        return reduce_rows(chosen, points), len(chosen)
+        from mosaic.trainer import metric_rows
+
+        column = self._columns.get(tag) or _Column(self._folder)
+        return metric_rows.read(column.path, column.count, min_step=min_step, max_step=max_step, points=points)
 
     def read_new(self, after: Mapping[str, int], generation: int, limit: int, *, tags: Sequence[str] = ()) -> NewRows:
         """At most `limit` rows behind the first `after` of each tag; all tags unless some are named."""
@@ -175,8 +171,9 @@ class RunMetrics:
                 count = min(column.count - first, left)
                 more |= count < column.count - first
                 if count:
-                    data = np.fromfile(column.path, dtype="<f8", count=count * ROW, offset=first * ROW_BYTES)
-                    found[tag] = (first, data.tobytes())
+                    with column.path.open("rb") as file:
+                        file.seek(first * ROW_BYTES)
+                        found[tag] = (first, file.read(count * ROW_BYTES))
                     left -= count
             return NewRows(self.generation, found, more)
 
@@ -208,37 +205,6 @@ class NoColumns(RunMetrics):
         pass
 
 
-def reduce_rows(rows: Floats, points: int) -> Floats:
-    """At most `points` rows: the lowest and the highest value of each of `points` / 2 columns, in order of step."""
-    if points <= 0 or len(rows) <= points:
-        return rows
-    if points == 1:
-        return rows[-1:]
-    bins = points // 2
-    values = rows[:, 1]
-    missing = np.isnan(values)
-    # A NaN is neither lowest nor highest: it is kept only where a column holds nothing else.
-    low, high = np.where(missing, np.inf, values), np.where(missing, -np.inf, values)
-    width, wide = divmod(len(rows), bins)
-    # The first columns are one row wider, so that no row is left over.
-    split = wide * (width + 1)
-    keep = [*_extremes(low, high, 0, split, width + 1), *_extremes(low, high, split, len(rows), width)]
-    return rows[np.unique(np.concatenate(keep))]
-
-
-def _extremes(low: Floats, high: Floats, start: int, stop: int, width: int) -> tuple[NDArray[np.int64], ...]:
-    """Where the lowest and the highest value of each column of `width` rows are."""
-    firsts = np.arange(start, stop, width)
-    lowest = low[start:stop].reshape(-1, width).argmin(axis=1)
-    highest = high[start:stop].reshape(-1, width).argmax(axis=1)
-    return firsts + lowest, firsts + highest
-
-
-def _rows(column: _Column) -> Floats:
-    # Read rather than mapped: a resumed run cuts its columns, and touching a map beyond the end of its file is fatal.
-    return np.fromfile(column.path, dtype="<f8", count=column.count * ROW).reshape(-1, ROW)
-
-
 def _rows_up_to(column: _Column, step: int) -> int:
     """How many rows have at most this step, found by halving: a column may be larger than memory."""
     low, high = 0, column.count
@@ -246,7 +212,7 @@ def _rows_up_to(column: _Column, step: int) -> int:
         while low < high:
             middle = (low + high) // 2
             file.seek(middle * ROW_BYTES)
-            if np.frombuffer(file.read(8), dtype="<f8")[0] <= step:
+            if struct.unpack("<d", file.read(8))[0] <= step:
                 low = middle + 1
             else:
                 high = middle
@@ -254,8 +220,8 @@ def _rows_up_to(column: _Column, step: int) -> int:
 
 
 def _up_to(pending: list[float], step: int) -> list[float]:
-    rows = np.array(pending).reshape(-1, ROW)
-    return rows[rows[:, 0] <= step].ravel().tolist()
+    rows = (pending[first : first + ROW] for first in range(0, len(pending), ROW))
+    return [value for row in rows if row[0] <= step for value in row]
 
 
 def _truncate(column: _Column) -> None:

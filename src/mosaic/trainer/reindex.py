@@ -66,7 +66,7 @@ def clear(home: Home, store: Store) -> None:
 
 def leftovers(home: Home) -> list[Path]:
     """What a kill left of deleted runs."""
-    return list(home.runs.glob(f"{DELETED}*"))
+    return run_list.starting_with(home, DELETED)
 
 
 def remove(doomed: Path) -> None:

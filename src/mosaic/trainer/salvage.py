@@ -4,11 +4,9 @@ import contextlib
 import hashlib
 from typing import Any, cast
 
-from ulid import ULID
-
 from mosaic import config
 from mosaic.errors import ConfigError
-from mosaic.spec import manifest, run_record
+from mosaic.spec import manifest, run_record, ulid
 from mosaic.spec.files import read_small
 from mosaic.spec.manifest import Manifest
 from mosaic.spec.run_dir import RunDir
@@ -40,7 +38,7 @@ def _placed(run_dir: RunDir, ingest: RunIngest, engine: Engine, found: Manifest,
     text, document = _config(run_dir)
     worker = _inner(document, "metadata", "worker", "config")
     told = ingest.started
-    began = ULID.from_str(run_dir.run_id).timestamp
+    began = ulid.unix_s(run_dir.run_id)
     return Placed(
         run_id=run_dir.run_id,
         state=state,

@@ -20,7 +20,7 @@ from mosaic.errors import (
     UnknownName,
     UnsafePath,
 )
-from mosaic.fastlane.layout import RingRefused
+from mosaic.fastlane.ring_files import RingRefused
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
@@ -154,7 +154,13 @@ class TrainerService(TrainerServicer):
             raise ConfigError([Problem("states", f"'{unknown[0]}' is none of {', '.join(RunState)}")], what="ListRuns")
         _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
-        page = self._store.page(states=list(request.states), text=request.text, size=size, after=request.page_token)
+        page = self._store.page(
+            states=list(request.states),
+            kinds=list(request.kinds),
+            text=request.text,
+            size=size,
+            after=request.page_token,
+        )
         runs, token = self._fitting(page)
         indexed, of = self._supervisor.indexed(self._store.counts())
         return pb.ListRunsReply(runs=runs, next_page_token=token, total=page.total, indexed=indexed, index_total=of)
@@ -241,10 +247,15 @@ class TrainerService(TrainerServicer):
                 schema_json=json.dumps(item["schema"]).encode(),
                 docs=item["docs"],
                 observations=item["observations"],
+                place=item.get("place", ""),
             )
             for item in described
         ]
-        return pb.ListAlgorithmsReply(algorithms=algorithms)
+        broken = [
+            pb.BrokenAlgorithm(name=one.name, place=one.place, problem=problem)
+            for one, problem in self._catalog.own.broken()
+        ]
+        return pb.ListAlgorithmsReply(algorithms=algorithms, broken=broken)
 
     def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
         families = [

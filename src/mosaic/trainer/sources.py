@@ -1,7 +1,6 @@
 """The digest of the sources: what was imported, described or cached before a change is not used after it."""
 
 import hashlib
-import importlib.metadata
 import importlib.util
 from functools import cache
 from pathlib import Path
@@ -45,6 +44,8 @@ def _folders() -> tuple[Path, ...]:
 @cache
 def _versions() -> str:
     """Packages are looked up once: a daemon that should see a newly installed one is started anew."""
+    import importlib.metadata
+
     versions: list[str] = []
     for name in PROVIDERS:
         try:

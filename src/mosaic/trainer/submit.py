@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ulid import ULID
-
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem
 from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
-from mosaic.spec import run_config, run_record
+from mosaic.spec import run_config, run_record, ulid
 from mosaic.spec.files import sync_folder, write_atomically
 from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, new_run_id
@@ -118,7 +116,7 @@ def take_back(home: Home, records: Sequence[RunRecord]) -> None:
 def next_id(after: str) -> str:
     """A run id that sorts after all before it, whatever the wall clock says: the queue is in order of acceptance."""
     fresh = new_run_id()
-    return fresh if fresh > after else str(ULID.from_int(int(ULID.from_str(after)) + 1))
+    return fresh if fresh > after else ulid.after(after)
 
 
 def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str, slots: Slots) -> None:

@@ -16,7 +16,7 @@ from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, TERMINAL, RunState
-from mosaic.trainer import branch, checkpoints, reindex, schedule, submit
+from mosaic.trainer import branch, checkpoints, own_code, reindex, schedule, submit
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.complaints import Complaints
 from mosaic.trainer.engines.engine import Engine
@@ -79,6 +79,8 @@ class Supervisor:
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
 
     def start(self) -> None:
+        # The folders were listed a moment ago (`reindex.clear`, `Indexing.start`).
+        self._next_scan = time.monotonic() + SCAN_INTERVAL_S
         self._thread.start()
 
     def close(self, *, save: bool = True) -> None:
@@ -175,9 +177,11 @@ class Supervisor:
         """Open a further attempt of an ended run; from an older checkpoint, a new run, unless newer ones may go."""
         if client_key and (known := self.store.by_key(client_key)):
             return known[0]
-        run_dir = self._records.dir_of(self._resumable(run_id))
+        before = self._resumable(run_id)
+        run_dir = self._records.dir_of(before)
         # Outside the lock: checkpoints are read to see that they are whole.
         start = checkpoints.newest(run_dir) if from_step is None else checkpoints.of_step(run_dir, from_step)
+        start = replace(start, remarks=(*start.remarks, *own_code.check(self.home, before, start.step)))
         if start.newer and not discard_newer:
             return self._branch(run_id, start, client_key)
         with self._lock:
@@ -348,8 +352,10 @@ class Supervisor:
             self.write_held()
 
     def _tick_exporters(self) -> None:
-        with self._lock:
-            self._exporters.tick()
+        # At first it looks into every run: later, if the home is large.
+        if self.indexing.is_listed:
+            with self._lock:
+                self._exporters.tick()
 
     def _take_in_orphans(self) -> None:
         now = time.monotonic()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.run_dir import RunDir
-from mosaic.track import network, state
+from mosaic.track import state
 from mosaic.track.start import end, start
 from mosaic.track.state import Export
 
@@ -48,6 +48,9 @@ class Uploads:
         export = state.read(run_dir)
         if export is None or export.state != "offline" or is_offline_by_choice(export):
             return
+        # Only here: it loads what speaks HTTP, and a daemon answers without.
+        from mosaic.track import network
+
         if network.has_key(export.server, environment):
             self._waiting[run_dir.run_id] = (run_dir, environment)
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from worker_cases import CASES, Case
+from default_case import case_of
+from worker_cases import Case
 from worker_runs import new_run, train
 
 from cleanrl_worker.sdk import catalog
@@ -13,8 +14,7 @@ from mosaic.spec.run_dir import RunDir
 
 @pytest.fixture(params=catalog.names())
 def case(request: pytest.FixtureRequest) -> Case:
-    assert request.param in CASES, f"give {request.param} a line in support/worker_cases.py"
-    return CASES[request.param]
+    return case_of(request.param)
 
 
 @pytest.fixture(scope="session")

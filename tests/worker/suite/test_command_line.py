@@ -157,7 +157,10 @@ def test_a_bad_config_says_why(
         ([], "--algo: is missing; there are c51, c51_atari,"),
         (["--algo=pppo"], "algorithm 'pppo' is not known; did you mean ppo?"),
         (["--algo=ppo", "--learning-rat=1"], "--learning-rate"),
-        (["--algo=ppo", "--total-timesteps=many"], "invalid literal for int()"),
+        (
+            ["--algo=ppo", "--total-timesteps=many"],
+            "--total-timesteps: is not a number; write 1e6, 10M or 2.5e-4 (got 'many')",
+        ),
         (["--algo=ppo", "--learning-rate=-1"], "--learning-rate: must be greater than 0 (got -1.0)"),
         (["--algo=ppo", "--learning-rate", "-1"], "--learning-rate: must be greater than 0 (got -1.0)"),
         (["--algo=ppo", "--gamma=nan"], "--gamma: must be a finite number"),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from worker_cases import CASES, Case
 from worker_runs import (
     DEADLINE_S,
@@ -137,10 +136,9 @@ def test_the_path_of_a_gpu_is_resumed_exactly_too(
 ) -> None:
     """Its torch maths on the CPU, where torch too is exact."""
     module: Any = catalog.load(case.algo)
-    fast = next((name for name in ("FastLearner", "NumpyLearner") if hasattr(module, name)), None)
-    if fast is None:
+    if not hasattr(module, "guarded"):
         return  # Torch is its only path: the test above has resumed it.
-    monkeypatch.setattr(module, fast, lambda *parts: module.TorchLearner(*parts, torch.device("cpu")))
+    monkeypatch.setattr(module, "guarded", lambda run, plain, fast: plain)
     flags = (*case.flags, f"--total-timesteps={max(400, case.total_timesteps // 6 // 128 * 128)}")
     straight = new_run(tmp_path)
     train(straight, *flags)
@@ -281,18 +279,31 @@ def test_networks_keep_their_shape(
 
 
 @pytest.mark.parametrize("case", [CASES["pqn"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
-def test_a_learner_of_a_gpu_is_not_resumed_by_one_of_a_cpu(
+def test_a_run_of_a_gpu_goes_on_by_the_loss_on_a_cpu(
     case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Torch's maths on the CPU take the place of a GPU's."""
     module: Any = catalog.load(case.algo)
-    fast = "FastLearner" if hasattr(module, "FastLearner") else "NumpyLearner"
     with monkeypatch.context() as patch:
-        patch.setattr(module, fast, lambda *parts: module.TorchLearner(*parts, torch.device("cpu")))
+        patch.setattr(module, "guarded", lambda run, plain, fast: plain)
+        stop_after_the_first_look(patch)
+        train(run_dir, *case.flags)
+    assert cli.main(["--resume", str(run_dir.root), "--no-cuda"]) == 0
+    assert "the checkpoint was written by the loss" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", [CASES["pqn"], CASES["sac_continuous_action"]], ids=lambda case: case.algo)
+def test_a_run_of_the_fast_path_is_not_resumed_on_a_gpu(
+    case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Torch's maths on the CPU take the place of a GPU's."""
+    module: Any = catalog.load(case.algo)
+    with monkeypatch.context() as patch:
         stop_after_the_first_look(patch)
         train(run_dir, *case.flags)
     before = run_dir.config.read_text()
-    assert cli.main(["--resume", str(run_dir.root), "--quiet", "--no-cuda"]) == 2
+    monkeypatch.setattr(module, "guarded", lambda run, plain, fast: plain)
+    assert cli.main(["--resume", str(run_dir.root), "--quiet"]) == 2
     assert run_dir.config.read_text() == before
     assert "on another device, where a learner keeps other things" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ NAMES = {
     "frame_stack": ("FrameStack",),
     "gray_scale_observation": ("GrayScaleObservation",),
     "human_rendering": ("HumanRendering",),
-    "normalize": ("NormalizeObservation", "NormalizeReward"),
+    "normalize": ("NormalizeObservation", "NormalizeReward", "RunningMeanStd"),
     "order_enforcing": ("OrderEnforcing",),
     "record_episode_statistics": ("RecordEpisodeStatistics",),
     "record_video": ("RecordVideo",),
@@ -37,6 +37,6 @@ def _holding(classes: tuple[str, ...]) -> Any:
         import gymnasium.wrappers
 
         for name in classes:
-            setattr(module, name, getattr(gymnasium.wrappers, name))
+            setattr(module, name, getattr(gymnasium.wrappers, name, None) or getattr(gymnasium.wrappers.utils, name))
 
     return fill

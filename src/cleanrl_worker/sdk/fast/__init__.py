@@ -13,11 +13,11 @@
     actor.backward(result.grad_logits)             # overwrites (does not add to) the network's part of flat.gradient
     grad, v_loss = ppo_gradient.value(critic.forward(minibatch_obs), returns, values, clip_coef=0.2, ...)
     critic.backward(grad)
-    clip_gradient_norm(flat.gradient, 0.5)
-    adam.step(learning_rate)
+    adam.step(learning_rate, max_norm=0.5)
 
 `ppo_gradient.gaussian` and `dqn_gradient.td_loss` serve other policies; `adam.state()` / `adam.load()` a checkpoint.
 A parameter that no `Mlp` covers (a log-std) gets its gradient by hand: `flat.gradient_of["actor_logstd"][...] = grad`.
+`guarded` (guard.py) lets such a path stand in for the learner of an algorithm's file while it computes the same.
 All arrays are float32; outputs are views of reused buffers, so copy what must outlive the next call.
 """
 

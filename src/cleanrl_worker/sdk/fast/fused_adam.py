@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import torch
 
+from cleanrl_worker.sdk.fast.adam import clip, moments_of
 from cleanrl_worker.sdk.fast.flat import FlatParameters
 
 _fused_adam = cast(Any, torch.ops.aten._fused_adam_.default)
@@ -15,6 +16,7 @@ class FusedAdam:
     """`torch.optim.Adam` without weight decay on one flat vector, without the optimiser's bookkeeping."""
 
     def __init__(self, flat: FlatParameters, *, eps: float = 1e-8, betas: tuple[float, float] = (0.9, 0.999)) -> None:
+        self.flat = flat
         self._eps = eps
         self._beta1, self._beta2 = betas
         self._values, self._gradient = torch.from_numpy(flat.values), torch.from_numpy(flat.gradient)
@@ -24,8 +26,9 @@ class FusedAdam:
             "exp_avg_sq": torch.zeros_like(self._values),
         }
 
-    def step(self, learning_rate: float) -> None:
-        """Move the values against the flat gradient."""
+    def step(self, learning_rate: float, *, max_norm: float | None = None) -> None:
+        """Move the values against the flat gradient, which is first scaled down to `max_norm`."""
+        clip(self.flat, max_norm)
         steps = self._state["steps"]
         steps += 1
         _fused_adam(
@@ -43,6 +46,11 @@ class FusedAdam:
             amsgrad=False,
             maximize=False,
         )
+
+    def moments(self) -> dict[str, dict[str, torch.Tensor]]:
+        """The state of torch's Adam for each parameter; empty before the first step."""
+        averages = {name: self._state[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
+        return moments_of(self.flat, int(self._state["steps"]), **averages)
 
     def state(self) -> dict[str, Any]:
         """A copy of all that `load` needs to go on bit for bit."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, UnknownNetwork
 
 
 class LayerNormMlp:
@@ -21,16 +21,20 @@ class LayerNormMlp:
     `forward` have separate buffers.
     """
 
-    def __init__(self, flat: FlatParameters, sequential: nn.Sequential, prefix: str) -> None:
-        modules = list(sequential)
-        if [type(module) for module in modules] != [nn.Linear, nn.LayerNorm, nn.ReLU] * (len(modules) // 3) + [
-            nn.Linear
-        ]:
-            raise ValueError(f"network {prefix!r} must be Linear, LayerNorm, ReLU, repeated, and a Linear at the end")
+    def __init__(self, flat: FlatParameters, sequential: nn.Module, prefix: str) -> None:
+        modules = list(sequential.children())
+        if type(sequential) is not nn.Sequential or [type(module) for module in modules] != [
+            nn.Linear,
+            nn.LayerNorm,
+            nn.ReLU,
+        ] * (len(modules) // 3) + [nn.Linear]:
+            raise UnknownNetwork(
+                f"network {prefix!r} must be Linear, LayerNorm, ReLU, repeated, and a Linear at the end"
+            )
         names = [name for name, _ in sequential.named_children()]
-        self._weights = [flat.linear(f"{prefix}.{name}") for name in names[::3]]
+        self._weights = [flat.linear(f"{prefix}.{name}" if prefix else name) for name in names[::3]]
         self._norms = [
-            _Norm.of(flat, f"{prefix}.{name}", module)
+            _Norm.of(flat, f"{prefix}.{name}" if prefix else name, module)
             for name, module in zip(names, modules, strict=True)
             if isinstance(module, nn.LayerNorm)
         ]

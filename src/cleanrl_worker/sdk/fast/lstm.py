@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, UnknownNetwork
 
 
 class State(NamedTuple):
@@ -23,9 +23,11 @@ class State(NamedTuple):
 class Lstm:
     """The layer `name` of the module behind `flat`."""
 
-    def __init__(self, flat: FlatParameters, module: nn.LSTM, name: str) -> None:
+    def __init__(self, flat: FlatParameters, module: nn.Module, name: str) -> None:
+        if not isinstance(module, nn.LSTM):
+            raise UnknownNetwork(f"{name!r} must be an nn.LSTM, not {type(module).__name__}")
         if module.num_layers != 1 or module.bidirectional or module.proj_size or not module.bias:
-            raise ValueError(f"LSTM {name!r} must have one layer, one direction, biases and no projection")
+            raise UnknownNetwork(f"LSTM {name!r} must have one layer, one direction, biases and no projection")
         self.units = module.hidden_size
         names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
         self._input_weight, self._weight, *self._biases = (flat.value_of[f"{name}.{each}"] for each in names)

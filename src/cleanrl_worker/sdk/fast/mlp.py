@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, UnknownNetwork
 
 _ZERO = np.zeros((), np.float32)
 
@@ -21,13 +21,16 @@ class Mlp:
     many rows overwrites; `infer` and `forward` have separate buffers.
     """
 
-    def __init__(self, flat: FlatParameters, sequential: nn.Sequential, prefix: str) -> None:
+    def __init__(self, flat: FlatParameters, sequential: nn.Module, prefix: str) -> None:
+        if type(sequential) is not nn.Sequential:
+            raise UnknownNetwork(f"network {prefix!r} must be an nn.Sequential, not {type(sequential).__name__}")
         modules = list(sequential)
         activations = {type(module) for module in modules[1::2]}
-        if len(modules) % 2 == 0 or not all(isinstance(module, nn.Linear) for module in modules[::2]):
-            raise ValueError(f"network {prefix!r} must be linear layers with one activation between each two")
+        if len(modules) % 2 == 0 or not all(type(module) is nn.Linear for module in modules[::2]):
+            raise UnknownNetwork(f"network {prefix!r} must be linear layers with one activation between each two")
         if len(activations) > 1 or not activations <= {nn.Tanh, nn.ReLU}:
-            raise ValueError(f"network {prefix!r} must use Tanh alone or ReLU alone, not {activations}")
+            found = ", ".join(sorted(kind.__name__ for kind in activations))
+            raise UnknownNetwork(f"network {prefix!r} must use Tanh alone or ReLU alone, not {found}")
         self._tanh = activations == {nn.Tanh}
         names = [name for name, module in sequential.named_children() if isinstance(module, nn.Linear)]
         self._weights = [flat.linear(f"{prefix}.{name}" if prefix else name) for name in names]

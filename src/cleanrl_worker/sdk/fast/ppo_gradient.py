@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cleanrl_worker.sdk.fast.flat import Floats
 
+_LOGGED = ("policy_loss", "entropy", "old_approx_kl", "approx_kl", "clipfrac")
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -37,6 +38,9 @@ class CategoricalResult(NamedTuple):
     approx_kl: float
     clipfrac: float
 
+    def logged(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in _LOGGED}
+
 
 class GaussianResult(NamedTuple):
     """Gradients and diagnostics of a diagonal Gaussian policy."""
@@ -48,6 +52,9 @@ class GaussianResult(NamedTuple):
     old_approx_kl: float
     approx_kl: float
     clipfrac: float
+
+    def logged(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in _LOGGED}
 
 
 def categorical(

@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 
+from cleanrl_worker.sdk.fast.adam import clip, moments_of
 from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
 
 
@@ -16,7 +18,7 @@ class RAdam:
     """
 
     def __init__(self, flat: FlatParameters, *, eps: float = 1e-8, betas: tuple[float, float] = (0.9, 0.999)) -> None:
-        self._flat = flat
+        self.flat = flat
         self._eps = eps
         self._beta1, self._beta2 = betas
         self._steps = 0
@@ -24,10 +26,11 @@ class RAdam:
         self._square_average: Floats = np.zeros_like(flat.values)
         self._scratch: Floats = np.empty_like(flat.values)
 
-    def step(self, learning_rate: float) -> None:
-        """Move the values against the flat gradient."""
+    def step(self, learning_rate: float, *, max_norm: float | None = None) -> None:
+        """Move the values against the flat gradient, which is first scaled down to `max_norm`."""
+        clip(self.flat, max_norm)
         self._steps += 1
-        gradient, first, second, scratch = self._flat.gradient, self._average, self._square_average, self._scratch
+        gradient, first, second, scratch = self.flat.gradient, self._average, self._square_average, self._scratch
         np.multiply(first, self._beta1, first)
         np.multiply(gradient, 1 - self._beta1, scratch)
         np.add(first, scratch, first)
@@ -47,7 +50,11 @@ class RAdam:
             np.multiply(scratch, step_size * math.sqrt(remaining * known), scratch)
         else:
             np.multiply(first, step_size, scratch)
-        np.subtract(self._flat.values, scratch, self._flat.values)
+        np.subtract(self.flat.values, scratch, self.flat.values)
+
+    def moments(self) -> dict[str, dict[str, torch.Tensor]]:
+        """The state of torch's RAdam for each parameter; empty before the first step."""
+        return moments_of(self.flat, self._steps, exp_avg=self._average, exp_avg_sq=self._square_average)
 
     def state(self) -> dict[str, Floats | int]:
         """A copy of all that `load` needs to go on bit for bit."""

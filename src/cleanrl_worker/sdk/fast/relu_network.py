@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.flat import Floats, UnknownNetwork
 
 _mask_by_relu = cast(Any, torch.ops.aten.threshold_backward.grad_input)
 """(gradient, activation, 0, grad_input=out): the gradient where the activation is above 0; torch has no public name."""
@@ -115,6 +115,18 @@ class ReluNetwork:
             features=activations[-1].numpy(),
             outputs=[np.empty((rows, len(head.weight)), np.float32) for head in self._heads],
         )
+
+
+def layers_of(module: nn.Module, *names: str) -> list[nn.Linear]:
+    """The linear layers of a module that has these and no others."""
+    found = dict(module.named_children())
+    layers = [layer for name in names if type(layer := found.get(name)) is nn.Linear]
+    if set(found) != set(names) or len(layers) != len(names):
+        has = ", ".join(f"{name} ({type(layer).__name__})" for name, layer in found.items())
+        raise UnknownNetwork(f"{type(module).__name__} has {has}, not just the linear layers {', '.join(names)}")
+    if any(layer.bias is None for layer in layers):  # pyright: ignore[reportUnnecessaryComparison]
+        raise UnknownNetwork(f"{type(module).__name__} has a layer without a bias")
+    return layers
 
 
 @dataclass(slots=True)

@@ -67,6 +67,11 @@ class Catalogue(QObject):
         if not self.algorithms and not self._link.is_remote and (content := shipped()):
             self.take(content)
 
+    def look_again(self) -> None:
+        """Algorithms of users change while the studio is open."""
+        if self._link.state == "connected" and self.algorithms:
+            self.load()
+
     def actions_of(self, env_id: str) -> str | None:
         """The kind of its actions; empty if not known, None for an environment that is not listed."""
         return self._environments[env_id].actions if env_id in self._environments else None

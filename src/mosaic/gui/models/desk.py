@@ -26,12 +26,15 @@ from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client, Refused, SubmitUnknown
 from mosaic.rpc.dry_run import Validation
 from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.scripts import own_algorithms
 from mosaic.scripts.allowed import Allowed
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seed_list import parse_seeds
 
 Level: TypeAlias = Literal["ok", "warn", "bad"]
 SETTLE_MS = 250
+KINDS = ("script", "algorithm")
+"""What a folder that is allowed may hold."""
 
 
 @dataclass(frozen=True)
@@ -135,13 +138,17 @@ class Desk(QObject):
             return
         allowed = Allowed(self._studio.home)
 
-        def add(_: Client) -> int:
+        def add(_: Client) -> tuple[int, int]:
             real = allowed.add(Path(folder))
-            return sum(one.path.is_relative_to(real) for one in allowed.scripts())
+            own = [one.file for one in own_algorithms.known(allowed) if one.file is not None and not one.problem]
+            scripts = sum(one.path.is_relative_to(real) for one in allowed.scripts())
+            return scripts, sum(file.is_relative_to(real) for file in own)
 
-        def added(count: int) -> None:
-            found = f"{count} script{'' if count == 1 else 's'}" if count else "No training scripts"
-            self.said.emit(f"{found} found in {folder}; the list of algorithms has them.", "ok" if count else "warn")
+        def added(counts: tuple[int, int]) -> None:
+            kinds = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in zip(counts, KINDS, strict=True)]
+            found = " and ".join(text for text, count in zip(kinds, counts, strict=True) if count)
+            said = f"{found or 'No training scripts'} found in {folder}; the list of algorithms has them."
+            self.said.emit(said, "ok" if found else "warn")
             self.catalogue.load()
 
         self._studio.link.call(add, added, self._say_error)

@@ -15,7 +15,7 @@ from PySide6.QtCore import QTimer, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.fastlane.lease import MAX_TILE_WIDTH, MIN_TILE_WIDTH, Mode, Wishes
-from mosaic.fastlane.ring import writer_lives
+from mosaic.fastlane.ring_files import writer_lives
 from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.look import LocalLook, Look, RemoteLook, rings_of
 from mosaic.gui.models.picture import Picture

@@ -11,7 +11,7 @@ from PySide6.QtCore import Signal
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
 from mosaic.fastlane.lease import Wishes
-from mosaic.fastlane.ring import writer_lives
+from mosaic.fastlane.ring_files import writer_lives
 from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.look import LocalLook, Look, RemoteLook, rings_of
 from mosaic.gui.models.picture import Picture

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from mosaic.config import JsonObject, JsonValue, flag_name
-from mosaic.gui.models.numbers import parse_float, parse_int, show_number
+from mosaic.numbers import parse_float, parse_int, show_number
 
 Kind: TypeAlias = Literal["number", "integer", "switch", "choice", "text", "secret", "json"]
 NONE_WORDS = frozenset({"", "none", "null"})

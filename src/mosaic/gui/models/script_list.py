@@ -1,4 +1,4 @@
-"""Algorithms as the form lists them: our own by their names, then scripts by file and folder."""
+"""Algorithms as the form lists them: ours and those of users by their names, then scripts by file and folder."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ def entries(algorithms: Iterable[Algorithm]) -> Iterator[Entry]:
     for algorithm in known:
         if not is_script(algorithm.name):
             summary = algorithm.summary.split(" (docs/")[0].rstrip(".")
-            yield Entry(algorithm.name, f"{algorithm.name} — {summary}", summary)
+            tip = f"{summary}\n{algorithm.place}" if algorithm.place else summary
+            yield Entry(algorithm.name, f"{algorithm.name} — {summary}", tip)
     scripts = [algorithm for algorithm in known if is_script(algorithm.name)]
     for place, algorithm in enumerate(scripts):
         path = Path(algorithm.name)

@@ -296,8 +296,8 @@ class MetricsTab(QWidget):
             return
         colour = self._theme.state(record.state).name()
         steps = f"step {record.global_step:,}"
-        if record.total_timesteps:
-            steps += f" of {thousands(record.total_timesteps)}"
+        if record.steps_in_all:
+            steps += f" of {thousands(record.steps_in_all)}"
         parts = [f'<span style="color:{colour}">● {record.state}</span>', steps]
         is_wide = self.width() >= WIDE
         if is_wide and record.state in LIVE and record.steps_per_s:

@@ -151,7 +151,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "Algorithm": record.algo,
         "Environment": record.env_id,
         "Seed": str(record.seed),
-        "Steps": f"{steps} of {record.total_timesteps:,}" if record.total_timesteps else steps,
+        "Steps": f"{steps} of {record.steps_in_all:,}" if record.steps_in_all else steps,
         "Return": f"{_score(record.last_return)} · best {_score(record.best_return)}",
         "Speed": f"{record.steps_per_s:,.0f} steps/s" if record.steps_per_s else "–",
         "Started": _moment(record.started_at),

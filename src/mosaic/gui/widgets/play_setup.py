@@ -1,7 +1,7 @@
 """The row in which a session is chosen: family, environment, seed, actor where one plays, speed."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QIntValidator, QPaintEvent
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QCompleter,
     QHBoxLayout,
@@ -20,9 +20,11 @@ from mosaic.gui.widgets.actor_choice import ActorChoice
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.editors import CHEVRON, Choice
 from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.numbers import parse_int
 
 FAMILY_WIDTH, ENV_WIDTH = 80, 104
 """At least; they share what there is more."""
+HIGHEST_SEED = 2**31 - 1
 
 
 class Typable(Choice):
@@ -59,7 +61,6 @@ class PlaySetup(QWidget):
         self.seed.setFixedWidth(48)
         self.seed.setToolTip("Seed of the first episode")
         self.seed.setAccessibleName("Seed")
-        self.seed.setValidator(QIntValidator(0, 2**31 - 1, self.seed))
         self.beside = IconTool(
             theme, "copy-plus", "Side by side: one more actor, in a copy of its own, from the same seed", play.add_copy
         )
@@ -137,7 +138,15 @@ class PlaySetup(QWidget):
         self._play.choose_actor(word, self._play.seats[0].name)
 
     def _seed_typed(self) -> None:
-        self._play.seed = int(self.seed.text() or 0)
+        try:
+            seed = parse_int(self.seed.text() or "0")
+            if not 0 <= seed <= HIGHEST_SEED:
+                raise ValueError(f"must be from 0 to {HIGHEST_SEED}")
+        except ValueError as error:
+            self.problem_changed.emit(f"Seed '{self.seed.text()}' {error}")
+        else:
+            self._play.seed = seed
+        self.seed.setText(str(self._play.seed))
 
     def _set_speed(self) -> None:
         self._play.choose_speed(self.speed.chosen)

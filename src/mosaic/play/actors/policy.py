@@ -62,6 +62,8 @@ def make(argument: str, context: Context) -> PolicyActor:
     file, actor = open_policy(path, env_id=context.arena.env_id)
     if not file.has_digest:
         log.warning("policy.without_digest", path=str(path), meaning=f"it {policy_digest.NO_DIGEST}")
+    for remark in file.remarks:
+        log.warning("policy.other_code", path=str(path), meaning=remark)
     batch = _batch(context.arena)
     _check_fit(file, batch, context.arena.env_id)
     return PolicyActor(actor, batch, deterministic=context.deterministic)

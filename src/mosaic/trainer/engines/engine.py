@@ -72,6 +72,15 @@ class Engine(Protocol):
         """Get ready for the next launch."""
         ...
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the next launch is quick."""
+        ...
+
+    def warm_output_of(self, module: str, words: Sequence[str] = (), *, timeout_s: float | None = None) -> bytes | None:
+        """What a module prints where workers run, if that is quicker there than in a new process; None if not."""
+        ...
+
     def close(self) -> None:
         """Let go of what the engine itself holds; workers go on."""
         ...

@@ -98,17 +98,20 @@ class LocalEngine:
             if self._zygote is None:
                 self._zygote = Zygote()
 
-    def warm_output_of(self, module: str) -> bytes | None:
-        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work."""
+    def warm_output_of(self, module: str, words: Sequence[str] = (), *, timeout_s: float | None = None) -> bytes | None:
+        """What a module prints that is run in a fork of the zygote, once that is ready; None if it did not work.
+
+        With a limit of seconds the zygote is not waited for: a new process is there sooner than one that still imports.
+        """
         zygote = self._zygote
-        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S):
+        if zygote is None or not zygote.wait_until_ready(ZYGOTE_READY_S if timeout_s is None else 0):
             return None
         with scratch_file() as out, Path(os.devnull).open("ab") as nowhere:
             with self._lock:
-                pid = zygote.fork(module, (), {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
+                pid = zygote.fork(module, words, {}, NOWHERE, (out.fileno(), nowhere.fileno(), nowhere.fileno()))
             if pid is None:
                 return None
-            _, status = os.waitpid(pid, 0)
+            status = _wait(pid, timeout_s)
             out.seek(0)
             return out.read() if status == 0 else None
 
@@ -199,6 +202,20 @@ def _spawn(launch: Launch, files: tuple[int, int, int]) -> int:
     # Reaped by pid like all others; Popen's own destructor would warn about a child that still runs.
     process.returncode = 0
     return process.pid
+
+
+def _wait(pid: int, timeout_s: float | None) -> int:
+    """The status of a child that ends, or that is ended with all that it started when its time is over."""
+    if timeout_s is not None:
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return status
+            time.sleep(0.005)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def _spawn_apart(module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path, output: IO[bytes]) -> int:

@@ -1,4 +1,4 @@
-"""The algorithms as the shared suite runs them: one line in `CASES` for each. Tiny, but every part is exercised."""
+"""The algorithms as the shared suite runs them: a line in `CASES`, or `default_case`. Tiny, but all is exercised."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,8 @@ class Case:
     settings: Mapping[str, Any]
     tags: frozenset[str]
     """Tags of facts/cleanrl-conventions.md, beside the charts that all have."""
-    learning: Learning
+    learning: Learning | None = None
+    """None for an algorithm without a line in `CASES` (`default_case`)."""
 
     @property
     def flags(self) -> list[str]:

@@ -1,0 +1,96 @@
+"""Whether two paths computed the same, up to what single precision allows; the answer names the first difference."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+TOLERANCE = 1e-4
+"""Of the length of a vector; products of matrices in another order differ by a hundredth of this."""
+ROUNDING = 1.2e-7
+"""Of a float32."""
+SMALLEST = 1e-5
+"""Results below this are taken for zero: a mean over rows of unit size is not more precise."""
+SMALLEST_GRADIENT = 1e-9
+"""A gradient, or a moment of one, that is shorter than this moves nothing."""
+SMALLEST_PART = 1e-6
+"""Of the whole gradient: a single bias may be the sum of large numbers that cancel."""
+
+Array = np.ndarray[Any, Any]
+
+
+def output_difference(plain: Any, fast: Any, name: str) -> str | None:
+    """The first difference between what two calls returned: numbers, arrays, and any nest of these."""
+    if isinstance(plain, Mapping) and isinstance(fast, Mapping):
+        return _keyed_difference(cast("Mapping[str, Any]", plain), cast("Mapping[str, Any]", fast), name)
+    if isinstance(plain, (tuple, list)) and isinstance(fast, (tuple, list)):
+        return _listed_difference(cast("Sequence[Any]", plain), cast("Sequence[Any]", fast), name)
+    if plain is None or fast is None:
+        return None if plain is fast else name
+    first, second = _array(plain), _array(fast)
+    if first.shape != second.shape:
+        return f"{name} has the shape {first.shape}, not {second.shape}"
+    if first.dtype.kind != "f" and second.dtype.kind != "f":
+        wrong = int(np.count_nonzero(first != second))
+        return f"{name}: {wrong} of {first.size} are others" if wrong else None
+    return vector_difference(first, second, name, floor=SMALLEST * np.sqrt(first.size))
+
+
+def vector_difference(plain: Array, fast: Array, name: str, *, floor: float) -> str | None:
+    """`floor` is how long a difference may be whatever the vectors' length."""
+    change, values = (plain - fast).reshape(-1), plain.reshape(-1)
+    distance, length = math.sqrt(change.dot(change)), math.sqrt(values.dot(values))
+    if not math.isfinite(distance + length):
+        distance, length = _apart_from_equal_gaps(plain, fast)
+    if distance <= TOLERANCE * length + floor:
+        return None
+    return f"{name} by {100 * distance / length:.2g} %" if length > 0 else name
+
+
+def _apart_from_equal_gaps(plain: Array, fast: Array) -> tuple[float, float]:
+    """Distance and length without the places where both are not a number, or equally infinite."""
+    equal = (np.isnan(plain) & np.isnan(fast)) | (plain == fast)
+    length = float(np.linalg.norm(np.nan_to_num(plain)))
+    return (math.inf if not np.isfinite(fast[~equal]).all() else float(np.linalg.norm((plain - fast)[~equal]))), length
+
+
+def gradient_difference(plain: Mapping[str, Array], fast: Mapping[str, Array], name: str) -> str | None:
+    """The first parameter whose gradient differs."""
+    whole = math.sqrt(sum(float(part.reshape(-1).dot(part.reshape(-1))) for part in plain.values()))
+    for parameter, gradient in plain.items():
+        floor = SMALLEST_PART * whole + SMALLEST_GRADIENT
+        if found := vector_difference(gradient, fast[parameter], f"{name} of {parameter}", floor=floor):
+            return found
+    return None
+
+
+def step_difference(before: Array, plain: Array, fast: Array, name: str) -> str | None:
+    """Whether parameters moved alike: the difference is small beside the way that they went."""
+    start = before.reshape(-1)
+    floor = 2 * ROUNDING * math.sqrt(start.dot(start))
+    return vector_difference(plain - before, fast - before, name, floor=floor)
+
+
+def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str) -> str | None:
+    if plain.keys() != fast.keys():
+        return f"{name} {', '.join(sorted(plain.keys() ^ fast.keys()))}"
+    for key in plain:
+        if found := output_difference(plain[key], fast[key], f"{name} {key}"):
+            return found
+    return None
+
+
+def _listed_difference(plain: Sequence[Any], fast: Sequence[Any], name: str) -> str | None:
+    if len(plain) != len(fast):
+        return f"{name}: {len(plain)} values, not {len(fast)}"
+    names: Sequence[Any] = getattr(plain, "_fields", range(len(plain)))
+    for key, one, other in zip(names, plain, fast, strict=True):
+        if found := output_difference(one, other, f"{name} {key}"):
+            return found
+    return None
+
+
+def _array(value: Any) -> Array:
+    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)

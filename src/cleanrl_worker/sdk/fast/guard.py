@@ -1,0 +1,393 @@
+"""The loss in an algorithm's file is what trains: its fast path is used only while it computes the same.
+
+    learner = guarded(run, Learner(agent, args, run.device), lambda: FastLearner(agent, args))
+
+`Learner` is the definition, plain torch in the algorithm's file. `FastLearner` has the same methods and the same maths,
+written by hand. Both are asked, on the data of the run: at the first call of each method, at updates 4, 16, 64, … and
+after each checkpoint. Compared are what a method returns, the gradient of every parameter, the same gradient after its
+clip, the way that the parameters go, the optimiser's moments, and the networks that follow. The first call is repeated
+with shaken parameters, so that branches of a loss are taken that a young network does not reach, and with a gradient
+made long and short, so that a clip is seen on both sides of its limit. Where a method differs the run warns and trains
+by the definition from that call on.
+"""
+
+import copy
+import inspect
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+import torch
+
+from cleanrl_worker.sdk.fast.compare import Array, output_difference, step_difference
+from cleanrl_worker.sdk.fast.flat import FlatParameters, GradientWatch, UnknownNetwork, apart
+from cleanrl_worker.sdk.fast.shadow import PlainCall, parameters_of
+from mosaic.errors import TrainingFailed
+from mosaic.log import get_logger
+
+JITTERS = 2
+"""A difference must be there at slightly other weights too: two branches of a loss may tie within rounding."""
+JITTER = 1e-3
+L = TypeVar("L")
+log = get_logger()
+NOT_COMPARED = frozenset({"state", "load"})
+
+
+class Warns(Protocol):
+    """What a guard needs of a run."""
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def warn(self, message: str) -> None: ...
+
+
+class Optimiser(Protocol):
+    """One optimiser of a fast path."""
+
+    @property
+    def flat(self) -> FlatParameters: ...
+
+    def moments(self) -> dict[str, dict[str, torch.Tensor]]: ...
+
+
+class Fast(Protocol):
+    """What a fast path offers beside the learner's own methods."""
+
+    @property
+    def flats(self) -> Sequence[FlatParameters]: ...
+
+    @property
+    def optimisers(self) -> Sequence[Optimiser]: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def load(self, state: dict[str, Any]) -> None: ...
+
+
+def guarded(run: Warns, plain: L, fast: Callable[[], Fast]) -> L:
+    """A learner that does what `plain` does; on a CPU by `fast`, for as long as both do the same."""
+    if run.device.type != "cpu":
+        return plain
+    return cast(L, Guard(run, plain, fast))
+
+
+class _Evaluation:
+    """In the place of a run, for a policy: its user is told in the log."""
+
+    device = torch.device("cpu")
+
+    def warn(self, message: str) -> None:
+        log.info("policy.by_the_loss", reason=message)
+
+
+def guarded_policy(plain: L, fast: Callable[[], Fast]) -> L:
+    """The same for a trained policy."""
+    return cast(L, Guard(_Evaluation(), plain, fast))
+
+
+class Setting(NamedTuple):
+    """How a call is made on both paths: as it is, or changed so that more of the maths is seen."""
+
+    norm: float | None = None
+    """Length that the gradient is given, whatever the loss says."""
+    shake: float = 0.0
+    """Size of the noise that is added to all parameters."""
+    seed: int = 0
+
+
+AS_IT_IS = Setting()
+FOR_NUMBERS = (Setting(shake=0.5),)
+FOR_CHOICES = tuple(Setting(shake=0.5, seed=seed) for seed in range(8))
+"""Actions are whole numbers: only on weights of many kinds do they show what they are chosen by."""
+FOR_STEPS = (Setting(norm=1e3), Setting(norm=1e-3), Setting(shake=0.1), Setting(shake=0.5))
+
+
+class Trial(NamedTuple):
+    """One call on both paths."""
+
+    difference: str | None
+    result: Any
+    """What the fast path returned."""
+    steps: int
+    """Steps that its optimisers took."""
+    fast_s: float
+    plain_s: float
+
+
+class _Call(NamedTuple):
+    """A call, and where the fast path stood before it."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    before: dict[str, Any]
+    draws: torch.Tensor
+
+
+class Guard:
+    """Has the methods of the learner that trains at the moment."""
+
+    def __init__(self, run: Warns, plain: Any, fast: Callable[[], Fast]) -> None:
+        self._run = run
+        self._plain = plain
+        self._fast: Any = None
+        self._by_the_loss: str | None = None
+        """Why the definition trains, once it does."""
+        self._counted: str | None = None
+        """The first method that takes a step of an optimiser; its calls are counted."""
+        self._calls = 0
+        self._known: set[str] = set()
+        """Methods that were compared in all settings."""
+        self._methods: list[str] = []
+        self._only_answers: set[str] = set()
+        """Methods that were seen to change nothing on either path."""
+        try:
+            self._fast = fast()
+            offered = public_methods(self._fast)
+            self._methods = [name for name in public_methods(plain) if name in offered]
+            self._refuse_strangers()
+        except UnknownNetwork as error:
+            self._train_by_the_loss(str(error))
+        except (AttributeError, KeyError) as error:
+            # A layer that was renamed or taken out.
+            self._train_by_the_loss(f"it does not find {error}")
+        else:
+            self._compare_next_calls()
+
+    def __getattr__(self, name: str) -> Any:
+        """Anything but a compared method: the same of the learner that trains."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self._by_the_loss is None and not hasattr(self._fast, name) and hasattr(self._plain, name):
+            self._hand_over(self._moments())
+            self._train_by_the_loss(f"the fast path has no {name!r}")
+        return getattr(self._plain if self._by_the_loss is not None else self._fast, name)
+
+    def state(self) -> dict[str, Any]:
+        if self._by_the_loss is not None:
+            return {**self._plain.state(), "by_the_loss": self._by_the_loss}
+        self._compare_next_calls()
+        return self._fast.state()
+
+    def load(self, state: dict[str, Any]) -> None:
+        written_by_fast = "by_the_loss" not in state and "parameters" in state
+        if self._by_the_loss is None and written_by_fast:
+            self._fast.load(state)
+        elif not written_by_fast:
+            if self._by_the_loss is None:
+                self._separate()
+                self._train_by_the_loss(state.get("by_the_loss", "the checkpoint was written by the loss"))
+            self._plain.load(state)
+        else:
+            raise TrainingFailed(
+                f"the checkpoint was written by the fast path of {self._file}, which does not know the network any"
+                f" more ({self._by_the_loss}): start a new run, or undo the change of the network"
+            )
+
+    # The comparison.
+
+    def _compare_next_calls(self) -> None:
+        for name in self._methods:
+            setattr(self, name, self._compared(name))
+
+    def _compared(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._compare(name, args, kwargs)
+
+        return call
+
+    def _compare(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name in self._only_answers:
+            draws = torch.get_rng_state()
+            wanted = copy.deepcopy(getattr(self._plain, name)(*args, **kwargs))
+            torch.set_rng_state(draws)
+            result = getattr(self._fast, name)(*args, **kwargs)
+            if output_difference(wanted, result, name) is None:
+                self._bind(name, counts=False)
+                return result
+            torch.set_rng_state(draws)
+        call = _Call(name, args, kwargs, copy.deepcopy(self._fast.state()), torch.get_rng_state())
+        trial = self._trial(call, AS_IT_IS)
+        after, draws_after = copy.deepcopy(self._fast.state()), torch.get_rng_state()
+        trials = [trial] if trial.difference is None else self._confirmed(call, AS_IT_IS, trial)
+        if name not in self._known:
+            self._known.add(name)
+            for setting in FOR_STEPS if trial.steps else FOR_CHOICES if is_choice(trial.result) else FOR_NUMBERS:
+                if trials[-1].difference is None:
+                    self._rewind(call, setting)
+                    varied = call._replace(args=flags_drawn_anew(args)) if setting.shake else call
+                    changed = self._trial(varied, setting)
+                    trials = [trial] if changed.difference is None else self._confirmed(varied, setting, changed)
+        if trials[-1].difference is not None:
+            return self._give_up(call, trials)
+        self._fast.load(after)
+        torch.set_rng_state(draws_after)
+        if trial.steps == 0 and output_difference(call.before, after, name) is None:
+            self._only_answers.add(name)
+        self._bind(name, counts=trial.steps > 0)
+        return trial.result
+
+    def _confirmed(self, call: "_Call", setting: Setting, first: Trial) -> list[Trial]:
+        """The trial again at slightly other weights, for as long as the paths differ there too."""
+        trials = [first]
+        for jitter in range(1, JITTERS + 1):
+            self._rewind(call, setting, jitter=jitter)
+            trials.append(self._trial(call, setting))
+            if trials[-1].difference is None:
+                break
+        return trials
+
+    def _rewind(self, call: "_Call", setting: Setting, *, jitter: int = 0) -> None:
+        """Put the fast path where it stood before the call, with the weights that a setting wants."""
+        self._fast.load(copy.deepcopy(call.before))
+        torch.set_rng_state(call.draws)
+        for place, flat in enumerate(self._fast.flats):
+            size = flat.values.size
+            # Each network in another way: a target begins as a copy, and the two must not be mistaken for each other.
+            if setting.shake:
+                noise = np.random.default_rng((setting.seed, place)).standard_normal(size, dtype=np.float32)
+                flat.values += np.float32(setting.shake) * noise
+            if jitter:
+                noise = np.random.default_rng((jitter, place)).standard_normal(size, dtype=np.float32)
+                flat.values *= 1 + np.float32(JITTER) * noise
+
+    def _trial(self, call: "_Call", setting: Setting) -> Trial:
+        """Call both from the state of now; the fast one has gone on then."""
+        fast, flats = self._fast, self._fast.flats
+        values = [flat.values.copy() for flat in flats]
+        moments = self._moments()
+        draws = torch.get_rng_state()
+        watches = [GradientWatch(setting.norm) for _ in flats]
+        for flat, watch in zip(flats, watches, strict=True):
+            flat.watch = watch
+        try:
+            started = time.thread_time()
+            result = getattr(fast, call.name)(*call.args, **call.kwargs)
+            fast_s = time.thread_time() - started
+        finally:
+            for flat in flats:
+                flat.watch = None
+        result = copy.deepcopy((result, getattr(fast, "losses", None)))
+        torch.set_rng_state(draws)
+        with apart(flats):
+            plain = PlainCall(self._plain, flats, values, moments, watches, forced=setting.norm is not None)
+            plain_result, difference = plain.make(call.name, call.args, call.kwargs)
+            difference = difference or output_difference(plain_result, result, f"result of {call.name}:")
+            difference = difference or self._moved_differently(values) or plain.moments_difference(self._moments())
+        return Trial(difference, result[0], sum(len(watch.steps) for watch in watches), fast_s, plain.seconds)
+
+    def _moved_differently(self, before: list[Array]) -> str | None:
+        for flat, start in zip(self._fast.flats, before, strict=True):
+            starts, ends = flat.parts(start), flat.parts(flat.values)
+            for name, parameter in flat.parameters.items():
+                found = step_difference(starts[name], parameter.detach().numpy(), ends[name], f"step of {name}")
+                if found:
+                    return found
+        return None
+
+    def _bind(self, name: str, *, counts: bool) -> None:
+        """Let the fast method work; the calls of one that learns are counted until the next comparison."""
+        method = getattr(self._fast, name)
+        if counts and self._counted in (None, name):
+            self._counted = name
+            method = self._counting(method)
+        setattr(self, name, method)
+
+    def _counting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._calls += 1
+            if not is_power_of_four(self._calls):
+                return method(*args, **kwargs)
+            self._compare_next_calls()
+            assert self._counted is not None
+            return getattr(self, self._counted)(*args, **kwargs)
+
+        return call
+
+    # The definition takes over.
+
+    def _give_up(self, call: "_Call", trials: list[Trial]) -> Any:
+        self._rewind(call, AS_IT_IS)
+        self._hand_over(self._moments())
+        slower = min(trial.plain_s for trial in trials) / max(min(trial.fast_s for trial in trials), 1e-9)
+        difference = trials[0].difference
+        assert difference is not None
+        cost = f", about {slower:.0f} times slower" if slower >= 1.5 else ""
+        self._train_by_the_loss(difference, cost)
+        return getattr(self._plain, call.name)(*call.args, **call.kwargs)
+
+    def _hand_over(self, moments: Mapping[int, Mapping[str, torch.Tensor]]) -> None:
+        """Put the plain learner where the fast one stands."""
+        self._separate()
+        PlainCall.place(self._plain, moments)
+
+    def _separate(self) -> None:
+        for flat in self._fast.flats:
+            for parameter in flat.parameters.values():
+                parameter.data = parameter.data.clone(memory_format=torch.contiguous_format)
+                parameter.grad = None
+
+    def _moments(self) -> dict[int, dict[str, torch.Tensor]]:
+        """By the identity of each parameter, as torch's optimisers keep them."""
+        return {
+            id(optimiser.flat.parameters[name]): values
+            for optimiser in self._fast.optimisers
+            for name, values in optimiser.moments().items()
+        }
+
+    def _train_by_the_loss(self, reason: str, cost: str = "") -> None:
+        self._by_the_loss = reason
+        for name in public_methods(self._plain):
+            setattr(self, name, getattr(self._plain, name))
+        self._run.warn(f"the loss of {self._file} differs from its fast path ({reason}): training by the loss{cost}")
+
+    def _refuse_strangers(self) -> None:
+        """A parameter or an argument that the fast path does not know."""
+        known = {id(parameter) for flat in self._fast.flats for parameter in flat.parameters.values()}
+        for name, parameter in parameters_of(self._plain):
+            if id(parameter) not in known:
+                raise UnknownNetwork(f"the fast path does not know the parameter {name}")
+        for name in self._methods:
+            wanted = list(inspect.signature(getattr(self._plain, name)).parameters)
+            offered = list(inspect.signature(getattr(self._fast, name)).parameters)
+            if wanted != offered:
+                raise UnknownNetwork(f"{name} takes {', '.join(wanted)}; the fast path {', '.join(offered)}")
+
+    @property
+    def _file(self) -> str:
+        module = sys.modules[type(self._plain).__module__]
+        return Path(getattr(module, "__file__", None) or module.__name__).name
+
+
+def is_choice(result: Any) -> bool:
+    return isinstance(result, np.ndarray) and cast(Array, result).dtype.kind in "iub"
+
+
+def flags_drawn_anew(values: Any) -> Any:
+    """Arrays of nothing but 0.0 and 1.0 in a nest of tuples, with other such: no episode may have ended yet."""
+    if isinstance(values, tuple):
+        drawn = [flags_drawn_anew(value) for value in cast("tuple[Any, ...]", values)]
+        return type(values)(*drawn) if hasattr(values, "_fields") else tuple(drawn)
+    if isinstance(values, np.ndarray):
+        array = cast(Array, values)
+        if array.dtype.kind == "f" and ((array == 0) | (array == 1)).all():
+            return np.random.default_rng(0).integers(0, 2, array.shape).astype(array.dtype)
+        return array
+    return values
+
+
+def is_power_of_four(number: int) -> bool:
+    return not number & (number - 1) and number.bit_length() % 2 == 1 and number > 1
+
+
+def public_methods(learner: Any) -> list[str]:
+    """Those of its class that a training loop may call; `state` and `load` belong to the guard."""
+    return [
+        name
+        for name, _ in inspect.getmembers(type(learner), inspect.isfunction)
+        if not name.startswith("_") and name not in NOT_COMPARED
+    ]

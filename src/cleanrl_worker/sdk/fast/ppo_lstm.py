@@ -1,0 +1,93 @@
+"""The fast path of ppo_lstm.py on a CPU: its loss differentiated by hand, on the parameters' memory."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from torch import nn
+
+from cleanrl_worker.sdk.fast import ppo_gradient
+from cleanrl_worker.sdk.fast.flat import FlatParameters
+from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.linear import Linear
+from cleanrl_worker.sdk.fast.lstm import Lstm, State
+
+Array = np.ndarray[Any, Any]
+
+
+class Settings(Protocol):
+    """What it reads of the algorithm's Args."""
+
+    @property
+    def clip_vloss(self) -> bool: ...
+
+    @property
+    def max_grad_norm(self) -> float: ...
+
+
+class FastLearner:
+    """The methods of ppo_lstm.py's `Learner`."""
+
+    def __init__(self, agent: nn.Module, args: Settings) -> None:
+        self.args = args
+        self.parameters = FlatParameters(agent)
+        self.network = Linear(self.parameters, "network")
+        self.lstm = Lstm(self.parameters, agent.get_submodule("lstm"), "lstm")
+        self.actor, self.critic = Linear(self.parameters, "actor"), Linear(self.parameters, "critic")
+        self.adam = FusedAdam(self.parameters, eps=1e-5)
+        self.flats, self.optimisers = [self.parameters], [self.adam]
+
+    def remember(self, obs: Array, state: State, starts: Array) -> State:
+        features = self.network.infer(obs)
+        return self.lstm.step(np.maximum(features, 0, out=features), state, starts)
+
+    def logits(self, hidden: Array) -> Array:
+        return self.actor.infer(hidden)
+
+    def log_probs(self, hidden: Array, actions: Array) -> Array:
+        return ppo_gradient.categorical_log_prob(self.actor.infer(hidden), actions)
+
+    def values(self, hidden: Array) -> Array:
+        return self.critic.infer(hidden)[:, 0]
+
+    def gradient(self, batch: Any, coefficients: Any) -> dict[str, float]:
+        """Write the gradient of the loss into the flat vector."""
+        steps, envs = batch.actions.shape
+        features = self.network.forward(batch.obs.reshape(steps * envs, -1))
+        np.maximum(features, 0, out=features)
+        state = State(batch.hidden[0], batch.cell[0])
+        hidden = self.lstm.forward(features.reshape(steps, envs, -1), state, batch.starts).reshape(steps * envs, -1)
+        policy = ppo_gradient.categorical(
+            self.actor.forward(hidden),
+            batch.actions.reshape(-1),
+            batch.logprobs.reshape(-1),
+            batch.advantages.reshape(-1),
+            clip_coef=coefficients.clip_coef,
+            ent_coef=coefficients.ent_coef,
+        )
+        grad_value, value_loss = ppo_gradient.value(
+            self.critic.forward(hidden),
+            batch.returns.reshape(-1),
+            batch.values.reshape(-1),
+            clip_coef=coefficients.clip_coef,
+            clip_vloss=self.args.clip_vloss,
+            vf_coef=coefficients.vf_coef,
+        )
+        self.actor.backward(policy.grad_logits)
+        self.critic.backward(grad_value)
+        grad_hidden = self.actor.input_gradient(policy.grad_logits) + self.critic.input_gradient(grad_value)
+        grad_features = self.lstm.backward(grad_hidden.reshape(steps, envs, -1)).reshape(steps * envs, -1)
+        grad_features *= features > 0
+        self.network.backward(grad_features)
+        return {"value_loss": value_loss, **policy.logged()}
+
+    def update(self, batch: Any, coefficients: Any) -> dict[str, float]:
+        losses = self.gradient(batch, coefficients)
+        self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
+        return losses
+
+    def state(self) -> dict[str, Any]:
+        return {"parameters": self.parameters.values, "adam": self.adam.state()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.parameters.values[:] = state["parameters"]
+        self.adam.load(state["adam"])

@@ -1,0 +1,33 @@
+"""The files of rings: where they lie, how they are named, and whether their writer lives. Without numpy."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from mosaic.errors import MosaicError
+from mosaic.spec.files import is_locked
+from mosaic.spec.own_files import is_regular
+
+
+class RingRefused(MosaicError):
+    """The file is no ring of this version, or damaged."""
+
+
+def folders() -> tuple[Path, ...]:
+    """Where rings may be: shared memory, else (in a container it can be absent, or tiny) the temporary folder."""
+    return Path("/dev/shm"), Path(tempfile.gettempdir())
+
+
+def is_ring(path: Path) -> bool:
+    """Whether this is a ring that a worker of our user may have made: by its place and name, and no link."""
+    name = re.fullmatch(rf"mosaic-{os.getuid()}-[0-9a-f]+\.ring", path.name)
+    return name is not None and path.parent in folders() and is_regular(path)
+
+
+def writer_lives(path: Path) -> bool:
+    """Whether the process that made a ring still runs: it holds the file's lock, and the kernel lets go of it."""
+    try:
+        return is_locked(path)
+    except OSError:
+        return False

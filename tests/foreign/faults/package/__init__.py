@@ -1,0 +1,1 @@
+"""A package whose script imports from it."""

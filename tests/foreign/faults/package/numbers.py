@@ -1,0 +1,3 @@
+"""What the script beside it needs."""
+
+STEPS = 3

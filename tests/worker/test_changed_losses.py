@@ -1,0 +1,278 @@
+"""What a researcher writes is what trains: each of these edits of an algorithm's file is followed, and told.
+
+An edit is tried in a copy of the file, as a user would make it. The same copy without any fast path says what it should
+have trained.
+"""
+
+import importlib.util
+import itertools
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from worker_cases import CASES
+
+from cleanrl_worker import algorithms
+from cleanrl_worker.sdk.run import Run, RunSpec
+from mosaic import config
+from mosaic.spec.run_config import TrainOptions
+from mosaic.spec.run_dir import RunDir, new_run_id
+
+FOLDER = Path(next(iter(algorithms.__path__)))
+NAMES = itertools.count()
+ON_POLICY: dict[str, dict[str, Any]] = {
+    "ppo": {"env_id": "CartPole-v1", "num_envs": 2},
+    "ppo_continuous_action": {"env_id": "Pendulum-v1", "num_envs": 2, "num_minibatches": 2},
+    "rpo_continuous_action": {"env_id": "Pendulum-v1", "num_envs": 2, "num_minibatches": 2},
+    "ppo_lstm": {"env_id": "CartPole-v1", "num_envs": 2, "num_minibatches": 2},
+    "pqn": {"env_id": "CartPole-v1", "num_envs": 2},
+}
+ROLLOUTS = 3
+STEPS = 16
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training of a file ended with."""
+
+    weights: np.ndarray
+    warnings: list[str]
+    logged: dict[str, list[float]]
+
+    def distance(self, other: "Trained") -> float:
+        if self.weights.shape != other.weights.shape:
+            return np.inf
+        return float(np.linalg.norm(self.weights - other.weights))
+
+    def follows(self, expected: "Trained", *, rather_than: "Trained") -> bool:
+        """Whether the weights are those that are expected, up to rounding."""
+        rounding = 1e-6 * float(np.linalg.norm(self.weights))
+        return self.distance(expected) <= 0.1 * self.distance(rather_than) + rounding
+
+
+class Noted(Run):
+    """A run that keeps what it says and what it ends with."""
+
+    weights: np.ndarray
+    warnings: list[str]
+    logged: dict[str, list[float]]
+
+    def __init__(self, spec: RunSpec) -> None:
+        self.warnings, self.logged = [], {}
+        super().__init__(spec)
+
+    def warn(self, message: str) -> None:
+        self.warnings.append(message)
+
+    def scalars(self, values: Any) -> None:
+        for name, value in values.items():
+            self.logged.setdefault(name, []).append(float(value))
+        super().scalars(values)
+
+    def save_policy(self, agent: torch.nn.Module, **normalisers: Any) -> None:
+        self.weights = np.concatenate([part.detach().numpy().ravel() for part in agent.parameters()])
+
+
+def edited(algo: str, folder: Path, *changes: tuple[str, str]) -> ModuleType:
+    text = (FOLDER / f"{algo}.py").read_text()
+    for old, new in changes:
+        assert old in text, f"{algo}.py has no {old!r} any more"
+        text = text.replace(old, new)
+    path = folder / f"{algo}.py"
+    path.write_text(text)
+    name = f"edited_{algo}_{next(NAMES)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def trained(module: Any, algo: str, folder: Path, settings: dict[str, Any]) -> Trained:
+    args = module.Args(cuda=False, **settings)
+    run_dir = RunDir(folder / new_run_id())
+    run_dir.create()
+    spec = RunSpec(
+        run_dir=run_dir,
+        algo=algo,
+        args=config.to_json(args),
+        options=TrainOptions(fastlane_enabled=False),
+        tensorboard=False,
+        quiet=True,
+    )
+    with Noted(spec) as run:
+        module.train(run, args)
+    return Trained(run.weights, run.warnings, run.logged)
+
+
+def without_fast_path(module: Any) -> Any:
+    module.guarded = lambda run, plain, fast: plain
+    return module
+
+
+def settings_of(algo: str) -> dict[str, Any]:
+    given = ON_POLICY[algo]
+    return {**given, "num_steps": STEPS, "total_timesteps": ROLLOUTS * STEPS * given["num_envs"]}
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
+    """Each file as it is, by its fast path."""
+    return {
+        algo: trained(edited(algo, folder := tmp_path_factory.mktemp(algo)), algo, folder, settings_of(algo))
+        for algo in ON_POLICY
+    }
+
+
+ADAM = "adam(agent, learning_rate=args.learning_rate, eps=1e-5)"
+SGD = "torch.optim.SGD(agent.parameters(), lr=args.learning_rate)"
+DECAY = "torch.optim.AdamW(agent.parameters(), lr=args.learning_rate, eps=1e-5)"
+BETAS = "torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5, betas=(0.9, 0.99))"
+CLIP = "        nn.utils.clip_grad_norm_(self.agent.parameters(), self.args.max_grad_norm)\n"
+PPO_EDITS: dict[str, tuple[tuple[str, str], ...]] = {
+    "a term is scaled": (("return policy_loss -", "return 1000 * policy_loss -"),),
+    "the whole loss is scaled": (("return policy_loss -", "return 3 * (policy_loss) - 2 * value_loss -"),),
+    "a term is dropped": (('policy_loss - batch["ent_coef"] * entropy', "policy_loss"),),
+    "a term is added": (("return policy_loss -", "return 0.1 * value.abs().mean() + policy_loss -"),),
+    "another distance": (("0.5 * errors.mean()", "0.5 * (errors + 1e-6).sqrt().mean()"),),
+    "a wider clip": (("1 - clip_coef, 1 + clip_coef", "0.5 - clip_coef, 1.5 + clip_coef"),),
+    "no clip of the value": (("if args.clip_vloss:", "if False:"),),
+    "another limit of the gradient": (("self.args.max_grad_norm)", "0.6)"),),
+    "no limit of the gradient": ((CLIP, ""),),
+    "another epsilon": (("eps=1e-5)", "eps=1e-3)"),),
+    "other betas": ((ADAM, BETAS),),
+    "weight decay": ((ADAM, DECAY),),
+    "another optimiser": ((ADAM, SGD),),
+    "another number is logged": (('"approx_kl": ((ratio - 1) - logratio)', '"approx_kl": (0.5 * logratio**2 + 1)'),),
+    "one more number is logged": (('"entropy": entropy,', '"entropy": entropy, "ratio": ratio.mean(),'),),
+}
+MLP_EDITS: dict[str, tuple[tuple[str, str], ...]] = {
+    "another activation": (("nn.Tanh()", "nn.GELU()"),),
+    "layer norms": (("nn.Linear(inputs, 64)),\n", "nn.Linear(inputs, 64)),\n            nn.LayerNorm(64),\n"),),
+    "no bias": (("nn.Linear(64, 64)", "nn.Linear(64, 64, bias=False)"), ("nn.init.constant_(layer.bias, 0.0)", "pass")),
+    "other inputs of the critic": (('agent.critic(batch["obs"])', 'agent.critic(0.5 * batch["obs"])'),),
+}
+SHARED_EDITS = {
+    edit: PPO_EDITS[edit]
+    for edit in ("a term is scaled", "another distance", "a wider clip", "no limit of the gradient", "weight decay")
+}
+TOLD_LATER = frozenset({"a memory that never forgets"})
+"""Seen only with an episode's end in the data; what was trained until then was trained by the fast path."""
+EDITS: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {
+    "ppo": {
+        **PPO_EDITS,
+        **MLP_EDITS,
+        "a colder policy": (('(inputs["obs"]) + inputs["noise"]', '(inputs["obs"]) * 2 + inputs["noise"]'),),
+        "other log-probabilities": (("return distribution.log_prob(", "return 0.5 * distribution.log_prob("),),
+        "other values": (("agent.critic(self.tensor(obs)).view", "agent.critic(2 * self.tensor(obs)).view"),),
+        "a learner with one more argument": (
+            ("coefficients: Coefficients) ->", "coefficients: Coefficients, bonus: float = 0.0) ->"),
+        ),
+    },
+    "ppo_continuous_action": {
+        **SHARED_EDITS,
+        **MLP_EDITS,
+        "another spread": (("torch.exp(self.actor_logstd", "nn.functional.softplus(self.actor_logstd"),),
+        "more exploration": (("self.agent.actor_logstd.exp()", "(self.agent.actor_logstd + 1).exp()"),),
+    },
+    "rpo_continuous_action": {**SHARED_EDITS, "no shifts": (('batch["obs"], batch["shifts"])', 'batch["obs"])'),)},
+    "ppo_lstm": {
+        **SHARED_EDITS,
+        "another activation": (("torch.relu(self.network(obs))", "torch.tanh(self.network(obs))"),),
+        "a memory that never forgets": (("keep * hidden, keep * cell", "hidden, cell"),),
+        "another memory": (("nn.LSTM(UNITS, UNITS)", "nn.LSTM(UNITS, UNITS, bias=False)"),),
+    },
+    "pqn": {
+        "the loss is scaled": (("return nn.functional.mse_loss", "return 3 * nn.functional.mse_loss"),),
+        "another distance": (("mse_loss", "huber_loss"),),
+        "a term is added": (("return nn.functional.mse_loss", "return old_val.mean() + nn.functional.mse_loss"),),
+        "another activation": (("nn.ReLU()", "nn.GELU()"),),
+        "no layer norms": (("            nn.LayerNorm(120),\n", ""),),
+        "another optimiser": (
+            ("radam(q_network, learning_rate=args.learning_rate)", SGD.replace("agent", "q_network")),
+        ),
+        "no limit of the gradient": ((CLIP.replace("agent", "q_network"), ""),),
+        "the worst action": ((".argmax(1)}", ".argmin(1)}"),),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("algo", "edit"), [(algo, edit) for algo, edits in EDITS.items() for edit in edits], ids=lambda part: part
+)
+def test_an_edit_is_trained_and_told(algo: str, edit: str, tmp_path: Path, untouched: dict[str, Trained]) -> None:
+    module = edited(algo, tmp_path, *EDITS[algo][edit])
+    found = trained(module, algo, tmp_path, settings_of(algo))
+    expected = trained(without_fast_path(module), algo, tmp_path, settings_of(algo))
+    assert [one for one in found.warnings if f"the loss of {algo}.py differs from its fast path" in one]
+    if edit in TOLD_LATER:
+        return
+    assert found.follows(expected, rather_than=untouched[algo])
+    for name, values in expected.logged.items():
+        if name.startswith("losses/"):
+            np.testing.assert_allclose(found.logged[name], values, rtol=0.02, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("algo", ON_POLICY)
+def test_an_untouched_file_trains_by_its_fast_path(algo: str, untouched: dict[str, Trained]) -> None:
+    assert untouched[algo].warnings == []
+
+
+@pytest.mark.parametrize(
+    ("algo", "change"),
+    [
+        ("ppo", ("ent_coef=args.ent_coef,", "ent_coef=args.ent_coef * (iteration == 1),")),
+        ("ppo_continuous_action", ("clip_coef=args.clip_coef,", "clip_coef=args.clip_coef / iteration,")),
+        ("ppo_lstm", ("vf_coef=args.vf_coef,", "vf_coef=args.vf_coef * iteration,")),
+        ("ppo", ("nn.Linear(64, 64)", "nn.Linear(64, 32)), nn.Tanh(), layer_init(nn.Linear(32, 64)")),
+        ("ppo", ("nn.Tanh()", "nn.ReLU()")),
+    ],
+    ids=["a schedule of the entropy", "of the clip", "of the value", "a deeper network", "another activation"],
+)
+def test_a_schedule_and_a_network_that_the_fast_path_knows_cost_nothing(
+    algo: str, change: tuple[str, str], tmp_path: Path, untouched: dict[str, Trained]
+) -> None:
+    module = edited(algo, tmp_path, change)
+    found = trained(module, algo, tmp_path, settings_of(algo))
+    expected = trained(without_fast_path(module), algo, tmp_path, settings_of(algo))
+    assert found.warnings == []
+    assert found.follows(expected, rather_than=untouched[algo])
+
+
+def test_a_loss_that_changes_during_the_run_is_noticed(tmp_path: Path) -> None:
+    """A coefficient that is kept beside the learner instead of being handed to it."""
+    late = ('policy_loss - batch["ent_coef"] * entropy', "policy_loss - agent.bonus * entropy")
+    start = (
+        "        coefficients = Coefficients(",
+        "        agent.bonus = args.ent_coef * iteration**3\n        coefficients = Coefficients(",
+    )
+    module = edited("ppo", tmp_path, late, start)
+    found = trained(module, "ppo", tmp_path, {**settings_of("ppo"), "total_timesteps": 40 * STEPS})
+    assert len(found.warnings) == 1
+    assert "gradient of actor" in found.warnings[0]
+
+
+PICTURES = {
+    "ppo_atari": ("return policy_loss -", "return 5 * policy_loss -"),
+    "ppo_rnd": ("return policy_loss -", "return 5 * policy_loss -"),
+    "dqn_atari": ("mse_loss", "l1_loss"),
+    "c51_atari": (".sum(1).mean()", ".sum(1).mean().square()"),
+    "rainbow_atari": (".mean()", ".mean().square()"),
+}
+
+
+@pytest.mark.parametrize("algo", PICTURES)
+def test_on_pictures_the_loss_trains_too(algo: str, tmp_path: Path) -> None:
+    """There is no second path: torch differentiates what the file says."""
+    case = CASES[algo]
+    settings = {**case.settings, "env_id": case.env_id, "total_timesteps": 128}
+    before = trained(edited(algo, tmp_path), algo, tmp_path, settings)
+    after = trained(edited(algo, tmp_path, PICTURES[algo]), algo, tmp_path, settings)
+    assert before.distance(after) > 1e-4 * float(np.linalg.norm(before.weights))
