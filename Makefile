@@ -7,7 +7,15 @@ test soak check bench bench-live bench-learning shots: export MOSAIC_HOME = $(CU
 # One thread a process: more make networks of this size slower, by far when several processes run.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup base window run test soak check bench bench-learning gui shots lock proto flags catalogue clean
+ifeq (extras,$(firstword $(MAKECMDGOALS)))
+# make extras NAME…: the words behind it are names of extras, not targets of that name.
+.PHONY: $(MAKECMDGOALS)
+extras:
+	@PYTHON=$(PYTHON) tools/setup.sh extras $(filter-out extras,$(MAKECMDGOALS))
+$(filter-out extras,$(MAKECMDGOALS)): ; @:
+else
+
+.PHONY: help setup base window extras run test soak check bench bench-learning gui shots lock wheel-check proto flags catalogue clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -20,6 +28,8 @@ base:
 
 window:
 	@PYTHON=$(PYTHON) tools/setup.sh gui
+
+extras: ## add an extra, or several, to .venv: make extras atari mujoco
 
 run: base ## train PPO on CartPole until solved, then evaluate the policy
 	@$(BIN)/mosaic demo
@@ -63,6 +73,9 @@ shots: setup ## screenshots for the docs, from real runs
 lock: setup ## resolve every extra anew and rewrite constraints.txt
 	@$(BIN)/python tools/lock.py
 
+wheel-check: setup ## build wheel and sdist, install the wheel with pip into a new environment and use it there
+	@$(BIN)/python tools/wheel_check.py
+
 proto: setup ## regenerate the gRPC code
 	@$(BIN)/python tools/proto.py
 
@@ -75,3 +88,4 @@ catalogue: setup ## write the catalogue that ships with the package, after a cha
 clean: ## remove .venv, caches and build leftovers; what benchmarks left in var/ stays
 	@rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	@find . -name __pycache__ -prune -exec rm -rf {} +
+endif

@@ -78,7 +78,9 @@ def actor_critic(module: Any, critics: str, *, cuda_graph: bool) -> Subject:
     torch.manual_seed(1)
     args = module.Args(cuda_graph=cuda_graph)
     generator = np.random.default_rng(1)
-    learner = module.TorchLearner(module.Agent(VECTOR, TORQUES).to(device()), args, device())
+    learner = module.Learner(module.Agent(VECTOR, TORQUES).to(device()), args, device())
+    coefficients = coefficients_of(module, args)
+    noise = (args.exploration_noise,) if hasattr(args, "exploration_noise") else ()
     replay = ReplayBuffer(100_000, 1, VECTOR, TORQUES)
 
     def transition(actions: Any) -> None:
@@ -94,14 +96,14 @@ def actor_critic(module: Any, critics: str, *, cuda_graph: bool) -> Subject:
     def improve() -> None:
         nonlocal count
         count += 1
-        getattr(learner, critics)(batch)
+        getattr(learner, critics)(batch, coefficients)
         if count % args.policy_frequency == 0:
-            learner.update_policy(batch)
+            learner.update_policy(batch, coefficients)
         if hasattr(learner, "update_targets"):
-            learner.update_targets()
+            learner.update_targets(args.tau)
 
     def step() -> None:
-        transition(learner.act(obs))
+        transition(learner.act(obs, *noise))
         replay.sample(generator, args.batch_size)
         improve()
 
@@ -114,7 +116,9 @@ def q_learner(module: Any, *, cuda_graph: bool) -> Subject:
     args = module.Args(cuda_graph=cuda_graph)
     generator = np.random.default_rng(1)
     settings = (args,) if module is c51 else ()
-    learner = module.make_learner(*(module.QNetwork(POLE, PUSHES, *settings) for _ in range(2)), args, device())
+    networks = [module.QNetwork(POLE, PUSHES, *settings).to(device()) for _ in range(2)]
+    learner = module.Learner(*networks, args, device())
+    coefficients = coefficients_of(module, args)
     replay = ReplayBuffer(args.buffer_size, 1, POLE, PUSHES)
 
     def transition(actions: Any) -> None:
@@ -129,9 +133,9 @@ def q_learner(module: Any, *, cuda_graph: bool) -> Subject:
     def step() -> None:
         for _ in range(args.train_frequency):
             transition(learner.act(obs))
-        learner.update(replay.sample(generator, args.batch_size))
+        learner.update(replay.sample(generator, args.batch_size), coefficients)
 
-    return Subject(learner, generator, step, lambda: learner.update(batch))
+    return Subject(learner, generator, step, lambda: learner.update(batch, coefficients))
 
 
 def pixel_q_learner(module: Any, *, cuda_graph: bool, **settings: Any) -> Subject:

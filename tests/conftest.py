@@ -3,6 +3,7 @@
 Also where the suite itself was started in the background and ignores it.
 """
 
+import gc
 import json
 import os
 import signal
@@ -105,6 +106,10 @@ def _ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyrig
     """Whatever a test left behind ends with the tests, rather than take their time from those who follow."""
     yield
     end_all_of(tmp_path_factory.getbasetemp())
+    # A Popen that nobody asked since its process has ended warns of a process that still runs.
+    for one in gc.get_objects():
+        if issubclass(type(one), subprocess.Popen):
+            one.poll()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 
 from mosaic import errors, log
 from mosaic.errors import ConfigError, HomeUnusable, MissingExtra, MosaicError, Problem, RunNotFound, UnknownAlgorithm
+from mosaic.installation import install_line
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +66,7 @@ def test_an_unknown_name_says_what_is_near_and_what_to_do() -> None:
 
 
 def test_a_missing_extra_says_how_to_install_it() -> None:
-    assert 'pip install "mosaic-rl[atari]"' in str(MissingExtra("ALE/Pong-v5", "atari"))
+    assert str(MissingExtra("ALE/Pong-v5", "atari")) == f"ALE/Pong-v5 needs the extra 'atari': {install_line('atari')}"
 
 
 def test_every_error_is_a_mosaic_error() -> None:

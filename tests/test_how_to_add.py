@@ -342,7 +342,7 @@ def test_what_is_added_by_its_row_works(outcomes: dict[str, str], name: str) -> 
 
 def test_an_algorithm_is_a_file_and_its_page(tmp_path: Path) -> None:
     """The shared suite has it then, as all the others."""
-    for folder in ("src", "tests/worker", "tests/support", "docs/algorithms"):
+    for folder in ("src", "tools", "tests/worker", "tests/support", "docs/algorithms"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("pyproject.toml", "tests/conftest.py"):
         shutil.copy(ROOT / file, tmp_path / file)

@@ -3,6 +3,7 @@
 #   setup.sh base   what training, evaluation and the command line need
 #   setup.sh gui    base and the window
 #   setup.sh all    every family of environments, every tracker, the tools of the tests
+#   setup.sh extras NAME…   base and these extras of pyproject.toml
 # Debian packages are installed after a question; YES=1 or CI=1 answers it. Without a terminal only the line to type is printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,12 +16,15 @@ TRACKIO="brotli gradio-client httpx huggingface_hub orjson python-multipart star
 # Qt's libraries, with a display and without one.
 QT="libgl1 libegl1 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0
     libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-xkb1 libxcb-shape0 libxkbcommon-x11-0"
+# MuJoCo's headless renderer.
+OSMESA=libosmesa6
 case $SET in
 base) EXTRAS='' DEBIAN_PACKAGES='' ;;
 gui) EXTRAS='[gui]' DEBIAN_PACKAGES=$QT ;;
-# OSMesa: MuJoCo's headless renderer. Xvfb: the display of the tests.
-all) EXTRAS="[$ALL]" DEBIAN_PACKAGES="$QT libosmesa6 xvfb" ;;
-*) echo "setup: '$SET' is not base, gui or all" >&2; exit 2 ;;
+# Xvfb: the display of the tests.
+all) EXTRAS="[$ALL]" DEBIAN_PACKAGES="$QT $OSMESA xvfb" ;;
+extras) EXTRAS='' DEBIAN_PACKAGES='' ;;
+*) echo "setup: '$SET' is not base, gui, all or extras" >&2; exit 2 ;;
 esac
 
 say() { printf '\033[1m%s\033[0m\n' "setup: $*" >&2; }
@@ -29,8 +33,21 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     die "Python 3.11 or newer is needed; '$PYTHON' is not. Name another one with: make PYTHON=/path/to/python3.11 …"
 
+NAMES=("${@:2}")
+if [ "$SET" = extras ]; then
+    known=$(sed -n '/^\[project.optional-dependencies\]/,/^\[/s/^\([a-z0-9]*\) = .*/\1/p' pyproject.toml | grep -vxE 'dev|all')
+    [ ${#NAMES[@]} -gt 0 ] || die "which extra? make extras NAME…; there are: $(tr '\n' ' ' <<<"$known")"
+    for name in "${NAMES[@]}"; do
+        grep -qx "$name" <<<"$known" || die "'$name' is no extra; there are: $(tr '\n' ' ' <<<"$known")"
+        case $name in gui | web) DEBIAN_PACKAGES=$QT ;; mujoco) DEBIAN_PACKAGES="$DEBIAN_PACKAGES $OSMESA" ;; esac
+    done
+    # What is there already stays: an environment with everything is not taken back to the base.
+    PYTHON=$PYTHON tools/setup.sh base
+fi
+
 fingerprint=$(cat pyproject.toml constraints.txt tools/setup.sh | sha256sum | cut -c1-16)
 for larger in all gui base; do
+    [ "$SET" = extras ] && break
     [ -f ".venv/.setup-$larger-$fingerprint" ] && exit 0
     [ "$larger" = "$SET" ] && break
 done
@@ -110,15 +127,23 @@ if [ ! -x .venv/bin/python ]; then
         die "'$PYTHON -m venv .venv' failed: $(tail -n 2 <<<"$said")"
     }
 fi
+install_trackio() {
+    # Trackio asks for pillow < 13, which nothing that we hand to it needs: what else it asks for, then itself alone.
+    pip_install "what Trackio needs" $TRACKIO
+    pip_install "Trackio" --no-deps trackio
+}
+
 : >"$LOG"
+if [ "$SET" = extras ]; then
+    for name in "${NAMES[@]}"; do
+        if [ "$name" = trackio ]; then install_trackio; else pip_install "the extra $name" -e ".[$name]"; fi
+    done
+    exit 0
+fi
 say "installing the pinned packages ($SET) into .venv"
 # torch first and exactly: a looser request may take several gigabytes of CUDA.
 pip_install "torch" "$(grep '^torch==' constraints.txt)"
 pip_install "the other packages" -e ".$EXTRAS"
-if [ "$SET" = all ]; then
-    # Trackio asks for pillow < 13, which nothing that we hand to it needs: what else it asks for, then itself alone.
-    pip_install "what Trackio needs" $TRACKIO
-    pip_install "Trackio" --no-deps trackio
-fi
+if [ "$SET" = all ]; then install_trackio; fi
 rm -f .venv/.setup-*
 touch ".venv/.setup-$SET-$fingerprint"

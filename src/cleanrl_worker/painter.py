@@ -6,7 +6,6 @@
 when the worker ends however it may end, or when nobody has looked for a while. Nothing here is in the learner's time.
 """
 
-import os
 import select
 import signal
 import sys
@@ -22,6 +21,7 @@ from mosaic.fastlane.lease import Demand
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.screen import Screen
 from mosaic.fastlane.table import Job, Shown, StateTable
+from mosaic.operating_system import lower_priority
 
 NICENESS = 14
 """Against a learner that needs the same core this gets a twentieth of it; a core that is free it gets whole."""
@@ -115,7 +115,7 @@ class Painter:
         """Not before every tile was drawn once: on a busy machine somebody would wait long for the first pictures."""
         if not self._stepped_back and all(slot in self._drawn for slot in self._screen.shown(demand.wishes)):
             self._stepped_back = True
-            _lower_priority()
+            lower_priority(NICENESS)
 
     def _env_of(self, width: int) -> Any:
         """The twin, made anew when its pictures must have another size."""
@@ -129,12 +129,6 @@ class Painter:
             self._width = width
             self._drawn.clear()
         return self._env
-
-
-def _lower_priority() -> None:
-    """Lower the priority of every thread, those of the graphics driver too: it is each thread's own on Linux."""
-    for thread in Path("/proc/self/task").iterdir():
-        os.setpriority(os.PRIO_PROCESS, int(thread.name), NICENESS)
 
 
 def _stdin_closed(timeout_s: float) -> bool:

@@ -8,6 +8,7 @@ MosaicError
 │   └── RunNotFound
 ├── IncompatibleSpaces        the algorithm cannot act in, or observe, this environment
 ├── MissingExtra              an optional dependency is not installed
+├── MissingPackage            a package that is no part of MOSAIC is not installed
 ├── RenderUnavailable         no headless backend could render a frame
 ├── EnvironmentFailed         the environment could not be made, reset or stepped
 ├── HomeUnusable              the home folder cannot be created or written, or its disk is full
@@ -105,13 +106,29 @@ class IncompatibleSpaces(MosaicError):
 
 
 class MissingExtra(MosaicError):
-    """An optional dependency is not installed; the message is the command that installs it."""
+    """An optional dependency is not installed; the message is the line that installs it here."""
 
     exit_code = 3
 
     def __init__(self, what: str, extra: str) -> None:
+        # Only here: looking at the installation takes packages that nothing else imports.
+        from mosaic.installation import install_line
+
         self.extra = extra
-        super().__init__(f"{what} needs the extra '{extra}': pip install \"mosaic-rl[{extra}]\"")
+        super().__init__(f"{what} needs the extra '{extra}': {install_line(extra)}")
+
+
+class MissingPackage(MosaicError):
+    """A package that a script imports, or one of MOSAIC's own that was removed."""
+
+    exit_code = 3
+
+    def __init__(self, what: str, *packages: str) -> None:
+        from mosaic.installation import package_line
+
+        self.packages = packages
+        are = "which is" if len(packages) == 1 else "which are"
+        super().__init__(f"{what} needs {', '.join(packages)}, {are} not installed here: {package_line(*packages)}")
 
 
 class RenderUnavailable(MosaicError):

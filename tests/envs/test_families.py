@@ -103,7 +103,7 @@ def test_missing_distribution_says_what_to_install(env_id: str, module: str, ext
         f"assert family_of({env_id!r}).extra == {extra!r}\n"
         f"for act in (lambda: make({env_id!r}), lambda: list_ids(family_of({env_id!r}).name)):\n"
         "    try: act()\n"
-        f"    except MissingExtra as error: assert 'mosaic-rl[{extra}]' in str(error)\n"
+        f"    except MissingExtra as error: assert \"needs the extra '{extra}': \" in str(error)\n"
         "    else: raise SystemExit('no MissingExtra')\n"
         f"assert 'CartPole-v1' in list_ids() and {env_id!r} not in list_ids()\n"
     )

@@ -42,7 +42,7 @@ def living(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     client = FakeClient(writer(30, 40, 64, 48, 2)[0])
     for verb in (frame, clip, watch):
         monkeypatch.setattr(verb, "connect", lambda: client)
-        monkeypatch.setattr(verb, "pick", lambda client, _: client.run)
+        monkeypatch.setattr(verb, "pick", lambda client, *_: client.run)
     return client
 
 
@@ -76,11 +76,11 @@ def test_watch_draws_half_blocks(living: FakeClient, capsys: pytest.CaptureFixtu
     ("words", "complaint"),
     [
         (["frame", "@last", "a.gif"], "use one of .png"),
-        (["frame", "@last", "a.png", "--fps", "999"], "--fps must be between"),
-        (["frame", "@last", "a.png", "--slot", "-1"], "--slot must not be negative"),
-        (["frame", "@last", "a.png", "--tile-width", "1"], "--tile-width must be between"),
+        (["frame", "@last", "a.png", "--fps", "999"], "--fps: must be between"),
+        (["frame", "@last", "a.png", "--slot", "-1"], "--slot: must not be negative"),
+        (["frame", "@last", "a.png", "--tile-width", "1"], "--tile-width: must be between"),
         (["clip", "@last", "a.avi"], "does not end in .mp4"),
-        (["clip", "@last", "a.mp4", "--seconds", "0"], "--seconds must be between"),
+        (["clip", "@last", "a.mp4", "--seconds", "0"], "--seconds: must be between"),
         (["watch", "@last"], "needs a terminal"),
         (["frame", "@last", "/absent/a.png"], "could not be written"),
         (["clip", "@last", "/absent/a.mp4"], "could not be written"),
@@ -97,5 +97,5 @@ def test_an_ended_run_has_nothing_to_see(
     living: FakeClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     living.run = FakeClient(living.ring, RunState.FINISHED).run
-    assert cli.main(["frame", "@last", str(tmp_path / "a.png")]) == 1
-    assert "only a living run has live frames" in capsys.readouterr().err
+    assert cli.main(["frame", "@last", str(tmp_path / "a.png")]) == 2
+    assert "only a run that goes on has live frames" in capsys.readouterr().err

@@ -46,6 +46,13 @@ class Strange(Line):
         return (*super().step(action)[:1], None, False, False, {})
 
 
+class Closed(Line):
+    def __setattr__(self, name, value):
+        if name != "at":
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
 class Repeated(gym.Wrapper):
     """An action lasts four steps."""
 
@@ -119,6 +126,7 @@ assert played(Hasty(Line()), 11) == (11, [(10.0, 5)] * 2)
 steps, episodes = played(Lives(gym.make("Endless-v0")), 16)
 assert (steps, episodes) == (16, [(24.0, 8)] * 2), (steps, episodes)
 assert played(Strange(), 3)[1] == []
+assert played(Closed(), 13) == (0, [])
 
 # An episode that the script breaks off is none, and a copy is for looking ahead.
 env = gym.make("Endless-v0")

@@ -15,7 +15,7 @@ from mosaic.rpc.client import Refused
     ("name", "reason", "tail"),
     [
         ("import_crash.py", r"KeyError: 'nothing' \(import_crash.py, line 5\)", "KeyError: 'nothing'"),
-        ("missing_package.py", r"no_such_package_at_all.*line 4.*pip install no_such_package_at_all", "ModuleNotFound"),
+        ("missing_package.py", r"no_such_package_at_all.*line 7.* install no_such_package_at_all", "ModuleNotFound"),
         ("exits.py", r"ended itself with exit code 3", "about to leave"),
     ],
 )
@@ -35,6 +35,20 @@ def test_a_syntax_error_is_refused_with_its_line_before_anything_is_made(studio:
     before = len(studio.client.list())
     with pytest.raises(Refused, match=r"line 3: invalid syntax"):
         studio.client.submit(document)
+    assert len(studio.client.list()) == before
+
+
+def test_a_script_that_begins_with_a_missing_package_is_refused_with_what_to_type(studio: Any) -> None:
+    document = studio.document("faults/exits.py")
+    lacking = studio.own / "lacking.py"
+    lacking.write_text("import gymnasium\nimport no_such_package_at_all\n")
+    document["metadata"]["worker"]["config"]["algo"] = str(lacking)
+    before = len(studio.client.list())
+    with pytest.raises(
+        Refused, match=r"lacking.py needs no_such_package_at_all, .* install no_such_package_at_all"
+    ) as no:
+        studio.client.submit(document)
+    assert no.value.exit_code == 3
     assert len(studio.client.list()) == before
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from mosaic.cli import main
 from mosaic.cli.display import NoDisplay, refuse_without_display
+from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
@@ -63,7 +64,7 @@ def test_without_the_extra_the_command_names_it(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["gui"]) == 3
-    assert 'pip install "mosaic-rl[gui]"' in capsys.readouterr().err
+    assert f"needs the extra 'gui': {install_line('gui')}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("platform", "expected"), [("linux", False), ("darwin", True), ("win32", True)])

@@ -26,6 +26,7 @@ from mosaic.gui.models.wording import name_of
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import web_view
+from mosaic.installation import install_line
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home, new_run_id
@@ -152,7 +153,7 @@ def test_a_real_board_shows_the_selection_follows_it_and_ends_with_the_tab(
     fed.until(lambda: sorted(asked(f"{board.url}data/runs")) == ["one", "two"], "the other runs")
     assert board.pid == pid
     if NO_WEB:
-        assert "mosaic-rl[web]" in fed.tab.page.text.text()
+        assert install_line("web") in fed.tab.page.text.text()
         browser = Browser()
         QDesktopServices.setUrlHandler("http", browser, "open")
         fed.tab.page.open.click()
@@ -186,7 +187,7 @@ def test_a_board_that_dies_is_told_with_its_output_and_retried(
     [
         (("/bin/sh", "-c", "echo broken; exit 3"), "exit code 3", "broken"),
         (("/no/such/python",), "could not be started", ""),
-        (("/bin/sh", "-c", "echo \"No module named 'tensorboard'\"; exit 1"), "pip install tensorboard", "No module"),
+        (("/bin/sh", "-c", "echo \"No module named 'tensorboard'\"; exit 1"), " install tensorboard", "No module"),
     ],
 )
 def test_what_keeps_a_board_from_starting_is_told(

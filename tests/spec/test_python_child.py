@@ -20,6 +20,8 @@ STARTS = {
 }
 OTHER_PROGRAMS = {SOURCES / "mosaic" / "cli" / "doctor.py": 1}
 """Files that start a program which is not Python (nvidia-smi), and how often."""
+TELLS = SOURCES / "mosaic" / "installation.py"
+"""Names the interpreter in a line for the user to type."""
 VARIABLES = {
     **{name: "key" for names in keys.KEYS.values() for name in names},
     "MLFLOW_TRACKING_URI": "https://me:password@mlflow.example",
@@ -54,6 +56,7 @@ def _starts(path: Path) -> tuple[list[str], list[str]]:
 
 def test_nothing_else_starts_python():
     found = {path: _starts(path) for path in SOURCES.rglob("*.py") if path != HELPER}
+    assert found.pop(TELLS)[1] == []
     assert {path: names for path, (names, _) in found.items() if names} == {}
     assert {path: len(calls) for path, (_, calls) in found.items() if calls} == OTHER_PROGRAMS
 

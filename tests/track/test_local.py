@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mosaic.installation import install_line
 from mosaic.spec.events import Scalars
 from mosaic.spec.run_dir import Home
 from mosaic.track import state
@@ -155,4 +156,4 @@ def test_a_server_that_is_away_and_a_missing_package_are_told(written, local, tm
     (shadow / "trackio" / "__init__.py").write_text("raise ImportError('No module named trackio')\n")
     path = f"{shadow}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     assert local(run, "trackio", PYTHONPATH=path).wait(300) == 3
-    assert 'pip install "mosaic-rl[trackio]"' in export_of(run, "trackio").why
+    assert install_line("trackio") in export_of(run, "trackio").why

@@ -10,6 +10,8 @@ import torch
 
 from cleanrl_worker.algorithms import ddpg_continuous_action as ddpg
 from cleanrl_worker.algorithms import td3_continuous_action as td3
+from cleanrl_worker.sdk.fast import ddpg_continuous_action as fast_ddpg
+from cleanrl_worker.sdk.fast import td3_continuous_action as fast_td3
 from cleanrl_worker.sdk.policy import PolicyFile
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic import config
@@ -19,6 +21,12 @@ OBS = gym.spaces.Box(-np.inf, np.inf, (5,), np.float32)
 # Bounds that differ: CleanRL clips the target's actions to those of the first dimension.
 ACTIONS = gym.spaces.Box(np.array([-1, -2, 0], np.float32), np.array([1, 2, 5], np.float32))
 ROWS = 32
+TAU = 0.1
+COEFFICIENTS: dict[Any, Any] = {
+    td3: td3.Coefficients(learning_rate=3e-4, gamma=0.9, tau=TAU, policy_noise=0.2, noise_clip=0.5),
+    ddpg: ddpg.Coefficients(learning_rate=3e-4, gamma=0.9, tau=TAU),
+}
+FAST: dict[Any, Any] = {td3: fast_td3.FastLearner, ddpg: fast_ddpg.FastLearner}
 
 both = pytest.mark.parametrize("algorithm", [td3, ddpg], ids=["td3", "ddpg"])
 
@@ -43,11 +51,12 @@ def normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.standard_normal(shape, dtype=np.float32)
 
 
-def tensors(batch: Transitions) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
+def tensors(algorithm: Any, batch: Transitions) -> dict[str, torch.Tensor]:
+    arrays = {name: torch.from_numpy(array) for name, array in batch._asdict().items()}
+    return {**arrays, **{name: torch.tensor(value) for name, value in COEFFICIENTS[algorithm]._asdict().items()}}
 
 
-def twins(algorithm: Any, args: Any) -> tuple[Any, Any]:
+def twins(algorithm: Any) -> tuple[Any, Any]:
     """The fast learner, and an agent with the same numbers for autograd; nothing is where it starts."""
     torch.manual_seed(0)
     agents = [algorithm.Agent(OBS, ACTIONS) for _ in range(2)]
@@ -57,7 +66,7 @@ def twins(algorithm: Any, args: Any) -> tuple[Any, Any]:
             if name.startswith("target_"):
                 parameter.add_(0.05 * torch.randn_like(parameter))
     agents[1].load_state_dict(agents[0].state_dict())
-    return algorithm.FastLearner(agents[0], args), agents[1]
+    return FAST[algorithm](agents[0]), agents[1]
 
 
 def assert_same_gradients(learner: Any, agent: Any, name: str) -> None:
@@ -72,38 +81,35 @@ def assert_same_gradients(learner: Any, agent: Any, name: str) -> None:
 def test_the_gradients_are_those_of_the_definitions(
     algorithm: Any, batch: Transitions, rng: np.random.Generator
 ) -> None:
-    args = algorithm.Args()
-    learner, agent = twins(algorithm, args)
+    learner, agent = twins(algorithm)
+    inputs, coefficients = tensors(algorithm, batch), COEFFICIENTS[algorithm]
     if algorithm is td3:
         # Large enough that some of it is clipped, and some actions leave their bounds.
         noise = 3 * normal(rng, ROWS, 3)
-        target, mine = (
-            td3.td_target(agent, tensors(batch), torch.from_numpy(noise), args),
-            learner.td_target(batch, noise),
-        )
-        loss, logged = td3.critic_loss(agent.critics, tensors(batch), target)
+        target = td3.td_target(agent, inputs, torch.from_numpy(noise))
+        mine = learner.smoothed_target(batch, noise, coefficients)
+        loss, logged = td3.critic_loss(agent.critics, inputs, target)
     else:
-        target, mine = ddpg.td_target(agent, tensors(batch), args.gamma), learner.td_target(batch)
-        loss, logged = ddpg.critic_loss(agent.qf1, tensors(batch), target)
+        target, mine = ddpg.td_target(agent, inputs), learner.bootstrapped(batch, coefficients)
+        loss, logged = ddpg.critic_loss(agent.qf1, inputs, target)
     np.testing.assert_allclose(mine, target.numpy(), rtol=1e-5, atol=1e-5)
     loss.backward()
-    learner.critic_gradient(batch, target.numpy())
+    losses = learner.critic_gradient(batch, target.numpy())
     assert_same_gradients(learner, agent, "critics" if algorithm is td3 else "qf1")
-    assert {name: float(value) for name, value in learner.losses.items()} == pytest.approx(
+    assert {name: float(value) for name, value in losses.items()} == pytest.approx(
         {name: float(value) for name, value in logged.items()}, rel=1e-5
     )
     loss = algorithm.actor_loss(agent, torch.from_numpy(batch.obs))
     loss.backward()
-    learner.actor_gradient(batch.obs)
+    found = learner.actor_gradient(batch.obs)
     assert_same_gradients(learner, agent, "actor")
-    assert float(learner.losses["actor_loss"]) == pytest.approx(loss.item(), rel=1e-5)
+    assert float(found) == pytest.approx(loss.item(), rel=1e-5)
 
 
 def test_td3s_target_is_the_lower_critics_opinion_of_an_action_near_the_targets(
     batch: Transitions, rng: np.random.Generator
 ) -> None:
-    args = td3.Args(gamma=0.9)
-    _, agent = twins(td3, args)
+    _, agent = twins(td3)
     noise = 3 * normal(rng, ROWS, 3)
     expected: list[float] = []
     with torch.no_grad():
@@ -117,52 +123,51 @@ def test_td3s_target_is_the_lower_critics_opinion_of_an_action_near_the_targets(
             critics = agent.target_critics
             value = min(critic(obs, action[None]).item() for critic in (critics.qf1, critics.qf2))
             expected.append(float(batch.rewards[row]) + (0.0 if batch.dones[row] else 0.9 * value))
-    found = td3.td_target(agent, tensors(batch), torch.from_numpy(noise), args)
+    found = td3.td_target(agent, tensors(td3, batch), torch.from_numpy(noise))
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 @both
 def test_both_learners_stay_together(algorithm: Any, batch: Transitions) -> None:
-    args = algorithm.Args(tau=0.1)
-    fast, agent = twins(algorithm, args)
-    slow = algorithm.TorchLearner(agent, args, torch.device("cpu"))
+    coefficients = COEFFICIENTS[algorithm]
+    fast, agent = twins(algorithm)
+    slow = algorithm.Learner(agent, algorithm.Args(), torch.device("cpu"))
     for learner in (fast, slow):
         torch.manual_seed(3)
         for _ in range(5):
-            getattr(learner, "update_critics" if algorithm is td3 else "update_critic")(batch)
-            learner.update_policy(batch)
+            getattr(learner, "update_critics" if algorithm is td3 else "update_critic")(batch, coefficients)
+            learner.update_policy(batch, coefficients)
     for name, flat in fast.parameters.items():
         for key, parameter in agent.get_submodule(name).named_parameters():
             # Adam turns a gradient near 0 into a step of either sign, hence an absolute tolerance of some steps' size.
             np.testing.assert_allclose(flat.value_of[key], parameter.detach().numpy(), atol=1e-4, err_msg=key)
     torch.manual_seed(4)
-    mine = fast.act(batch.obs)
+    mine = fast.act(batch.obs, 0.1)
     torch.manual_seed(4)
-    np.testing.assert_allclose(mine, slow.act(batch.obs), atol=1e-3)
+    np.testing.assert_allclose(mine, slow.act(batch.obs, 0.1), atol=1e-3)
     assert (mine >= ACTIONS.low).all()
     assert (mine <= ACTIONS.high).all()
 
 
 @both
 def test_the_targets_move_by_tau(algorithm: Any, batch: Transitions) -> None:
-    learner, _ = twins(algorithm, algorithm.Args(tau=0.1))
+    learner, _ = twins(algorithm)
     names = ("actor", "critics" if algorithm is td3 else "qf1")
     before = {name: learner.parameters[f"target_{name}"].values.copy() for name in names}
-    learner.update_policy(batch)
+    learner.update_policy(batch, COEFFICIENTS[algorithm])
     for name in names:
-        expected = 0.1 * learner.parameters[name].values + 0.9 * before[name]
+        expected = TAU * learner.parameters[name].values + (1 - TAU) * before[name]
         np.testing.assert_allclose(learner.parameters[f"target_{name}"].values, expected, atol=1e-6)
 
 
 @both
 def test_exploration_is_as_wide_as_asked_for(algorithm: Any, batch: Transitions) -> None:
-    args = algorithm.Args(exploration_noise=0.02)
-    learner, agent = twins(algorithm, args)
+    learner, agent = twins(algorithm)
     with torch.no_grad():
         agent.actor.fc_mu.weight.zero_()
         agent.actor.fc_mu.bias.zero_()
     learner.parameters["actor"].values[:] = 0
-    drawn = learner.act(np.zeros((5000, 5), np.float32))
+    drawn = learner.act(np.zeros((5000, 5), np.float32), 0.02)
     np.testing.assert_allclose(drawn.mean(0), [0, 0, 2.5], atol=0.01)
     np.testing.assert_allclose(drawn.std(0), 0.02 * np.array([1, 2, 2.5]), rtol=0.05)
 

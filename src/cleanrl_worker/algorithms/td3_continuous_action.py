@@ -1,8 +1,9 @@
 """TD3 with a deterministic policy on vector observations (docs/algorithms/td3_continuous_action.md)."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, SupportsFloat
+from typing import Annotated, Any, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -12,13 +13,12 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
-from cleanrl_worker.sdk.fast import FlatParameters, Floats
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
-from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
+from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.quick import by_hand_if_same
+from cleanrl_worker.sdk.fast.td3_continuous_action import FastLearner, actions_by_hand
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
-from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
-from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
+from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
 
@@ -107,7 +107,8 @@ class Actor(nn.Module):
         assert isinstance(action_space, gym.spaces.Box)
         if not action_space.is_bounded():
             raise IncompatibleSpaces(f"TD3 needs actions with finite bounds, not {action_space}; wrap the environment")
-        self.fc1 = nn.Linear(int(np.prod(observation_space.shape or ())), 256)
+        self.inputs = int(np.prod(observation_space.shape or ()))
+        self.fc1 = nn.Linear(self.inputs, 256)
         self.fc2 = nn.Linear(256, 256)
         self.fc_mu = nn.Linear(256, int(np.prod(action_space.shape)))
         low, high = (torch.tensor(bound.reshape(-1)).float() for bound in (action_space.low, action_space.high))
@@ -133,20 +134,32 @@ class Agent(nn.Module):
         self.target_critics = copy.deepcopy(self.critics).requires_grad_(False)
 
 
+class Coefficients(NamedTuple):
+    """Numbers that may change from one update to the next: a schedule changes them in `train`."""
+
+    learning_rate: float
+    gamma: float
+    tau: float
+    policy_noise: float
+    noise_clip: float
+
+
 @torch.no_grad()
-def td_target(agent: Agent, batch: Tensors, noise: torch.Tensor, args: Args) -> torch.Tensor:
+def td_target(agent: Agent, batch: Tensors, noise: torch.Tensor) -> torch.Tensor:
     """What the critics should have said: the reward and, where the episode was not terminated, the value after.
 
     `noise` is standard normal: the value is that of an action near the target's.
     """
-    clipped_noise = (noise * args.policy_noise).clamp(-args.noise_clip, args.noise_clip) * agent.actor.action_scale
-    next_actions = agent.actor.within_bounds(agent.target_actor(batch["next_obs"]) + clipped_noise)
+    clipped_noise = (noise * batch["policy_noise"]).clamp(-batch["noise_clip"], batch["noise_clip"])
+    next_actions = agent.actor.within_bounds(
+        agent.target_actor(batch["next_obs"]) + clipped_noise * agent.actor.action_scale
+    )
     min_qf_next = torch.min(*agent.target_critics(batch["next_obs"], next_actions))
-    return batch["rewards"] + (1 - batch["dones"]) * args.gamma * min_qf_next
+    return batch["rewards"] + (1 - batch["dones"]) * batch["gamma"] * min_qf_next
 
 
 def critic_loss(critics: Critics, batch: Tensors, target: torch.Tensor) -> tuple[torch.Tensor, Tensors]:
-    """The definition: the critics' loss, and what is logged of it."""
+    """The critics' loss, and what is logged of it."""
     qf1_values, qf2_values = critics(batch["obs"], batch["actions"])
     qf1_loss, qf2_loss = F.mse_loss(qf1_values, target), F.mse_loss(qf2_values, target)
     qf_loss = qf1_loss + qf2_loss
@@ -161,115 +174,15 @@ def critic_loss(critics: Critics, batch: Tensors, target: torch.Tensor) -> tuple
 
 
 def actor_loss(agent: Agent, obs: torch.Tensor) -> torch.Tensor:
-    """The definition: the policy should do what the first critic likes."""
+    """The policy should do what the first critic likes."""
     return -agent.critics.qf1(obs, agent.actor(obs)).mean()
 
 
-class Learner(Protocol):
-    """Acting and updating, on either path."""
-
-    losses: dict[str, SupportsFloat]
-    """The latest of each, as logged."""
-
-    def act(self, obs: Array) -> Array: ...
-
-    def update_critics(self, batch: Transitions) -> None: ...
-
-    def update_policy(self, batch: Transitions) -> None: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
-
-
-class FastLearner:
-    """The fast path on a CPU: the same maths by hand, on the memory of the torch parameters."""
-
-    def __init__(self, agent: Agent, args: Args) -> None:
-        self.args = args
-        self.scale, self.bias = agent.actor.action_scale.numpy(), agent.actor.action_bias.numpy()
-        self.parameters = {name: FlatParameters(module) for name, module in agent.named_children()}
-        self.adams = {name: FusedAdam(self.parameters[name]) for name in ("actor", "critics")}
-        self.actor, self.target_actor = fast_actor(agent.actor), fast_actor(agent.target_actor)
-        self.qf1, self.qf2 = fast_critic(agent.critics.qf1), fast_critic(agent.critics.qf2)
-        # A target has spoken before its critic does: in the same buffers, which are then still in the cache.
-        self.qf1_target = fast_critic(agent.target_critics.qf1, shares=self.qf1)
-        self.qf2_target = fast_critic(agent.target_critics.qf2, shares=self.qf2)
-        self.losses: dict[str, SupportsFloat] = {}
-
-    def noise(self, rows: int) -> Floats:
-        return torch.randn(rows, len(self.scale)).numpy()
-
-    def within_bounds(self, actions: Floats) -> Floats:
-        return actions.clip(self.bias - self.scale, self.bias + self.scale, actions)
-
-    def act(self, obs: Array) -> Array:
-        actions = self.actor.forward(obs)
-        actions += self.noise(len(obs)) * (self.args.exploration_noise * self.scale)
-        return self.within_bounds(actions)
-
-    def td_target(self, batch: Transitions, noise: Floats) -> Floats:
-        args, next_obs = self.args, rows_of(batch.next_obs)
-        next_actions = self.target_actor.forward(next_obs)
-        next_actions += (noise * args.policy_noise).clip(-args.noise_clip, args.noise_clip) * self.scale
-        next_actions = self.within_bounds(next_actions)
-        (first,), (second,) = (qf.forward(next_obs, next_actions) for qf in (self.qf1_target, self.qf2_target))
-        target = np.minimum(first[:, 0], second[:, 0])
-        target *= (1 - batch.dones) * args.gamma
-        target += batch.rewards
-        return target
-
-    def critic_gradient(self, batch: Transitions, target: Floats) -> None:
-        obs, actions = rows_of(batch.obs), rows_of(batch.actions)
-        rows = len(obs)
-        losses: list[float] = []
-        for name, qf in (("qf1", self.qf1), ("qf2", self.qf2)):
-            values = qf.forward(obs, actions)[0][:, 0]
-            error = values - target
-            losses.append(float(error.dot(error)) / rows)
-            self.losses |= {f"{name}_values": np.add.reduce(values) / rows, f"{name}_loss": losses[-1]}
-            error *= 2 / rows
-            qf.backward(error[:, None])
-        self.losses["qf_loss"] = sum(losses) / 2.0
-
-    def actor_gradient(self, obs: Array) -> None:
-        (values,) = self.qf1.forward(obs, self.actor.forward(obs))
-        grad_values = np.full((len(obs), 1), -1 / len(obs), np.float32)
-        self.actor.backward(self.qf1.input_gradient(grad_values, columns=slice(obs.shape[1], None)))
-        self.losses["actor_loss"] = -np.add.reduce(values[:, 0]) / len(obs)
-
-    def update_critics(self, batch: Transitions) -> None:
-        self.critic_gradient(batch, self.td_target(batch, self.noise(len(batch.obs))))
-        self.adams["critics"].step(self.args.learning_rate)
-
-    def update_policy(self, batch: Transitions) -> None:
-        self.actor_gradient(rows_of(batch.obs))
-        self.adams["actor"].step(self.args.learning_rate)
-        for name in ("actor", "critics"):
-            target, values = (torch.from_numpy(self.parameters[key].values) for key in (f"target_{name}", name))
-            target.lerp_(values, self.args.tau)
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": {name: flat.values for name, flat in self.parameters.items()},
-            "adams": {name: adam.state() for name, adam in self.adams.items()},
-            "losses": {name: float(value) for name, value in self.losses.items()},
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        for name, flat in self.parameters.items():
-            flat.values[:] = state["parameters"][name]
-        for name, own in self.adams.items():
-            own.load(state["adams"][name])
-        self.losses = state["losses"]
-
-
-class TorchLearner:
-    """The path on a GPU: autograd of the definitions."""
+class Learner:
+    """Acts and learns by the losses. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
     def __init__(self, agent: Agent, args: Args, device: torch.device) -> None:
         self.agent = agent
-        self.args = args
         self.device = device
         self.optimizers = {
             "actor": adam(agent.actor, learning_rate=args.learning_rate),
@@ -279,7 +192,6 @@ class TorchLearner:
         self.choose = Replayed(self.sampled, device, enabled=args.cuda_graph)
         self.improve_critics = Replayed(self.critic_step, device, enabled=args.cuda_graph)
         self.improve_policy = Replayed(self.policy_step, device, enabled=args.cuda_graph)
-        self.losses: dict[str, SupportsFloat] = {}
 
     def noise(self, rows: int) -> torch.Tensor:
         return torch.randn(rows, self.agent.actor.fc_mu.out_features, device=self.device)
@@ -293,12 +205,12 @@ class TorchLearner:
     @torch.no_grad()
     def sampled(self, inputs: Tensors) -> dict[str, torch.Tensor]:
         actor, obs = self.agent.actor, inputs["obs"].float()
-        noise = self.noise(len(obs)) * (self.args.exploration_noise * actor.action_scale)
+        noise = self.noise(len(obs)) * (inputs["exploration_noise"] * actor.action_scale)
         return {"actions": actor.within_bounds(actor(obs) + noise)}
 
     def critic_step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         batch = {name: tensor.float() for name, tensor in batch.items()}
-        target = td_target(self.agent, batch, self.noise(len(batch["obs"])), self.args)
+        target = td_target(self.agent, batch, self.noise(len(batch["obs"])))
         loss, logged = critic_loss(self.agent.critics, batch, target)
         self.descend("critics", loss)
         return dict(logged)
@@ -310,49 +222,34 @@ class TorchLearner:
             for name in ("actor", "critics"):
                 pair = self.agent.get_submodule(f"target_{name}"), self.agent.get_submodule(name)
                 for target, value in zip(*(module.parameters() for module in pair), strict=True):
-                    target.lerp_(value, self.args.tau)
+                    target.lerp_(value, inputs["tau"])
         return {"actor_loss": loss.detach()}
 
-    def act(self, obs: Array) -> Array:
-        return self.choose(self.inputs.put({"obs": obs}))["actions"].cpu().numpy()
+    def act(self, obs: Array, exploration_noise: float) -> Array:
+        inputs = {"obs": obs, "exploration_noise": np.float32(exploration_noise)}
+        return self.choose(self.inputs.put(inputs))["actions"].cpu().numpy()
 
-    def update_critics(self, batch: Transitions) -> None:
-        self.losses |= self.improve_critics(self.inputs.put(by_rows(batch)))
+    def update_critics(self, batch: Transitions, coefficients: Coefficients) -> Mapping[str, SupportsFloat]:
+        """One gradient step of both critics; what is logged of it stays on a GPU until its numbers are asked for."""
+        set_learning_rate(self.optimizers["critics"], coefficients.learning_rate)
+        numbers = {name: np.float32(value) for name, value in coefficients._asdict().items()}
+        return self.improve_critics(self.inputs.put(by_rows(batch) | numbers))
 
-    def update_policy(self, batch: Transitions) -> None:
-        self.losses |= self.improve_policy(self.inputs.put({"obs": rows_of(batch.obs)}))
+    def update_policy(self, batch: Transitions, coefficients: Coefficients) -> Mapping[str, SupportsFloat]:
+        """One gradient step of the policy; then the targets follow."""
+        set_learning_rate(self.optimizers["actor"], coefficients.learning_rate)
+        return self.improve_policy(self.inputs.put({"obs": rows_of(batch.obs), "tau": np.float32(coefficients.tau)}))
 
     def state(self) -> dict[str, Any]:
         return {
             "agent": self.agent.state_dict(),
             "optimizers": {name: optimizer_state(optimizer) for name, optimizer in self.optimizers.items()},
-            "losses": {name: float(value) for name, value in self.losses.items()},
         }
 
     def load(self, state: dict[str, Any]) -> None:
         self.agent.load_state_dict(state["agent"])
         for name, optimizer in self.optimizers.items():
             load_optimizer(optimizer, state["optimizers"][name])
-        self.losses = state["losses"]
-
-
-def rows_of(array: Array) -> Array:
-    """One row each, whatever the shape of an observation or action; scalars stay as they are."""
-    return array.reshape(len(array), -1) if array.ndim > 2 else array
-
-
-def by_rows(batch: Transitions) -> dict[str, Array]:
-    return {name: rows_of(array) for name, array in batch._asdict().items()}
-
-
-def fast_actor(actor: Actor) -> TanhActor:
-    """An actor whose parameters are flat."""
-    scale, centre = actor.action_scale.numpy(), actor.action_bias.numpy()
-    return TanhActor([actor.fc1, actor.fc2], actor.fc_mu, scale=scale, centre=centre)
-
-
-def fast_critic(critic: QNetwork, *, shares: ReluNetwork | None = None) -> ReluNetwork:
-    return ReluNetwork([critic.fc1, critic.fc2], [critic.fc3], shares=shares)
 
 
 def train(run: Run, args: Args) -> None:
@@ -360,7 +257,8 @@ def train(run: Run, args: Args) -> None:
     observation_space, action_space = envs.single_observation_space, envs.single_action_space
     assert isinstance(action_space, gym.spaces.Box)
     agent = Agent(observation_space, action_space).to(run.device)
-    learner: Learner = FastLearner(agent, args) if run.device.type == "cpu" else TorchLearner(agent, args, run.device)
+    learner = guarded(run, Learner(agent, args, run.device), lambda: FastLearner(agent))
+    losses: dict[str, SupportsFloat] = {}
     replay = ReplayBuffer(args.buffer_size, args.num_envs, observation_space, action_space)
     action_shape = (args.num_envs, *action_space.shape)
 
@@ -369,6 +267,7 @@ def train(run: Run, args: Args) -> None:
         obs = envs.reset(args.seed)
     else:
         learner.load(saved["learner"])
+        losses |= saved["learner"]["losses"]
         replay.load(saved["replay"])
         obs = envs.current_obs
 
@@ -377,7 +276,7 @@ def train(run: Run, args: Args) -> None:
             if run.global_step < args.learning_starts:
                 actions = run.generator.uniform(action_space.low, action_space.high, action_shape).astype(np.float32)
             else:
-                actions = learner.act(obs.reshape(args.num_envs, -1)).reshape(action_shape)
+                actions = learner.act(obs.reshape(args.num_envs, -1), args.exploration_noise).reshape(action_shape)
             next_obs, rewards, terminations, _, infos = envs.step(actions)
             replay.add(obs, infos.get("final_obs", next_obs), actions, rewards, terminations)
             obs = next_obs
@@ -387,17 +286,21 @@ def train(run: Run, args: Args) -> None:
                 if global_step <= args.learning_starts:
                     continue
                 batch = replay.sample(run.generator, args.batch_size)
-                learner.update_critics(batch)
+                coefficients = Coefficients(
+                    args.learning_rate, args.gamma, args.tau, args.policy_noise, args.noise_clip
+                )
+                losses |= learner.update_critics(batch, coefficients)
                 if global_step % args.policy_frequency == 0:
-                    learner.update_policy(batch)
+                    losses |= learner.update_policy(batch, coefficients)
                 if global_step % LOG_INTERVAL == 0:
-                    scalars = {f"losses/{name}": float(value) for name, value in learner.losses.items()}
+                    scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                     run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
 
         # Read once: a signal between the two questions would end the run without its checkpoint.
         stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
         if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "replay": replay.state()}
+            logged = {name: float(value) for name, value in losses.items()}
+            state = {"learner": {**learner.state(), "losses": logged}, "replay": replay.state()}
             run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
         if stopping:
             break
@@ -408,13 +311,12 @@ class DeterministicPolicy:
     """Acts with a trained actor; asked to explore, with the noise of the training."""
 
     def __init__(self, actor: Actor, action_space: gym.spaces.Box, exploration_noise: float) -> None:
-        self.parameters = FlatParameters(actor)
-        self.actor = fast_actor(actor)
+        self.actions = by_hand_if_same(actor, lambda: actions_by_hand(actor), actor.inputs)
         self.action_space = action_space
         self.std = exploration_noise * actor.action_scale.numpy()
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        actions = self.actor.forward(observations.reshape(len(observations), -1))
+        actions = self.actions(observations.reshape(len(observations), -1))
         if not deterministic:
             actions += self.std * generator.standard_normal(actions.shape, dtype=np.float32)
         space = self.action_space

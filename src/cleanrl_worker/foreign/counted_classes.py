@@ -1,7 +1,8 @@
 """Counting in the classes that a script steps: its own wrappers, and environments that it makes without `gym.make`.
 
 A class is changed when its first instance is made, and only where it defines `step` or `reset` itself, so that a script
-pays for what it uses. What an environment returns is its own affair: what cannot be added up is not counted.
+pays for what it uses. What an environment returns is its own affair: what cannot be added up is not counted. Counts are
+attributes, never looked up in `__dict__`: Python then reads all attributes of that environment more slowly.
 """
 
 import functools
@@ -16,6 +17,8 @@ from cleanrl_worker.foreign.step_counts import EnvCount, StepCounts, VectorCount
 
 KEY = "_mosaic_count"
 """Attribute of an environment: its count, or None if it is counted elsewhere or cannot be counted."""
+UNKNOWN: Any = object()
+"""Its value before the first step."""
 REPEATING = ("AtariPreprocessing", "MaxAndSkipObservation")
 """Gymnasium's own wrappers that step more than once for a step."""
 COUNTED_ELSEWHERE = (gym.Wrapper, SyncVectorEnv, AsyncVectorEnv, VectorWrapper)
@@ -40,25 +43,34 @@ class CountedClasses:
         layers: list[Any] = [env]
         while isinstance(layers[-1], gym.Wrapper):
             layers.append(layers[-1].env)
-        limit: Any = next((layer for layer in layers if isinstance(layer, TimeLimit)), None)
-        count.limit = None if limit is None else limit._max_episode_steps
+        for layer in layers:
+            if isinstance(layer, TimeLimit):
+                count.limit_to(layer._max_episode_steps)  # type: ignore[reportPrivateUsage]
+        count.watch(layers[-1])
         place = next((layer for layer in layers if isinstance(layer, OrderEnforcing)), None)
-        layers[-1].__dict__[KEY] = count if place is None else None
-        if place is None:
+        _keep(layers[-1], count if place is None else None)
+        if place is not None:
+            _keep(place, count)
+        else:
             _change(type(layers[-1]), "step", self._env_step, but_not=gym.Env)
             _change(type(layers[-1]), "reset", self._env_reset, but_not=gym.Env)
-        else:
-            place.__dict__[KEY] = count
 
     def count_of(self, env: Any) -> EnvCount | None:
         """Of the environment within all wrappers."""
         while isinstance(env, gym.Wrapper):
             within: Any = env
-            if KEY in within.__dict__:
-                return within.__dict__[KEY]
+            found = getattr(within, KEY, UNKNOWN)
+            if found is not UNKNOWN and not (found is None and isinstance(within, OrderEnforcing)):
+                return found
             env = within.env
-        attributes: dict[str, Any] | None = getattr(env, "__dict__", None)
-        return None if attributes is None else attributes.setdefault(KEY, EnvCount(self.counts))
+        found = getattr(env, KEY, UNKNOWN)
+        if found is UNKNOWN:
+            found = EnvCount(self.counts)
+            if not _keep(env, found):
+                self.counts.counting.discard(found)
+                return None
+            found.watch(env)
+        return found
 
     def _watch_instances(self, base: Any, step: Callable[[Method], Method], reset: Callable[[Method], Method]) -> None:
         classes = self
@@ -97,26 +109,26 @@ class CountedClasses:
         def __init__(this: Any, env: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             original(this, env, *args, **kwargs)
             if not classes.making and (count := classes.count_of(env)) is not None:
-                most: int = this._max_episode_steps
-                count.limit = most if count.limit is None else min(count.limit, most)
+                count.limit_to(this._max_episode_steps)
 
         wrapper.__init__ = __init__
 
     def _count_at(self, this: Any) -> EnvCount | None:
         """Looked up once: the wrappers below do not change."""
-        attributes = this.__dict__
-        if KEY not in attributes:
-            attributes[KEY] = self.count_of(this)
-        return attributes[KEY]
+        count = this._mosaic_count
+        if count is UNKNOWN:
+            count = self.count_of(this)
+            _keep(this, count)
+        return count
 
     def _wrapper_step(self, original: Method) -> Method:
         def step(this: Any, *args: Any, **kwargs: Any) -> Any:
-            count = this.__dict__[KEY] if KEY in this.__dict__ else self._count_at(this)
+            count = self._count_at(this)
             if count is None:
                 return original(this, *args, **kwargs)
             count.depth += 1
             if count.depth == 1:
-                count.counts.steps += 1
+                count.has_steps_of_a_wrapper = True
                 count.length += 1
             try:
                 result = original(this, *args, **kwargs)
@@ -136,10 +148,14 @@ class CountedClasses:
             if count is None:
                 return original(this, *args, **kwargs)
             count.depth += 1
+            before = count.left
             try:
                 return original(this, *args, **kwargs)
             finally:
                 count.depth -= 1
+                if not count.depth:
+                    # A reset of the environment itself has filled up what is left.
+                    count.skipped += (before if count.left <= before else count.limit) - count.left
 
         return reset
 
@@ -149,9 +165,6 @@ class CountedClasses:
             if count is None or count.inside:
                 # Counted elsewhere, or by the class that is derived from this one.
                 return original(this, *args, **kwargs)
-            if not count.depth:
-                count.counts.steps += 1
-                count.length += 1
             count.inside = True
             try:
                 result = original(this, *args, **kwargs)
@@ -196,10 +209,11 @@ class CountedClasses:
         return reset
 
     def _vector_count(self, this: Any) -> VectorCount | None:
-        attributes = this.__dict__
-        if KEY not in attributes:
-            attributes[KEY] = vector_count(self.counts, this)
-        return attributes[KEY]
+        count = this._mosaic_count
+        if count is UNKNOWN:
+            count = vector_count(self.counts, this)
+            return count if _keep(this, count) else None
+        return count
 
 
 def vector_count(counts: StepCounts, envs: Any) -> VectorCount:
@@ -218,6 +232,17 @@ def _change(cls: type[Any], name: str, change: Callable[[Method], Method], *, bu
     changed = functools.wraps(original)(change(original))
     changed.__dict__[KEY] = True
     setattr(owner, name, changed)
+    if not hasattr(owner, KEY):
+        setattr(owner, KEY, UNKNOWN)
+
+
+def _keep(env: Any, count: EnvCount | VectorCount | None) -> bool:
+    """False for an environment that takes no attributes of others: it is not counted."""
+    try:
+        setattr(env, KEY, count)
+    except (AttributeError, TypeError):
+        return False
+    return True
 
 
 def add(this: Any, take: Method, *result: Any) -> None:
@@ -225,7 +250,7 @@ def add(this: Any, take: Method, *result: Any) -> None:
     try:
         take(*result)
     except Exception:  # A border: whatever an environment returns, the script goes on; it is just not counted.
-        this.__dict__[KEY] = None
+        _keep(this, None)
 
 
 def _is_over(result: Any) -> bool:

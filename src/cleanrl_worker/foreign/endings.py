@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from cleanrl_worker.foreign import fence
-from cleanrl_worker.foreign.missing_packages import how_to_install, missing_packages
 from cleanrl_worker.foreign.plan import ScriptPlan
+from mosaic.scripts.packages import how_to_install, missing_packages
 from mosaic.scripts.script import Script
 
 

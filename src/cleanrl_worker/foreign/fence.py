@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mosaic.operating_system import LINUX
+
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _PATH_BENEATH, _NO_NEW_PRIVS = 1, 1, 38
 _WRITE_FILE, _TRUNCATE, _REFER = 1 << 1, 1 << 14, 1 << 13
@@ -62,6 +64,9 @@ def explained(error: PermissionError, run_dir: Path) -> str | None:
 
 
 def _landlock(folders: Sequence[Path]) -> bool:
+    if not LINUX:
+        # The numbers below are Linux's: on another system they would be other calls.
+        return False
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE, None, 0, _VERSION)
     if version < 1:

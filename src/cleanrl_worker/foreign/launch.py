@@ -14,7 +14,6 @@ from types import ModuleType, TracebackType
 
 from cleanrl_worker.foreign import around, endings, fence, one_number
 from cleanrl_worker.foreign.output import Output, TooMuchOutput
-from cleanrl_worker.foreign.paths import search_path
 from cleanrl_worker.foreign.plan import ScriptPlan, refuse_missing, rehearse, resolve
 from cleanrl_worker.foreign.record import Record
 from cleanrl_worker.foreign.stopping import Stopping
@@ -22,6 +21,7 @@ from cleanrl_worker.sdk import command, tracking
 from cleanrl_worker.sdk.execute import publishing, write_start
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic.errors import HomeUnusable, MosaicError
+from mosaic.scripts.paths import search_path
 from mosaic.spec import identity
 from mosaic.spec.life_lock import own_life
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         rehearsal = rehearse(plan)
         if plan.flags.dry_run:
             rehearsal.show(emit_summary=plan.flags.emit_summary)
-            refuse_missing(rehearsal, plan)
+            refuse_missing(plan)
             return 0
         plan.run_dir.create()
         with logged_to(plan.run_dir):

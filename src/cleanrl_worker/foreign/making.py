@@ -47,7 +47,7 @@ class MadeSlot:
         return np.asarray(bare.render(), np.uint8) if bare.render_mode == "rgb_array" else None
 
     def so_far(self) -> tuple[float, int]:
-        return float(self._count.total), self._count.length
+        return float(self._count.total), self._count.steps
 
 
 class ProcessSlot:
@@ -140,14 +140,11 @@ class Making:
             if count is None or not this._has_reset:
                 result = original(this, action)
             else:
-                if not count.depth:
-                    count.counts.steps += 1
-                    count.length += 1
                 result = this.env.step(action)
                 try:
-                    count.inner_steps += 1
+                    count.left -= 1
                     count.total += result[1]
-                    if result[2] or result[3] or count.inner_steps == count.limit:
+                    if result[2] or result[3] or not count.left:
                         count.end()
                 except Exception:  # A border: an environment may return what cannot be added up; the script goes on.
                     this._mosaic_count = None

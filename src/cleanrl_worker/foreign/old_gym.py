@@ -4,10 +4,11 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from cleanrl_worker.foreign.hooks import Hooks
+from mosaic.installation import package_line
 
 ADVICE = (
     "gym was replaced by Gymnasium, and its environments have another interface:"
-    " change 'import gym' to 'import gymnasium as gym' in the script, or install gym beside MOSAIC (pip install gym)"
+    " change 'import gym' to 'import gymnasium as gym' in the script, or install gym beside MOSAIC"
 )
 
 
@@ -80,4 +81,4 @@ def _missing_wrapper(name: str) -> NoReturn:
 def _missing(name: str) -> NoReturn:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise ImportError(f"gym.{name}: {ADVICE}")
+    raise ImportError(f"gym.{name}: {ADVICE} ({package_line('gym')})")

@@ -1,18 +1,17 @@
 """From a config or a command line to all that the run of a script needs; nothing was made yet."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.foreign.missing_packages import how_to_install, missing_packages
-from cleanrl_worker.sdk import command, execute
+from cleanrl_worker.sdk import command, execute, tracking
 from cleanrl_worker.sdk.command import WorkerFlags
 from cleanrl_worker.sdk.document import around, read_document
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
 from mosaic.scripts import flags as script_flags
+from mosaic.scripts import packages
 from mosaic.scripts import script as scripts
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.flags import OUTSIDE
@@ -120,7 +119,8 @@ def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     """What can be told without running the script: it was read already, so its source is sound."""
     if not plan.again:
         execute.refuse_used(plan.run_dir)
-    missing = missing_packages(plan.script.path, plan.module)
+    tracking.refuse_missing(plan.options)
+    missing = packages.missing_packages(plan.script.path, plan.module)
     return execute.Rehearsal(
         summary={
             "script": str(plan.script.path),
@@ -135,12 +135,8 @@ def rehearse(plan: ScriptPlan) -> execute.Rehearsal:
     )
 
 
-def refuse_missing(rehearsal: execute.Rehearsal, plan: ScriptPlan) -> None:
-    missing = json.loads(json.dumps(rehearsal.summary["missing_packages"]))
-    if missing:
-        which = f"which {'is' if len(missing) == 1 else 'are'} not installed here"
-        message = f"needs {', '.join(missing)}, {which}: {how_to_install(missing)}"
-        raise ConfigError([Problem(plan.script.name, message)], what=str(plan.script.path))
+def refuse_missing(plan: ScriptPlan) -> None:
+    packages.refuse_missing(plan.script, plan.module)
 
 
 def _settings_of(script: Script, worker: WorkerConfig) -> dict[str, Any]:

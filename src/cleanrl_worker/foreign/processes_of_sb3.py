@@ -23,16 +23,16 @@ def _change(module: ModuleType, *, counts: StepCounts) -> None:
     @functools.wraps(wait)
     def step_wait(this: Any) -> Any:
         result = wait(this)
-        if KEY not in this.__dict__:
-            this.__dict__[KEY] = VectorCount(counts, this.num_envs, resets_by_a_step=False)
-        if (count := this.__dict__[KEY]) is not None:
+        if not hasattr(this, KEY):
+            setattr(this, KEY, VectorCount(counts, this.num_envs, resets_by_a_step=False))
+        if (count := getattr(this, KEY)) is not None:
             _, rewards, dones, infos = result
             add(this, count.take, rewards, dones, infos)
         return result
 
     @functools.wraps(restart)
     def reset(this: Any) -> Any:
-        if (count := this.__dict__.get(KEY)) is not None:
+        if (count := getattr(this, KEY, None)) is not None:
             count.reset()
         return restart(this)
 

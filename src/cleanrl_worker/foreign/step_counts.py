@@ -6,6 +6,7 @@ of the script: no clipped rewards, no lost lives. An episode that the script bre
 """
 
 import time
+import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ import numpy as np
 
 MOST_WAITING = 100_000
 """Episodes that wait for the record; a script whose episodes last a step each may end more than can be written."""
+ENDLESS = 2**62
+"""Steps, where there is no limit."""
 
 
 class EndedEpisode(NamedTuple):
@@ -27,50 +30,95 @@ class StepCounts:
     """Of all environments of a script. Its own thread adds up, the recorder's thread reads."""
 
     def __init__(self) -> None:
-        self.steps = 0
+        self.past = 0
+        """Steps of episodes that are over."""
+        self.counting: set[EnvCount] = set()
+        """Environments whose episode may go on."""
         self.ended: deque[EndedEpisode] = deque(maxlen=MOST_WAITING)
+
+    @property
+    def steps(self) -> int:
+        # A copy at once: environments come and go meanwhile.
+        return self.past + sum(count.steps for count in tuple(self.counting))
 
     def end(self, slot: int, episodic_return: Any, length: int) -> None:
         self.ended.append(EndedEpisode(time.time(), slot, float(episodic_return), length, self.steps))
 
 
 class EnvCount:
-    """Of one environment and its episode. The hooks add to the attributes themselves: a call would cost more."""
+    """Of one environment and its episode. A step of the environment costs two additions, which its hook does itself."""
 
-    def __init__(self, counts: StepCounts, *, slot: int = 0, limit: int | None = None) -> None:
+    __slots__ = (
+        "counts", "depth", "has_steps_of_a_wrapper", "inside", "left", "length", "limit", "over", "seen", "skipped",
+        "slot", "total",
+    )  # fmt: skip
+
+    def __init__(self, counts: StepCounts) -> None:
         self.counts = counts
-        self.slot = slot
-        self.limit = limit
+        self.slot = 0
+        self.limit = ENDLESS
         """Steps of the environment after which Gymnasium's TimeLimit cuts the episode off."""
+        self.left = ENDLESS
+        """How many of them are left."""
+        self.skipped = 0
+        """Those that were made within a reset: none of the script's."""
+        self.length = 0
+        """Steps of the outermost wrapper."""
+        self.has_steps_of_a_wrapper = False
+        self.total: Any = 0.0
         self.depth = 0
         """How many wrappers of the script are within a call: only the outermost one makes a step."""
         self.inside = False
         """The environment's own `step` is within a call."""
         self.over = False
         """The outermost wrapper said at its last step that the episode is over."""
-        self.begin()
+        self.seen: Any = None
+        counts.counting.add(self)
 
-    def begin(self) -> None:
-        self.length = self.inner_steps = 0
-        self.total: Any = 0.0
+    @property
+    def steps(self) -> int:
+        """Of the script, in this episode."""
+        return self.length if self.has_steps_of_a_wrapper else self.limit - self.left - self.skipped
+
+    def watch(self, env: Any) -> None:
+        """Be counted as long as this environment lives."""
+        try:
+            self.seen = weakref.ref(env, lambda _: self._leave())
+        except TypeError:  # It takes no weak references: it is counted to the end.
+            self.seen = None
+
+    def limit_to(self, steps: int) -> None:
+        done = self.limit - self.left
+        self.limit = min(self.limit, steps)
+        self.left = self.limit - done
 
     def take(self, result: Any) -> None:
         """What the environment itself returned."""
-        self.inner_steps += 1
+        self.left -= 1
         self.total += result[1]
-        if result[2] or result[3] or self.inner_steps == self.limit:
+        if result[2] or result[3] or not self.left:
             self.end()
 
     def end(self) -> None:
-        self.counts.end(self.slot, self.total, self.length)
+        self.counts.end(self.slot, self.total, self.steps)
         self.begin()
+
+    def begin(self) -> None:
+        steps = self.steps
+        # In this order: one who reads meanwhile may miss these steps, and never sees them twice.
+        self.left, self.length, self.skipped, self.total = self.limit, 0, 0, 0.0
+        self.counts.past += steps
 
     def reset(self) -> None:
         """The environment is about to be reset: what no wrapper called an end was broken off."""
-        if self.over and self.inner_steps:
+        if self.over and self.left < self.limit:
             self.end()
         self.over = False
         self.begin()
+
+    def _leave(self) -> None:
+        self.begin()
+        self.counts.counting.discard(self)
 
     def __reduce__(self) -> Any:
         # A copy of an environment is for looking ahead: its steps are none of the script's training.
@@ -100,10 +148,10 @@ class VectorCount:
 
     def take(self, rewards: Any, ended: Any, infos: Any = None) -> None:
         """A step of all of them."""
-        self._counts.steps += len(self._lengths)
+        self._counts.past += len(self._lengths)
         self._lengths += 1
         if self._resets_by_a_step:
-            self._counts.steps -= int(np.count_nonzero(self._lengths == 0))
+            self._counts.past -= int(np.count_nonzero(self._lengths == 0))
         self._returns += rewards
         if not np.any(ended):
             return

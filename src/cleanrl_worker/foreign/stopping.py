@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
+from mosaic.spec import signals
+
 HOLD_POLL_S = 0.02
 
 
@@ -40,14 +42,14 @@ class Stopping:
             signal.SIGUSR1: self._hold,
             signal.SIGUSR2: self._let_go,
         }
-        previous = {number: signal.signal(number, answer) for number, answer in answers.items()}
+        previous = {number: signals.answer(number, answer) for number, answer in answers.items()}
         # The script's own processes end by these signals, as they would without us.
         os.register_at_fork(after_in_child=lambda: _forget(answers))
         try:
             yield
         finally:
             for number, handler in previous.items():
-                signal.signal(number, handler)
+                signals.answer(number, handler)
 
     def check(self) -> None:
         """At a step of an environment: an interrupt that was lost (raised in a destructor) is raised again."""
@@ -55,7 +57,7 @@ class Stopping:
             raise KeyboardInterrupt
 
     def _stop(self, number: int, _: Any) -> None:
-        signal.signal(number, signal.SIG_DFL)
+        signals.answer(number, signal.SIG_DFL)
         self.asked, self._held = True, False
         for tell in self._tell:
             tell()

@@ -43,6 +43,10 @@ def write(path: Path, arrays: Mapping[str, Array]) -> FileDigest:
     # The largest items first, so that each array begins at a multiple of its item's size.
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     contents = [memoryview(_header(arrays, order)), *(_bytes(arrays[name]) for name in order)]
+    large = sum(content.nbytes for content in contents) >= ASIDE_BYTES
+    if not large:
+        # In one piece: dozens of small arrays would each be handed to the file and to the digest.
+        contents = [memoryview(b"".join(contents))]
     tally = Tally()
 
     def hash_all() -> None:
@@ -50,7 +54,6 @@ def write(path: Path, arrays: Mapping[str, Array]) -> FileDigest:
             for start in range(0, content.nbytes, PIECE_BYTES):
                 tally.add(content[start : start + PIECE_BYTES])
 
-    large = sum(content.nbytes for content in contents) >= ASIDE_BYTES
     aside = threading.Thread(target=hash_all, name="digest") if large else None
     if aside is not None:
         aside.start()

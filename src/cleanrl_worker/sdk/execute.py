@@ -78,6 +78,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     """Try what could fail: the environment made, reset and stepped, its spaces, the disk. Nothing is written."""
     if plan.flags.resume is None:
         refuse_used(plan.run_dir)
+    tracking.refuse_missing(plan.options)
     if sentence := STEPS.broken_by(vars(plan.args)):
         problem = config.blamed(type(plan.args), sentence)
         raise config.as_flags_of(type(plan.args), ConfigError([problem]), what=command.PROG)

@@ -5,19 +5,21 @@ import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from mosaic.spec import signals
+
 
 @contextmanager
 def on_stop_signal(ask: Callable[[], None]) -> Generator[None]:
     def stop(number: int, _: object) -> None:
         ask()
-        signal.signal(number, signal.SIG_DFL)
+        signals.answer(number, signal.SIG_DFL)
 
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    previous = {number: signals.answer(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            signals.answer(number, handler)
 
 
 @contextmanager
@@ -27,9 +29,9 @@ def on_hold_signals(hold: Callable[[], None], let_go: Callable[[], None]) -> Gen
     def answer(number: int, _: object) -> None:
         answers[signal.Signals(number)]()
 
-    previous = {number: signal.signal(number, answer) for number in answers}
+    previous = {number: signals.answer(number, answer) for number in answers}
     try:
         yield
     finally:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            signals.answer(number, handler)

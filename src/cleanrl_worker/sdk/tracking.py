@@ -1,13 +1,21 @@
 """Trackers beside a run: the daemon starts its exporters, a stand-alone run starts them itself."""
 
-import importlib.util
 import os
 import sys
 
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.errors import MosaicError
+from mosaic.spec.extras import TRACKERS
 from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_config import TrainOptions, with_passwords
 from mosaic.spec.run_dir import RunDir
+
+
+def refuse_missing(options: TrainOptions) -> None:
+    """MissingExtra before a stand-alone run begins; the daemon has looked at its own runs when they were submitted."""
+    if not os.environ.get(INHERITED):
+        for tracker, extra in TRACKERS.items():
+            if getattr(options, f"track_{tracker}"):
+                extra.require(f"--track-{tracker}")
 
 
 def start_exporters(run_dir: RunDir, options: TrainOptions) -> None:
@@ -19,8 +27,6 @@ def start_exporters(run_dir: RunDir, options: TrainOptions) -> None:
 
     for tracker in trackers.chosen_by(options):
         try:
-            if importlib.util.find_spec(tracker) is None:
-                raise MissingExtra(f"the export to {tracker}", tracker)
             # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
             start(run_dir, {**os.environ, **with_passwords(options)}, tracker=tracker).returncode = 0
         except (OSError, MosaicError) as error:
@@ -31,8 +37,6 @@ def outlook(options: TrainOptions) -> str:
     """For a dry run: what an export would meet."""
     if not options.track_wandb:
         return "off"
-    if importlib.util.find_spec("wandb") is None:
-        return str(MissingExtra("the export", "wandb"))
     from mosaic.track import export, network
 
     try:

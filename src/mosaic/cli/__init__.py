@@ -121,6 +121,7 @@ def _usage() -> str:
 
 {verbs}
 
-RUN is an id, its beginning or end, a label, @last, or @last-1 for the one before it.
+RUN is an id, its beginning or end, a label, @last for the newest that the verb is about, @last-1 for the one before it.
+Numbers are written 100000, 1e5, 300k or 2M.
 'mosaic VERB --help' shows the flags of a verb; --json gives one JSON object a line.
 The daemon is that of MOSAIC_HOME, started when needed, or the one at --target (or MOSAIC_TARGET)."""

@@ -13,6 +13,7 @@ from mosaic.cli import installed, wording
 from mosaic.cli.reach import current, look, parser
 from mosaic.cli.screen import columns, pad, paint, print_json
 from mosaic.errors import MosaicError
+from mosaic.installation import install_line
 from mosaic.rpc.locate import running_address
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
@@ -80,7 +81,7 @@ def _packages() -> Iterator[Finding]:
             there = ", ".join(f"{name} {version}" for name, version in versions.items())
             yield Finding(extra or "packages", "ok", there)
         else:
-            advice = f'{", ".join(missing)} not installed: pip install "{installed.with_extra(extra)}"'
+            advice = f"{', '.join(missing)} not installed: {install_line(extra)}"
             yield Finding(extra or "packages", "note" if extra else "broken", advice)
 
 

@@ -8,6 +8,7 @@ from mosaic.cli.screen import columns, is_terminal, paint, print_json
 from mosaic.cli.wording import plural
 from mosaic.near_names import did_you_mean
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.client import Refused
 
 EXAMPLES = 6
 
@@ -18,6 +19,9 @@ def main(argv: Sequence[str]) -> int:
     flags = words.parse_args(argv)
     with connect() as client:
         families = client.environments()
+    for family in families:
+        if flags.text == family.name and not family.installed:
+            raise Refused(family.advice, "UNIMPLEMENTED")
     found = {family.name: _matching(family, flags.text) for family in families}
     if flags.text and not any(found.values()):
         ids = [info.env_id for family in families for info in family.environments]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mosaic.cli.pick import SESSION, pick, shown_id
+from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import connect, parser
+from mosaic.cli.recordings import session
 from mosaic.cli.screen import print_json, table
 from mosaic.rpc import trainer_pb2 as pb
 
@@ -18,7 +19,7 @@ def main(argv: Sequence[str]) -> int:
     if flags.limit < 1:
         words.error(f"--limit: must be at least 1 (got {flags.limit})")
     with connect() as client:
-        run_id = pick(client, flags.run, SESSION).run_id if flags.run else ""
+        run_id = session(client, flags.run).run_id if flags.run else ""
         found = client.episodes(run_id, env_id=flags.env_id, limit=flags.limit)
     if flags.json:
         for episode in found:

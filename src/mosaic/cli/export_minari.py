@@ -8,6 +8,7 @@ from mosaic.cli.reach import connect, parser
 from mosaic.cli.recordings import find_all, run_program
 from mosaic.cli.screen import print_json
 from mosaic.cli.wording import plural
+from mosaic.spec.extras import MINARI
 
 PROGRAM = "mosaic.play.dataset"
 
@@ -21,6 +22,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--author", default="", help="who made it")
     words.add_argument("--description", default="", help="what it is")
     flags = words.parse_args(argv)
+    MINARI.require("a Minari dataset")
     with connect() as client:
         found = [each for word in flags.what for each in find_all(client, word)]
     with tempfile.TemporaryDirectory(prefix="mosaic-minari-") as folder:

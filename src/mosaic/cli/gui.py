@@ -1,13 +1,13 @@
 """`mosaic gui`: open the window, as a process of its own."""
 
-import importlib.util
 import signal
 from collections.abc import Sequence
 
 from mosaic.cli.display import refuse_without_display
 from mosaic.cli.reach import current, look
-from mosaic.errors import MissingExtra, MosaicError
+from mosaic.errors import MosaicError
 from mosaic.spec import keys
+from mosaic.spec.extras import GUI
 from mosaic.spec.python_child import PythonChild
 
 MODULE = "mosaic.gui"
@@ -18,8 +18,7 @@ class WindowFailed(MosaicError):
 
 
 def main(argv: Sequence[str]) -> int:
-    if any(importlib.util.find_spec(name) is None for name in ("PySide6", "pyqtgraph")):
-        raise MissingExtra("the window", "gui")
+    GUI.require("the window")
     words = tuple(argv)
     if not any(word in ("-h", "--help") for word in argv):
         refuse_without_display()

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 
-DISTRIBUTION = "mosaic-rl"
+from mosaic.installation import DISTRIBUTION
+
 NOT_FOR_USERS = ("all", "dev")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[([^]]*)\])?")
 _EXTRA = re.compile(r"extra == ['\"]([a-z0-9-]+)['\"]")
@@ -27,11 +28,6 @@ def version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def with_extra(extra: str) -> str:
-    """What pip is asked for."""
-    return f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
 
 
 def _needed(distribution: str, extra: str) -> Iterator[str]:

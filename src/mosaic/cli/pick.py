@@ -64,9 +64,13 @@ def _pick(client: Client, word: str, need: Need) -> RunRecord:
     # The daemon looks for the word anywhere in id, label and more; what it finds is narrowed here.
     found = client.list(text=word) if word else []
     wanted = word.upper()
-    by_id = [run for run in found if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
-    by_label = [run for run in found if run.label == word] or [run for run in found if run.label.upper() == wanted]
-    matches = by_id or by_label
+    # A label that is there letter by letter goes before a piece of an id: a run may be called "a".
+    matches = (
+        [run for run in found if run.run_id == wanted]
+        or [run for run in found if run.label == word]
+        or [run for run in found if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
+        or [run for run in found if run.label.upper() == wanted]
+    )
     if len(matches) == 1:
         return matches[0]
     if matches:

@@ -11,8 +11,8 @@ from mosaic.cli import INTERRUPTED
 from mosaic.cli.actor_params import params_of
 from mosaic.cli.evaluate import find_policy
 from mosaic.cli.following import RunFailed, detached, follow
-from mosaic.cli.pick import SESSION, pick
 from mosaic.cli.reach import BadArguments, connect, current, parser
+from mosaic.cli.recordings import session
 from mosaic.cli.screen import is_terminal, note, print_json
 from mosaic.errors import ConfigError
 from mosaic.rpc.client import Client
@@ -164,7 +164,7 @@ def resolved(client: Client, word: str) -> str:
     if name == "policy" and argument:
         return f"policy:{find_policy(client, argument).path}"
     if name == "bdi_q" and argument.startswith("@"):
-        return f"{name}:{pick(client, argument, SESSION).run_id}"
+        return f"{name}:{session(client, argument, name).run_id}"
     if name == SCRIPTED and argument and not current().target:
         return f"{name}:{_own_code(word, Path(argument))}"
     # A model is no file, whatever lies in this folder.

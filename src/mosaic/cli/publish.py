@@ -20,6 +20,7 @@ from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.spec import policy_digest, source_copy
 from mosaic.spec.evaluation import Subject, document_of
+from mosaic.spec.extras import HUB
 from mosaic.spec.run_config import PolicyEvalExtras
 from mosaic.spec.run_record import RunRecord
 from mosaic.track import hub, hub_folder
@@ -28,6 +29,8 @@ from mosaic.track.hub_folder import Publication
 
 def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
+    if flags.dry_run is None:
+        HUB.require("publishing to the Hugging Face Hub")
     with connect() as client:
         policy = find_policy(client, flags.what)
         if not policy.run_id or policy.kind != "mosaic":

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli.pick import SESSION, pick
-from mosaic.errors import MosaicError, RecordingError
+from mosaic.cli.pick import counted_back, pick
+from mosaic.errors import MosaicError, RecordingError, RunNotFound
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
 from mosaic.spec import episodes
 from mosaic.spec.episodes import EpisodeHead
 from mosaic.spec.python_child import PythonChild
+from mosaic.spec.run_record import RunRecord
+
+NEWEST_EPISODES = 1000
+"""Among these @last is looked for."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,28 @@ class Found:
         return path
 
 
+def session(client: Client, word: str, actor: str = "") -> RunRecord:
+    """The run that a word means; @last is the newest that recorded an episode, and no replay of one.
+
+    With `actor`, the newest in which it played.
+    """
+    before = counted_back(word)
+    if before is None:
+        return pick(client, word)
+    played = [
+        episode.run_id
+        for episode in client.episodes(limit=NEWEST_EPISODES)
+        if not any(who.startswith("replay:") for who in episode.seats.values())
+        and any(who.startswith(actor) for who in episode.seats.values())
+    ]
+    newest_first = list(dict.fromkeys(played))
+    if len(newest_first) <= before:
+        who = f" of {actor}" if actor else ""
+        there = f"there are {len(newest_first)}" if played else "there is none yet; 'mosaic play' records some"
+        raise RunNotFound(word, hint=f"of the recorded sessions{who}, {there}")
+    return client.get(newest_first[before])
+
+
 def find(client: Client, word: str, number: int | None = None) -> Found:
     """The one episode that a word means; `number` where the word is a run alone."""
     path = Path(word).expanduser()
@@ -58,7 +84,7 @@ def find_all(client: Client, word: str) -> list[Found]:
     """All that a word means, in the order in which they were played."""
     if Path(word).expanduser().is_file() or word.rpartition("/")[2].isdecimal():
         return [find(client, word)]
-    run = pick(client, word, SESSION)
+    run = session(client, word)
     there = sorted(client.episodes(run.run_id), key=lambda episode: episode.episode)
     if not there:
         raise RecordingError(f"run {run.run_id} recorded no episode; only runs of 'mosaic play' do")
@@ -66,7 +92,7 @@ def find_all(client: Client, word: str) -> list[Found]:
 
 
 def _listed(client: Client, word: str, number: int) -> pb.RecordedEpisode:
-    run = pick(client, word, SESSION)
+    run = session(client, word)
     there = {episode.episode: episode for episode in client.episodes(run.run_id)}
     if number not in there:
         count = f"it recorded {len(there)}" if there else "it recorded none; only runs of 'mosaic play' do"

@@ -1,6 +1,7 @@
 """`mosaic tensorboard [RUN…]`: TensorBoard on any selection of runs, on a port of this machine, until Ctrl-C."""
 
 import argparse
+import importlib.util
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from mosaic.cli.filters import add_filters, check_filters, named_or_listed
 from mosaic.cli.reach import BadArguments, connect, parser, refuse_remote
 from mosaic.cli.screen import note, print_json, say, waiting
 from mosaic.cli.wording import plural
-from mosaic.errors import MosaicError
+from mosaic.errors import MissingPackage, MosaicError
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.spec.run_record import RunRecord
@@ -34,6 +35,8 @@ class BoardFailed(MosaicError):
 def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
     refuse_remote("tensorboard")
+    if importlib.util.find_spec(board_child.PACKAGE) is None:
+        raise MissingPackage("this command", board_child.PACKAGE)
     with connect() as client:
         runs = named_or_listed(client, flags)
         if not runs:
@@ -123,9 +126,6 @@ def _lay(links: Path, runs: Sequence[RunRecord]) -> int:
 
 
 def _ended(process: "subprocess.Popen[bytes]", output: Path) -> str:
-    text = output.read_text(errors="replace")
-    if board_child.MISSING in text:
-        return "the package tensorboard is not installed: pip install tensorboard"
     code = process.returncode
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
     return f"TensorBoard {how}:\n{_tail(output)}"

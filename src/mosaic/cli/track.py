@@ -12,6 +12,7 @@ from mosaic.cli.wandb import COLOURS
 from mosaic.cli.wording import plural
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.rpc.client import Client
+from mosaic.spec.extras import TRACKERS
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -27,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
     flags = words.parse_args(argv)
     if flags.to:
         refuse_remote("track --to")
+        TRACKERS[flags.to].require(f"the export to {LOCAL[flags.to].title}")
     with connect() as client:
         runs = pick_all(client, flags.runs, TRAINING)
         for run in runs if flags.to else ():

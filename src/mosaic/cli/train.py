@@ -21,7 +21,7 @@ from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
-from mosaic.errors import ConfigError, Problem, UnknownAlgorithm, UnknownEnvironment
+from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
 from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
@@ -223,7 +223,10 @@ def _is_known_to_workers_only(document: TrainRunConfig) -> bool:
 
 
 def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
-    """Try the config in a real worker; 2 if it would be refused. `silent` says nothing of success."""
+    """Try the config in a real worker; 2 if it would be refused, 3 if something is not installed.
+
+    `silent` says nothing of success.
+    """
     with waiting("trying it in a worker … (Ctrl-C ends it)") as say:
         found = client.validate(document, tell=lambda line: say(f"trying it in a worker: {line}"))
     if json:
@@ -231,8 +234,9 @@ def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, sil
         print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})
     elif not found.ok:
         said = [line for line in found.output.strip().splitlines() if line]
-        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", "DRY_RUN")
+        status = "UNIMPLEMENTED" if found.exit_code == MissingExtra.exit_code else "DRY_RUN"
+        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", status)
     elif not silent:
         sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
         print("dry run: ok, nothing was made")
-    return 0 if found.ok else 2
+    return 0 if found.ok else MissingExtra.exit_code if found.exit_code == MissingExtra.exit_code else 2

@@ -12,6 +12,7 @@ from mosaic.cli.screen import clean, note, paint, pairs, print_json, waiting
 from mosaic.cli.verb_parser import no_such_verb
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
+from mosaic.spec.extras import TRACKERS
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
@@ -61,6 +62,7 @@ def read(client: Client, run: RunRecord) -> Export | None:
 def sync(argv: Sequence[str]) -> int:
     flags = parser("wandb sync", "Upload offline exports.", json=True, runs="RUN…").parse_args(argv)
     refuse_remote("wandb sync")
+    TRACKERS[state.WANDB].require("the upload to Weights & Biases")
     with connect() as client:
         runs = pick_all(client, flags.runs, TRAINING)
     worst = 0

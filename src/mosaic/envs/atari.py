@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, generator_state, set_generator_state
 from mosaic.envs.pixels import Pixels
+from mosaic.spec.extras import ATARI, ATARI_IDS
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -64,10 +65,10 @@ FAMILY = Family(
     actions="discrete",
     observations="pixels",
     distribution="ale-py",
-    extra="atari",
+    extra=ATARI.name,
     modules=("ale_py",),
     entry_points=("ale_py.",),
-    id_pattern=r"^ALE/|NoFrameskip-v\d+$",
+    id_pattern=ATARI_IDS,
     costly=("",),
     configure=_configure,
     pixels=_pixels,

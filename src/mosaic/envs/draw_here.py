@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mosaic.envs.render import RenderReport, backend_in_use, preflight
 from mosaic.envs.render_probe import frame_shape
+from mosaic.operating_system import threads
 
 DRAW_TIMEOUT_S = 60.0
 
@@ -29,10 +30,7 @@ def try_frame(env_id: str) -> RenderReport:
 
 def _is_alone() -> bool:
     """Whether this process has one thread: a fork of one with more may hang on what the others held."""
-    try:
-        return len(list(Path("/proc/self/task").iterdir())) == 1
-    except OSError:
-        return False
+    return threads() == 1
 
 
 def _drawn(env_id: str) -> tuple[int, ...] | None:

@@ -4,6 +4,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, flat_encoder
+from mosaic.spec.extras import MINIGRID, MINIGRID_IDS
 
 if TYPE_CHECKING:
     from gymnasium import Space
@@ -66,9 +67,11 @@ FAMILY = Family(
     actions="discrete",
     observations="composite",
     distribution="minigrid",
-    extra="minigrid",
-    modules=("minigrid",),
+    extra=MINIGRID.name,
+    modules=MINIGRID.modules,
     entry_points=("minigrid.",),
-    id_pattern=r"^(MiniGrid|BabyAI)-",
+    # Their patterns are missing in MiniGrid's own wheel (3.2), so no reset of them works.
+    unlisted=("minigrid.envs.wfc",),
+    id_pattern=MINIGRID_IDS,
     encoder=_encoder,
 )

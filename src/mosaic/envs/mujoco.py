@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, Step
 from mosaic.envs.twin import Twin
+from mosaic.spec.extras import MUJOCO
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,9 +106,11 @@ FAMILY = Family(
     actions="continuous",
     observations="vector",
     distribution="mujoco",
-    extra="mujoco",
-    modules=("mujoco",),
+    extra=MUJOCO.name,
+    modules=MUJOCO.modules,
     entry_points=("gymnasium.envs.mujoco",),
+    # It needs MuJoCo 2 (Gymnasium says so when it is made).
+    unlisted=("gymnasium.envs.mujoco.pusher_v4",),
     configure=_configure,
     # EGL first: it uses a GPU where there is one and Mesa's software renderer where there is none.
     graphics=({"MUJOCO_GL": "egl"}, {"MUJOCO_GL": "osmesa"}),

@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
-from mosaic.errors import EnvironmentFailed, UnknownEnvironment
+from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
+from mosaic.spec.extras import BOX2D, PETTINGZOO, of_module
 from mosaic.spec.seats import PETTINGZOO_IDS
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
 """Those that are listed; the Atari games for several need ROMs of their own, which are asked for by name."""
+UNLISTED = ("classic/hanabi",)
+"""It needs OpenSpiel through Shimmy, which adds environments to Gymnasium that need further packages."""
 _MPE = re.compile(r"(\w+)_v(\d+)")
 
 MASK = "action_mask"
@@ -39,7 +42,9 @@ class Made:
 
 
 def _listed() -> tuple[str, ...]:
-    return tuple(env_id for env_id in registered() if env_id.partition("/")[0] in NAMESPACES)
+    return tuple(
+        env_id for env_id in registered() if env_id.partition("/")[0] in NAMESPACES and not env_id.startswith(UNLISTED)
+    )
 
 
 FAMILY = Family(
@@ -47,9 +52,9 @@ FAMILY = Family(
     title="PettingZoo",
     observation_rule="as the environment gives it to the seat whose turn it is, its action mask apart",
     distribution="pettingzoo",
-    extra="pettingzoo",
+    extra=PETTINGZOO.name,
     modules=("pettingzoo", "mpe2"),
-    optional=("chess", "pygame", "pymunk", "rlcard", "scipy", "shimmy"),
+    optional=("Box2D", "chess", "pygame", "pymunk", "rlcard", "scipy"),
     id_pattern=PETTINGZOO_IDS,
     actions="by seat",
     listed=_listed,
@@ -58,9 +63,9 @@ FAMILY = Family(
 
 def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
     """Together where it can be played so, else in turns."""
+    name = registered_name(env_id)
     from pettingzoo import aec_registry, make, parallel_registry
 
-    name = registered_name(env_id)
     registry: dict[str, Any] = parallel_registry if name in parallel_registry else aec_registry
     try:
         if registry is parallel_registry:
@@ -69,6 +74,8 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
     except Exception as error:  # A border: whatever somebody else's environment raises.
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError):
+            if (brought := of_module(cause.name or "")) is not None and brought.name in (PETTINGZOO.name, BOX2D.name):
+                raise MissingExtra(f"'{env_id}' (it uses {cause.name})", PETTINGZOO.name) from error
             raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
 

@@ -1,6 +1,5 @@
 """Many environments as one: the backends, the rule that chooses between them, and what all of them promise."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -8,6 +7,7 @@ from mosaic.envs.families import find_spec
 from mosaic.envs.family import Family
 from mosaic.envs.single import Wrap, bare_spec, make_from
 from mosaic.errors import ConfigError, IncompatibleSpaces, Problem
+from mosaic.operating_system import available_cores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +75,7 @@ def choose_backend(env_id: str, num_envs: int, *, backend: Backend = "auto", cor
         return Choice(backend, "asked for; equal to the others bit for bit")
     if spec.entry_point is None:
         return Choice("native", f"{spec.id} exists only as a vector environment")
-    cores = len(os.sched_getaffinity(0)) if cores is None else cores
+    cores = available_cores() if cores is None else cores
     costly = bool(family.costly) and spec.id.startswith(family.costly)
     if costly and num_envs >= ASYNC_FROM_ENVS and cores >= ASYNC_FROM_CORES:
         return Choice("async", f"steps are costly, and {num_envs} environments can share {cores} cores")

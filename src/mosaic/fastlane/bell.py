@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 class Bell:
     def __init__(self) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
 
     def ring(self, sockets: Iterable[str]) -> None:
         for path in sockets:

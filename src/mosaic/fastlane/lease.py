@@ -150,7 +150,8 @@ def _socket_of(lease: Path) -> Path:
 
 
 def _bound(path: Path) -> socket.socket | None:
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    made.setblocking(False)
     with contextlib.suppress(OSError):  # A path too long for a socket, a file system without them.
         made.bind(str(path))
         path.chmod(0o600)

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mosaic import operating_system
 from mosaic.fastlane.layout import (
     BGRX,
     CLOSED_AT,
@@ -253,7 +254,7 @@ def _create(size: int) -> tuple[Path, int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Reserved now: a full /dev/shm is an error here, not a SIGBUS in the middle of the training.
-            os.posix_fallocate(descriptor, 0, size)
+            operating_system.reserve(descriptor, size)
             return path, descriptor
         except OSError as error:
             os.close(descriptor)

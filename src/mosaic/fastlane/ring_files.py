@@ -2,10 +2,10 @@
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
 from mosaic.errors import MosaicError
+from mosaic.operating_system import shared_folders
 from mosaic.spec.files import is_locked
 from mosaic.spec.own_files import is_regular
 
@@ -16,7 +16,7 @@ class RingRefused(MosaicError):
 
 def folders() -> tuple[Path, ...]:
     """Where rings may be: shared memory, else (in a container it can be absent, or tiny) the temporary folder."""
-    return Path("/dev/shm"), Path(tempfile.gettempdir())
+    return shared_folders()
 
 
 def is_ring(path: Path) -> bool:

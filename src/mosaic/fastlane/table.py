@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mosaic.fastlane.layout import LINE_BYTES, Tile, padded, unpadded
 from mosaic.fastlane.lease import Mode
+from mosaic.operating_system import nameless_file
 
 ROWS_AT = 256
 LINE_AT = 8
@@ -91,7 +92,7 @@ class StateTable:
 
     @classmethod
     def create(cls, slots: int, floats: int) -> "StateTable":
-        descriptor = os.memfd_create("mosaic-states", os.MFD_CLOEXEC)
+        descriptor = nameless_file("mosaic-states")
         os.ftruncate(descriptor, _size(slots, floats))
         return cls(descriptor, slots, floats)
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mosaic.spec.sockets import is_of_our_user, peer_of, short_address
+from mosaic.operating_system import peer_of
+from mosaic.spec.sockets import is_of_our_user, short_address
 
 MAX_LINE = 1 << 20
 SEND_TIMEOUT_S = 5.0
@@ -35,7 +36,7 @@ class Control:
         self._version = 0
         self._state = b""
         self._connections: set[_Connection] = set()
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path.unlink(missing_ok=True)
         with short_address(path) as name:
             self._listener.bind(name)

@@ -26,6 +26,8 @@ class Validation:
     output: str
     summary: JsonObject
     problems: tuple[Problem, ...]
+    exit_code: int = 0
+    """3 if something is not installed."""
 
 
 def dry_run(
@@ -52,7 +54,7 @@ def dry_run(
         raise
     summary = config.loads(reply.summary_json) if reply.summary_json else {}
     problems = tuple(Problem(problem.path, problem.message) for problem in reply.problems)
-    return Validation(reply.ok, reply.output, summary, problems)
+    return Validation(reply.ok, reply.output, summary, problems, reply.exit_code)
 
 
 def _followed(call: Any, tell: Callable[[str], object]) -> pb.ValidateRunReply:

@@ -43,16 +43,18 @@ class ValidateRunRequest(_message.Message):
     def __init__(self, config_json: _Optional[bytes] = ...) -> None: ...
 
 class ValidateRunReply(_message.Message):
-    __slots__ = ("ok", "output", "summary_json", "problems")
+    __slots__ = ("ok", "output", "summary_json", "problems", "exit_code")
     OK_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_JSON_FIELD_NUMBER: _ClassVar[int]
     PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
     ok: bool
     output: str
     summary_json: bytes
     problems: _containers.RepeatedCompositeFieldContainer[ConfigProblem]
-    def __init__(self, ok: _Optional[bool] = ..., output: _Optional[str] = ..., summary_json: _Optional[bytes] = ..., problems: _Optional[_Iterable[_Union[ConfigProblem, _Mapping]]] = ...) -> None: ...
+    exit_code: int
+    def __init__(self, ok: _Optional[bool] = ..., output: _Optional[str] = ..., summary_json: _Optional[bytes] = ..., problems: _Optional[_Iterable[_Union[ConfigProblem, _Mapping]]] = ..., exit_code: _Optional[int] = ...) -> None: ...
 
 class DryRunUpdate(_message.Message):
     __slots__ = ("output", "reply")

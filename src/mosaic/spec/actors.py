@@ -44,7 +44,11 @@ class ActorDescriptor:
     def misfit(self, *, action: str, observation: str = "", family: str = "") -> str:
         """Why it cannot act there; empty if it can. Kinds that are not known are taken to fit."""
         if not self.installed:
-            return f"needs the extra '{self.extra}': pip install \"mosaic-rl[{self.extra}]\""
+            from mosaic.installation import install_line
+
+            return (
+                f"needs the extra '{self.extra}': {install_line(self.extra)}" if self.extra else "cannot be used here"
+            )
         for name, given, known in (
             ("actions", action, self.actions),
             ("observations", observation, self.observations),

@@ -2,12 +2,12 @@
 
 import fcntl
 import os
-import tempfile
 import threading
 from pathlib import Path
 from typing import IO
 
 from mosaic.errors import ConfigError, Problem
+from mosaic.operating_system import nameless_file
 from mosaic.spec.own_files import open_regular
 
 
@@ -57,9 +57,7 @@ def sync_file(path: Path) -> None:
 
 def scratch_file() -> IO[bytes]:
     """A file without a name, gone with its last holder; in memory where the system can: every disk may be full."""
-    if hasattr(os, "memfd_create"):
-        return os.fdopen(os.memfd_create("mosaic"), "w+b")
-    return tempfile.TemporaryFile()
+    return os.fdopen(nameless_file("mosaic"), "w+b")
 
 
 def is_locked(path: Path) -> bool:

@@ -11,6 +11,7 @@ import psutil
 from annotated_types import Ge, Le
 
 from mosaic import config
+from mosaic.operating_system import boot_id, start_time
 from mosaic.spec.files import read_small, write_atomically
 
 
@@ -49,22 +50,6 @@ def identify(pid: int, *, attempt: int = 1) -> ProcessIdentity:
         host=socket.gethostname(),
         attempt=attempt,
     )
-
-
-def start_time(pid: int) -> float:
-    """Linux counts ticks since the boot, which a changed wall clock does not move."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return psutil.Process(pid).create_time()
-    # The second field is the program's name in parentheses, and may itself hold spaces and parentheses.
-    return float(stat.rpartition(")")[2].split()[19])
-
-
-def boot_id() -> str:
-    """Linux says it itself; elsewhere the boot time has to do."""
-    source = Path("/proc/sys/kernel/random/boot_id")
-    return source.read_text().strip() if source.exists() else str(int(psutil.boot_time()))
 
 
 def write_self(path: Path, *, attempt: int) -> None:

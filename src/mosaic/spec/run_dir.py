@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,6 +303,8 @@ class RunDir:
             raise UnsafePath(f"{str(relative)!r} is no path of run {self.run_id}: {error}") from error
         if not path.is_relative_to(root):
             raise UnsafePath(f"'{relative}' lies outside run {self.run_id}")
+        if sys.version_info >= (3, 13) and _has_link(path, root):
+            raise UnsafePath(f"'{relative}' is no path of run {self.run_id}: a loop of symlinks")
         return path
 
     def open(self, name: str | Path, *, append: bool = False) -> BinaryIO:
@@ -322,6 +325,15 @@ class RunDir:
     def create(self) -> None:
         _make_folder(self.root)
         _make_folder(self.logs)
+
+
+def _has_link(path: Path, root: Path) -> bool:
+    """From Python 3.13 on, `resolve` leaves a loop of symlinks as it is, where it raised an error before."""
+    while path != root:
+        if path.is_symlink():
+            return True
+        path = path.parent
+    return False
 
 
 def _make_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mosaic import log
 from mosaic.errors import MosaicError
+from mosaic.operating_system import lower_session_priority
 from mosaic.spec.run_dir import RunDir
 from mosaic.track.export import export
 from mosaic.track.local_export import export_local
@@ -56,8 +57,7 @@ def give_way() -> None:
     chosen = os.environ.get(NICE_VARIABLE) or LOWEST
     with contextlib.suppress(OSError, ValueError):
         os.nice(int(chosen))
-        # sched(7), autogrouping: a nice value counts only within its session.
-        Path("/proc/self/autogroup").write_text(chosen)
+        lower_session_priority(chosen)
 
 
 if __name__ == "__main__":

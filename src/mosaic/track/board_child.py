@@ -1,23 +1,22 @@
 """The process that TensorBoard runs in: `python -m mosaic.track.board_child PARENT_PID …` ends with its parent.
 
-However the parent ends: Linux sends SIGTERM to this process when the thread that started it is gone.
+However the parent ends: on Linux, when the thread that started this process is gone; elsewhere within a second.
 """
 
-import ctypes
 import os
 import re
-import signal
 import sys
 from pathlib import Path
 
+from mosaic.operating_system import end_with_parent
 from mosaic.spec.python_child import PythonChild
 
-PR_SET_PDEATHSIG = 1
 RELOAD_S = 3
 """Between two looks of TensorBoard at its folder."""
 ADDRESS = re.compile(r"TensorBoard \S+ at (http://\S+)")
 """What it prints once it can be asked."""
-MISSING = "No module named 'tensorboard'"
+PACKAGE = "tensorboard"
+MISSING = f"No module named '{PACKAGE}'"
 
 
 def child(*options: str) -> PythonChild:
@@ -37,8 +36,7 @@ def options(folder: Path, port: int = 0) -> list[str]:
 
 def main() -> None:
     parent = int(sys.argv[1])
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    end_with_parent(parent)
     # It may have ended before that was asked for.
     if os.getppid() != parent:
         return

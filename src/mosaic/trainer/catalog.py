@@ -16,13 +16,13 @@ from typing import Any
 from mosaic import config
 from mosaic.errors import MosaicError, Problem, UnknownAlgorithm
 from mosaic.log import get_logger
-from mosaic.scripts import gate, page
+from mosaic.scripts import gate, packages, page
 from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.script import is_script
 from mosaic.spec import shipped_catalogue
 from mosaic.spec.files import write_atomically
 from mosaic.spec.python_child import PythonChild
-from mosaic.spec.run_config import TrainRunConfig, WorkerConfig
+from mosaic.spec.run_config import TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home
 from mosaic.spec.shipped_catalogue import Document, Holding, merged
 from mosaic.trainer import refusal
@@ -30,6 +30,8 @@ from mosaic.trainer.own_documents import DESCRIBE, OwnDocuments, Warm
 from mosaic.trainer.sources import sources_digest
 
 DESCRIBE_TIMEOUT_S = 120.0
+MODULE = "script_module"
+"""Setting of a script."""
 
 log = get_logger()
 
@@ -109,8 +111,14 @@ class Catalog:
         return classes[algo]
 
     def refuse_code(self, worker: WorkerConfig) -> None:
-        """ConfigError with all code that a config names and that may not run here."""
+        """ConfigError with all code that a config names and that may not run here; MissingPackage for what it lacks."""
         gate.refuse_code(worker, self._allowed)
+        if is_script(worker.algo) and isinstance(worker.extras, TrainExtras):
+            packages.refuse_missing(self._allowed.read(worker.algo), str(worker.extras.algo_params.get(MODULE, "")))
+
+    def sees_pixels(self, algo: str) -> bool:
+        """Whether an algorithm of ours learns from pictures."""
+        return any(one["name"] == algo and one["observations"] == "pixels" for one in self.part("algorithms"))
 
     def misfits_of(self, parsed: TrainRunConfig) -> list[Problem]:
         """What speaks against a run, as far as that is known without waiting."""

@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Generator
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mosaic import operating_system
 from mosaic.errors import HomeVanished, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import home_claim
@@ -65,7 +65,7 @@ def serve(settings: Settings) -> None:
         log.info("daemon.starting", home=str(home.root), pid=os.getpid())
         engine, bell = LocalEngine(), Bell()
         found = gpus.names()
-        slots = Slots(settings.cpus or len(os.sched_getaffinity(0)), len(found))
+        slots = Slots(settings.cpus or operating_system.available_cores(), len(found))
         store, fresh = open_store(home.index)
         reindex.clear(home, store)
         supervisor = Supervisor(home, store, engine, slots, bell, settings.patience)
@@ -99,7 +99,7 @@ def serve(settings: Settings) -> None:
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
         is_home_there = True
         while is_home_there and not health.ending.wait(1.0):
-            home_claim.take_askers(claimed)
+            claimed.take_askers()
             is_home_there = _holds(lock, home)
         if is_home_there:
             log.info("daemon.ending")
@@ -156,7 +156,7 @@ def _only_one(home: Home) -> Generator[int]:
 
 
 @contextlib.contextmanager
-def _claimed(home: Home) -> Generator[socket.socket | None]:
+def _claimed(home: Home) -> Generator[home_claim.Claim]:
     """The claim on the path of this home, which a daemon may still have whose folder was removed or moved away."""
     deadline = time.monotonic() + LOCK_WAIT_S
     while True:
@@ -172,8 +172,7 @@ def _claimed(home: Home) -> Generator[socket.socket | None]:
     try:
         yield claimed
     finally:
-        if claimed is not None:
-            claimed.close()
+        claimed.close()
 
 
 def _holds(lock: int, home: Home) -> bool:
@@ -217,9 +216,6 @@ def _send_output_to(path: Path) -> None:
 
 def _is_network_disk(path: Path) -> bool:
     """Whether the deepest mount that holds a path is one that other machines share."""
-    try:
-        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:
-        return False
+    mounts = [line.split() for line in operating_system.proc_lines("mounts") or []]
     holding = [(len(mount[1]), mount[2]) for mount in mounts if path.is_relative_to(mount[1])]
     return bool(holding) and max(holding)[1].startswith(("nfs", "cifs", "smb", "lustre", "beegfs", "fuse.sshfs"))

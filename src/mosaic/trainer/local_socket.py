@@ -1,8 +1,9 @@
 """The daemon's unix socket: the kernel tells the uid of each process that connects; ours and root's get through.
 
 gRPC for Python neither tells that uid nor takes a connection that was accepted elsewhere. So this socket is accepted
-here, the peer is checked (SO_PEERCRED) before one byte of it is read, and its bytes are passed on to gRPC's own socket.
-That one has no name: it is bound, opened and unlinked, and reached through this process's open descriptor alone.
+here, the peer is checked before one byte of it is read, and its bytes are passed on to gRPC's own socket. On Linux that
+one has no name: it is bound, opened and unlinked, and reached through this process's open descriptor alone. Elsewhere
+it keeps its name, in the same folder, which only our user can enter.
 A peer that is refused finds its connection closed; the daemon's log names its uid.
 """
 
@@ -17,7 +18,8 @@ from pathlib import Path
 import grpc
 
 from mosaic.log import get_logger
-from mosaic.spec.sockets import is_of_our_user, peer_of
+from mosaic.operating_system import peer_of, take_name_off
+from mosaic.spec.sockets import is_of_our_user
 
 BUFFER_BYTES = 256 * 1024
 BACKLOG = 128
@@ -31,9 +33,10 @@ class LocalSocket:
 
     def __init__(self, path: Path, server: grpc.Server) -> None:
         self._path = path
-        self._inner = _nameless(path.with_name(f"{path.name}.rpc"), server)
+        self._inner_path = path.with_name(f"{path.name}.rpc")
+        self._inner = _listening(self._inner_path, server)
         self._refused: set[int] = set()
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path.unlink(missing_ok=True)
         _with_mode_0600(lambda: self._listener.bind(str(path)))
 
@@ -49,6 +52,7 @@ class LocalSocket:
         if unlink:
             with contextlib.suppress(OSError):  # A read-only disk keeps it; the next daemon removes it.
                 self._path.unlink(missing_ok=True)
+                self._inner_path.unlink(missing_ok=True)
 
     def _accept(self) -> None:
         while True:
@@ -75,9 +79,9 @@ class LocalSocket:
                 log.warning("peer.refused", uid=uid, pid=pid)
             peer.close()
             return
-        inner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        inner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            inner.connect(f"/proc/self/fd/{self._inner}")
+            inner.connect(self._inner)
             ends = _Ends(peer, inner)
             for source, sink in ((peer, inner), (inner, peer)):
                 threading.Thread(target=ends.carry, args=(source, sink), name="peer", daemon=True).start()
@@ -110,13 +114,11 @@ class _Ends:
                     end.close()
 
 
-def _nameless(path: Path, server: grpc.Server) -> int:
-    """Let the server listen at a path for the moment until it is unlinked; a descriptor through which it is reached."""
+def _listening(path: Path, server: grpc.Server) -> str:
+    """Let the server listen at a path for the moment until that has no name; the address at which it is reached."""
     path.unlink(missing_ok=True)
     _with_mode_0600(lambda: server.add_insecure_port(f"unix:{path}"))
-    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    path.unlink()
-    return descriptor
+    return take_name_off(path)
 
 
 def _with_mode_0600(make: Callable[[], object]) -> None:

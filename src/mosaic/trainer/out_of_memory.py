@@ -17,6 +17,8 @@ from pathlib import Path
 
 import psutil
 
+from mosaic.operating_system import proc_lines
+
 WORDS = re.compile(
     r"std::bad_alloc|MemoryError|DefaultCPUAllocator|Cannot allocate memory|Unable to allocate|[Oo]ut of memory"
 )
@@ -51,7 +53,8 @@ class KernelCounts:
 
 def counts() -> KernelCounts:
     group = _group_file("memory.events", "memory.oom_control")
-    return KernelCounts(time.monotonic(), None if group is None else _counter(group), _counter(Path("/proc/vmstat")))
+    in_group = None if group is None else _counter(group)
+    return KernelCounts(time.monotonic(), in_group, _kills(proc_lines("vmstat")))
 
 
 def in_words(text: str, usage: Usage) -> str | None:
@@ -89,10 +92,7 @@ def of_a_kill(pid: int, usage: Usage, before: KernelCounts) -> str | None:
 
 def address_limit_of(pid: int) -> int | None:
     """RLIMIT_AS of a process, also of one that has ended and was not waited for yet."""
-    try:
-        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
-    except OSError:
-        return None
+    lines = proc_lines(f"{pid}/limits") or []
     soft = next((line.split()[3] for line in lines if line.startswith("Max address space")), "")
     return int(soft) if soft.isdigit() else None
 
@@ -115,10 +115,13 @@ def _more(before: int | None, now: int | None) -> bool:
 
 def _counter(path: Path) -> int | None:
     try:
-        lines = path.read_text().splitlines()
+        return _kills(path.read_text().splitlines())
     except OSError:
         return None
-    found = [line.split()[1] for line in lines if line.startswith("oom_kill ")]
+
+
+def _kills(lines: list[str] | None) -> int | None:
+    found = [line.split()[1] for line in lines or [] if line.startswith("oom_kill ")]
     return int(found[0]) if found else None
 
 
@@ -134,11 +137,8 @@ def _group_limit() -> int | None:
 
 def _group_file(v2: str, v1: str) -> Path | None:
     """A file of our control group for memory, of whichever version has one."""
-    try:
-        groups = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
-        mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
-    except OSError:
-        return None
+    groups = [line.split(":", 2) for line in proc_lines("self/cgroup") or []]
+    mounts = [line.split() for line in proc_lines("self/mounts") or []]
     for _, kinds, path in groups:
         for _, folder, kind, options, *_ in mounts:
             name = v2 if kind == "cgroup2" and not kinds else v1 if kind == "cgroup" and kinds == "memory" else ""

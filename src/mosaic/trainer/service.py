@@ -13,6 +13,7 @@ from mosaic.errors import (
     HomeUnusable,
     InvalidTransition,
     MissingExtra,
+    MissingPackage,
     MosaicError,
     PolicyError,
     Problem,
@@ -59,6 +60,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
     CheckpointError: grpc.StatusCode.FAILED_PRECONDITION,
     PolicyError: grpc.StatusCode.FAILED_PRECONDITION,
+    MissingPackage: grpc.StatusCode.UNIMPLEMENTED,
     frames.NoLiveView: grpc.StatusCode.FAILED_PRECONDITION,
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
     HomeUnusable: grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -92,6 +94,7 @@ class TrainerService(TrainerServicer):
             slots=supervisor.slots,
             settings_of=self._catalog.settings_of,
             refuse_code=self._catalog.refuse_code,
+            sees_pixels=self._catalog.sees_pixels,
             misfits_of=self._catalog.misfits_of,
         )
         # Before that an earlier run with this key, or with a higher id, may not be known.

@@ -20,6 +20,7 @@ from mosaic.spec.files import sync_folder, write_atomically
 from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
+from mosaic.trainer import needed_extras
 from mosaic.trainer.schedule import Slots
 from mosaic.trainer.workers import WORKERS
 
@@ -49,6 +50,7 @@ def check(
     slots: Slots,
     settings_of: Callable[[str], type[Any]],
     refuse_code: Callable[[WorkerConfig], None],
+    sees_pixels: Callable[[str], bool],
     misfits_of: Callable[[TrainRunConfig], Sequence[Problem]],
 ) -> list[Accepted]:
     """Every run that this submit makes, or ConfigError with all that is wrong with it."""
@@ -57,6 +59,7 @@ def check(
     parsed = run_config.parse(clean)
     _check_request(parsed, seeds, client_key, slots)
     refuse_code(parsed.metadata.worker.config)
+    needed_extras.refuse_missing(parsed, sees_pixels=sees_pixels)
     problems = [*_problems_of_settings(parsed, settings_of), *misfits_of(parsed)]
     if problems:
         raise ConfigError(problems, what=_command_of(parsed))

@@ -52,7 +52,8 @@ class DryRuns:
             broken = error.problems if isinstance(error, ConfigError) else ()
             problems = [pb.ConfigProblem(path=config.name_of_flag(one.path), message=one.message) for one in broken]
             problems = problems or [pb.ConfigProblem(path="", message=str(error))]
-            yield pb.DryRunUpdate(reply=pb.ValidateRunReply(output=str(error), problems=problems))
+            reply = pb.ValidateRunReply(output=str(error), problems=problems, exit_code=error.exit_code)
+            yield pb.DryRunUpdate(reply=reply)
             return
         with tempfile.TemporaryDirectory(prefix="mosaic-dry-run-") as name:
             yield from self._tried(accepted, Path(name), is_wanted)
@@ -65,6 +66,7 @@ class DryRuns:
             slots=self._slots,
             settings_of=catalog.settings_of,
             refuse_code=catalog.refuse_code,
+            sees_pixels=catalog.sees_pixels,
             misfits_of=catalog.misfits_of,
             **options,
         )
@@ -103,7 +105,8 @@ class DryRuns:
         output = _text(said, accepted.secrets)
         last = output.strip().rpartition("\n")[2]
         summary = last.encode() if code == 0 and last.startswith("{") else b""
-        yield pb.DryRunUpdate(reply=pb.ValidateRunReply(ok=code == 0, output=output, summary_json=summary))
+        reply = pb.ValidateRunReply(ok=code == 0, output=output, summary_json=summary, exit_code=max(code or 0, 0))
+        yield pb.DryRunUpdate(reply=reply)
 
 
 def _variables(parsed: TrainRunConfig, home: Home, secrets: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Needs a package that nobody has."""
+"""Needs a package that nobody has, and finds out when it runs."""
 
 import gymnasium as gym
-import no_such_package_at_all
+
+if __name__ == "__main__":
+    gym.make("CartPole-v1")
+    import no_such_package_at_all

@@ -21,12 +21,12 @@ SMALLEST_PART = 1e-6
 Array = np.ndarray[Any, Any]
 
 
-def output_difference(plain: Any, fast: Any, name: str) -> str | None:
+def output_difference(plain: Any, fast: Any, name: str, *, tolerance: float = TOLERANCE) -> str | None:
     """The first difference between what two calls returned: numbers, arrays, and any nest of these."""
     if isinstance(plain, Mapping) and isinstance(fast, Mapping):
-        return _keyed_difference(cast("Mapping[str, Any]", plain), cast("Mapping[str, Any]", fast), name)
+        return _keyed_difference(cast("Mapping[str, Any]", plain), cast("Mapping[str, Any]", fast), name, tolerance)
     if isinstance(plain, (tuple, list)) and isinstance(fast, (tuple, list)):
-        return _listed_difference(cast("Sequence[Any]", plain), cast("Sequence[Any]", fast), name)
+        return _listed_difference(cast("Sequence[Any]", plain), cast("Sequence[Any]", fast), name, tolerance)
     if plain is None or fast is None:
         return None if plain is fast else name
     first, second = _array(plain), _array(fast)
@@ -35,16 +35,16 @@ def output_difference(plain: Any, fast: Any, name: str) -> str | None:
     if first.dtype.kind != "f" and second.dtype.kind != "f":
         wrong = int(np.count_nonzero(first != second))
         return f"{name}: {wrong} of {first.size} are others" if wrong else None
-    return vector_difference(first, second, name, floor=SMALLEST * np.sqrt(first.size))
+    return vector_difference(first, second, name, floor=SMALLEST * np.sqrt(first.size), tolerance=tolerance)
 
 
-def vector_difference(plain: Array, fast: Array, name: str, *, floor: float) -> str | None:
+def vector_difference(plain: Array, fast: Array, name: str, *, floor: float, tolerance: float) -> str | None:
     """`floor` is how long a difference may be whatever the vectors' length."""
     change, values = (plain - fast).reshape(-1), plain.reshape(-1)
     distance, length = math.sqrt(change.dot(change)), math.sqrt(values.dot(values))
     if not math.isfinite(distance + length):
         distance, length = _apart_from_equal_gaps(plain, fast)
-    if distance <= TOLERANCE * length + floor:
+    if distance <= tolerance * length + floor:
         return None
     return f"{name} by {100 * distance / length:.2g} %" if length > 0 else name
 
@@ -56,38 +56,63 @@ def _apart_from_equal_gaps(plain: Array, fast: Array) -> tuple[float, float]:
     return (math.inf if not np.isfinite(fast[~equal]).all() else float(np.linalg.norm((plain - fast)[~equal]))), length
 
 
-def gradient_difference(plain: Mapping[str, Array], fast: Mapping[str, Array], name: str) -> str | None:
+def gradient_difference(
+    plain: Mapping[str, Array], fast: Mapping[str, Array], name: str, *, tolerance: float = TOLERANCE
+) -> str | None:
     """The first parameter whose gradient differs."""
     whole = math.sqrt(sum(float(part.reshape(-1).dot(part.reshape(-1))) for part in plain.values()))
     for parameter, gradient in plain.items():
         floor = SMALLEST_PART * whole + SMALLEST_GRADIENT
-        if found := vector_difference(gradient, fast[parameter], f"{name} of {parameter}", floor=floor):
+        found = vector_difference(gradient, fast[parameter], f"{name} of {parameter}", floor=floor, tolerance=tolerance)
+        if found:
             return found
     return None
 
 
-def step_difference(before: Array, plain: Array, fast: Array, name: str) -> str | None:
+def step_difference(before: Array, plain: Array, fast: Array, name: str, *, tolerance: float = TOLERANCE) -> str | None:
     """Whether parameters moved alike: the difference is small beside the way that they went."""
     start = before.reshape(-1)
     floor = 2 * ROUNDING * math.sqrt(start.dot(start))
-    return vector_difference(plain - before, fast - before, name, floor=floor)
+    return vector_difference(plain - before, fast - before, name, floor=floor, tolerance=tolerance)
 
 
-def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str) -> str | None:
+def equal(one: Any, other: Any) -> bool:
+    """Whether two states are the same to the last bit."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        first, second = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
+        return first.keys() == second.keys() and all(equal(first[key], second[key]) for key in first)
+    return bool(np.array_equal(_array(one), _array(other), equal_nan=True))
+
+
+def relative_change(one: Any, other: Any) -> float:
+    """The largest change between two results of the same shape, of an array beside its length."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        first, second = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
+        return max((relative_change(first[key], second[key]) for key in first), default=0.0)
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        pairs = zip(cast("Sequence[Any]", one), cast("Sequence[Any]", other), strict=True)
+        return max((relative_change(*pair) for pair in pairs), default=0.0)
+    if one is None or other is None or _array(one).dtype.kind != "f":
+        return 0.0
+    length = float(np.linalg.norm(_array(one)))
+    return float(np.linalg.norm(_array(one) - _array(other))) / length if length > 0 else 0.0
+
+
+def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str, tolerance: float) -> str | None:
     if plain.keys() != fast.keys():
         return f"{name} {', '.join(sorted(plain.keys() ^ fast.keys()))}"
     for key in plain:
-        if found := output_difference(plain[key], fast[key], f"{name} {key}"):
+        if found := output_difference(plain[key], fast[key], f"{name} {key}", tolerance=tolerance):
             return found
     return None
 
 
-def _listed_difference(plain: Sequence[Any], fast: Sequence[Any], name: str) -> str | None:
+def _listed_difference(plain: Sequence[Any], fast: Sequence[Any], name: str, tolerance: float) -> str | None:
     if len(plain) != len(fast):
         return f"{name}: {len(plain)} values, not {len(fast)}"
     names: Sequence[Any] = getattr(plain, "_fields", range(len(plain)))
     for key, one, other in zip(names, plain, fast, strict=True):
-        if found := output_difference(one, other, f"{name} {key}"):
+        if found := output_difference(one, other, f"{name} {key}", tolerance=tolerance):
             return found
     return None
 

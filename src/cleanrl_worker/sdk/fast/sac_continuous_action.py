@@ -127,6 +127,10 @@ class FastLearner:
         targets, critics = (torch.from_numpy(self.parameters[name].values) for name in ("targets", "critics"))
         targets.lerp_(critics, tau)
 
+    def disturb(self, generator: np.random.Generator | None) -> None:
+        """Disturb last bits; the guard asks how much hangs on them."""
+        self.policy.last_bits = generator
+
     def state(self) -> dict[str, Any]:
         return {
             "parameters": {name: flat.values for name, flat in self.parameters.items()},
@@ -155,11 +159,6 @@ def critic_by_hand(critic: nn.Module, *, shares: ReluNetwork | None = None) -> R
 def actions_by_hand(actor: nn.Module, log_std_range: Range) -> Callable[[Array, Array], Array]:
     """What a trained actor does, as a function of observations (rows, features) and standard normal noise."""
     same = copy.deepcopy(actor)
-    flat = FlatParameters(same)
+    FlatParameters(same)
     network, policy = by_hand(same, log_std_range)
-
-    def actions(obs: Array, noise: Array) -> Array:
-        assert flat.values.size, "the network's memory"
-        return policy.sample(*network.forward(obs), noise=noise).actions
-
-    return actions
+    return lambda obs, noise: policy.sample(*network.forward(obs), noise=noise).actions

@@ -46,6 +46,8 @@ class SquashedGaussian:
         self._log_std_centre = 0.5 * (low + high)
         self._log_std_reach = 0.5 * (high - low)
         self._ones = np.ones(self.dimensions, np.float32)
+        self.last_bits: np.random.Generator | None = None
+        """Where there is one, it disturbs the last bit of each y: near 1 that bit is a large part of 1 - y²."""
 
     def mode(self, mean: Floats) -> Floats:
         """The action without noise."""
@@ -59,6 +61,8 @@ class SquashedGaussian:
         shift = np.exp(log_std)
         shift *= noise
         squashed = np.tanh(mean + shift)
+        if self.last_bits is not None:
+            squashed = np.nextafter(squashed, self.last_bits.choice(np.array([-1, 1], np.float32), squashed.shape))
         slope = 1 - squashed * squashed
         room = slope * self._scale
         room += _EPSILON

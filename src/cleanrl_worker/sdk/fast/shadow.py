@@ -57,10 +57,12 @@ class PlainCall:
         watches: Sequence[GradientWatch],
         *,
         forced: bool,
+        tolerance: float,
     ) -> None:
         self._plain = plain
         self._flats = flats
         self._forced = forced
+        self._tolerance = tolerance
         self._place_of = {
             id(parameter): (place, name)
             for place, flat in enumerate(flats)
@@ -120,7 +122,7 @@ class PlainCall:
                     own.setdefault(moment, {})[name] = np.asarray(value)
                     theirs.setdefault(moment, {})[name] = np.asarray(others[moment])
             for moment, values in own.items():
-                if found := gradient_difference(values, theirs[moment], moment):
+                if found := gradient_difference(values, theirs[moment], moment, tolerance=self._tolerance):
                     return found
         return None
 
@@ -167,7 +169,9 @@ class PlainCall:
             for name, one in parameters.items()
         }
         if not self._forced:
-            self._difference = self._difference or gradient_difference(own_raw, raw, "gradient")
-        self._difference = self._difference or gradient_difference(own, clipped, "clipped gradient")
+            found = gradient_difference(own_raw, raw, "gradient", tolerance=self._tolerance)
+            self._difference = self._difference or found
+        found = gradient_difference(own, clipped, "clipped gradient", tolerance=self._tolerance)
+        self._difference = self._difference or found
         for name, one in parameters.items():
             one.grad = torch.from_numpy(clipped[name].copy())

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 from mosaic.errors import MosaicError
 from mosaic.gui.models.beside import Beside
 from mosaic.gui.models.child import Child
+from mosaic.installation import package_line
 from mosaic.track import board_child
 from mosaic.track.board_links import BoardRun, count_written, lay, links_of, make_folder
 
@@ -129,7 +130,7 @@ class Board(Beside):
             f"was killed by signal {code}" if how == QProcess.ExitStatus.CrashExit else f"ended with exit code {code}"
         )
         if board_child.MISSING in self.output:
-            self._become("failed", "The tensorboard package is not installed: pip install tensorboard")
+            self._become("failed", f"The tensorboard package is not installed: {package_line(board_child.PACKAGE)}")
         else:
             self._become("failed", f"TensorBoard {ended}. What it printed:")
 

@@ -14,6 +14,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from mosaic.installation import package_line
+
 LOOK_S = 0.008
 """Between two looks at gamepads that are there."""
 WAIT_S = 0.5
@@ -114,7 +116,7 @@ def main() -> int:
     try:
         pads = Pads()
     except ImportError:
-        _say({"pads": [], "down": [], "axes": {}, "problem": 'gamepads need pygame: pip install "mosaic-rl[classic]"'})
+        _say({"pads": [], "down": [], "axes": {}, "problem": f"gamepads need pygame: {package_line('pygame-ce')}"})
         return 0
     return follow(pads)
 

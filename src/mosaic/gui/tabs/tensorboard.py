@@ -15,11 +15,10 @@ from mosaic.gui.widgets import web_view
 from mosaic.gui.widgets.board_page import BoardPage
 from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
 from mosaic.gui.widgets.web_view import WebView
+from mosaic.installation import install_line
 from mosaic.spec.run_record import RunRecord
 from mosaic.track.board_child import RELOAD_S
 from mosaic.track.board_links import BoardRun
-
-INSTALL = "pip install 'mosaic-rl[web]'"
 
 
 class TensorBoardTab(QWidget):
@@ -117,7 +116,7 @@ class TensorBoardTab(QWidget):
         elif board.state == "failed":
             self.page.say("TensorBoard does not run", board.problem, code=board.output.strip(), button=self.page.retry)
         elif board.url:
-            install = "" if web_view.is_installed() else f" To have this page in the window: {INSTALL}"
+            install = "" if web_view.is_installed() else f" To have this page in the window: {install_line('web')}"
             hint = f"{self._web_problem}.{install}"
             self.page.say("TensorBoard is running", f"{board.url}\n\n{hint}", button=self.page.open)
         else:

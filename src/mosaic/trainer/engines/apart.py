@@ -5,6 +5,8 @@ import os
 import signal
 from typing import IO
 
+from mosaic.operating_system import has_ended
+
 CHUNK_BYTES = 1 << 20
 
 
@@ -15,17 +17,20 @@ class Apart:
         self.pid = pid
         self._output = output
         self._read = 0
+        self._code: int | None = None
 
     def exit_code(self) -> int | None:
         """None while it runs; does not wait. Negative is the signal that ended it."""
-        try:
-            # WNOWAIT: its pid stays its own until what it left behind is ended, too.
-            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return -signal.SIGKILL
-        if ended is None:
-            return None
-        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        if self._code is None:
+            try:
+                if not has_ended(self.pid):
+                    return None
+                # Before it is waited for: its pid stays its own until what it left behind is ended, too.
+                self._kill_group()
+                self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            except ChildProcessError:
+                self._code = -signal.SIGKILL
+        return self._code
 
     def new_output(self) -> bytes:
         """What it has printed since the last look, both streams."""
@@ -35,9 +40,13 @@ class Apart:
 
     def end(self) -> None:
         """End it and what it started, at once."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        if self._code is None:
+            self._kill_group()
         with contextlib.suppress(ChildProcessError):
             while True:  # Its children have become ours.
                 os.waitpid(-self.pid, 0)
         self._output.close()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)

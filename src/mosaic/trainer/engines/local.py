@@ -6,7 +6,6 @@ start time, boot id), and of one that has not said yet who it is by the lock.
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -18,8 +17,9 @@ from typing import IO
 
 import psutil
 
+from mosaic import operating_system
 from mosaic.errors import MosaicError
-from mosaic.spec import identity
+from mosaic.spec import identity, signals
 from mosaic.spec.files import is_locked, scratch_file
 from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.life_lock import life_lock
@@ -31,7 +31,6 @@ from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import Zygote
 from mosaic.trainer.out_of_memory import Usage
 
-PR_SET_CHILD_SUBREAPER = 36
 REAP_S = 1.0
 ZYGOTE_READY_S = 60.0
 
@@ -46,9 +45,8 @@ class LocalEngine:
         self._usages: dict[int, Usage] = {}
         self._zygote: Zygote | None = None
         self._lock = threading.Lock()
-        # Workers that the zygote forks become our own children, so that their exit codes reach us (Linux only).
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._adopts = operating_system.adopt_orphans()
+        """Workers that the zygote forks become our own children, so that their exit codes reach us."""
 
     def launch(self, launch: Launch) -> int:
         with self._lock, life_lock(launch.run_dir) as lock:
@@ -91,6 +89,9 @@ class LocalEngine:
         return self._zygote is not None and self._zygote.ready
 
     def warm_up(self) -> None:
+        """Nothing where orphans are not ours: how a worker of the zygote ends would never be known."""
+        if not self._adopts:
+            return
         with self._lock:
             if self._zygote is not None and not self._zygote.usable:
                 self._zygote.close()
@@ -118,8 +119,7 @@ class LocalEngine:
     def is_alive(self, run_dir: RunDir, pid: int) -> bool:
         if pid in self._children:
             try:
-                # WNOWAIT: it stays a zombie, and its pid its own, until what it left behind is cleared away.
-                return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+                return not operating_system.has_ended(pid)
             except ChildProcessError:
                 self._children.discard(pid)
         who = _identity(run_dir)
@@ -133,15 +133,15 @@ class LocalEngine:
 
     def would_save(self, pid: int) -> bool:
         """A worker catches SIGTERM once it can save, and no longer after the first one (`cleanrl_worker.sdk.stop`)."""
-        return _catches(pid, signal.SIGTERM)
+        return signals.is_caught(pid, signal.SIGTERM)
 
     def hold(self, pid: int) -> None:
         # Whoever does not know these two signals would end by them.
-        if _catches(pid, signal.SIGUSR1):
+        if signals.is_caught(pid, signal.SIGUSR1):
             _signal(pid, signal.SIGUSR1)
 
     def let_go(self, pid: int) -> None:
-        if _catches(pid, signal.SIGUSR2):
+        if signals.is_caught(pid, signal.SIGUSR2):
             _signal(pid, signal.SIGUSR2)
 
     def kill(self, pid: int, run_dir: RunDir) -> None:
@@ -152,11 +152,12 @@ class LocalEngine:
         # The session before the leader: once that is waited for, its pid may be given to another process.
         self.kill(pid, run_dir)
         self._reap_session(pid)
+        signals.forget(pid)
         if pid in self._children:
             limit = out_of_memory.address_limit_of(pid)
             _, status, used = os.wait4(pid, 0)
             self._children.discard(pid)
-            self._usages[pid] = Usage(peak_bytes=1024 * used.ru_maxrss, address_limit_bytes=limit)
+            self._usages[pid] = Usage(peak_bytes=operating_system.peak_bytes(used.ru_maxrss), address_limit_bytes=limit)
             self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
         return self._exit_codes.get(pid)
 
@@ -252,16 +253,6 @@ def _is_zombie(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-def _catches(pid: int, number: signal.Signals) -> bool:
-    """Whether a process has a handler for a signal; taken for granted where the system does not tell."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return not Path("/proc/self/status").exists()
-    caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
-    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.sdk import catalog
-from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
 from cleanrl_worker.sdk.frame_replay import FrameReplay
+from cleanrl_worker.sdk.replay import ReplayBuffer
 
 CHARTS = frozenset({"charts/episodic_return", "charts/episodic_length", "charts/SPS"})
 PPO_TAGS = frozenset(
@@ -71,14 +71,13 @@ def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
 
 def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
     """DQN or C51 that is afraid of what follows."""
-    for algo in ("dqn", "c51"):
-        module: Any = catalog.load(algo)
-        right = module.NumpyLearner.gradient
+    right = ReplayBuffer.sample
 
-        def wrong(self: Any, batch: Any, right: Any = right) -> Any:
-            return right(self, batch._replace(rewards=-batch.rewards))
+    def wrong(self: Any, *parts: Any) -> Any:
+        batch = right(self, *parts)
+        return batch._replace(rewards=-batch.rewards)
 
-        patch.setattr(module.NumpyLearner, "gradient", wrong)
+    patch.setattr(ReplayBuffer, "sample", wrong)
 
 
 def hate_rewards(patch: pytest.MonkeyPatch) -> None:
@@ -106,24 +105,15 @@ def fear_the_reward(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(FrameReplay, "n_step", wrong_too)
 
 
-def flee_the_critics_advice(patch: pytest.MonkeyPatch) -> None:
-    """SAC whose actor descends what it should climb."""
-    module: Any = catalog.load("sac_continuous_action")
-    right = module.SquashedGaussian.backward
-
-    def wrong(self: Any, sample: Any, grad_actions: Any, *rest: Any) -> Any:
-        return right(self, sample, -grad_actions, *rest)
-
-    patch.setattr(module.SquashedGaussian, "backward", wrong)
+def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
+    """SAC, TD3 or DDPG whose actor descends what it should climb."""
+    for algo in ("sac_continuous_action", "td3_continuous_action", "ddpg_continuous_action"):
+        module: Any = catalog.load(algo)
+        right = module.actor_loss
+        patch.setattr(module, "actor_loss", lambda *parts, right=right: -right(*parts))
 
 
 LIGHTS = "worker_pictures:Lights-v0"
-
-
-def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
-    """TD3 or DDPG whose actor descends what it should climb."""
-    right = TanhActor.backward
-    patch.setattr(TanhActor, "backward", lambda self, grad_actions: right(self, -grad_actions))
 
 
 CASES = {
@@ -329,7 +319,7 @@ CASES = {
                 total_timesteps=2000,
                 settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
                 above=40,
-                sign_error=flee_the_critics_advice,
+                sign_error=flee_the_critic,
             ),
         ),
         Case(

@@ -1,12 +1,15 @@
-"""All packages that a script, or a file beside it, imports and that are not installed, told together."""
+"""All packages that a script, or a file beside it, imports and that are not installed; nothing is run to find out."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cleanrl_worker.foreign.paths import search_path
-from mosaic.errors import MosaicError
+from mosaic.errors import MissingExtra, MissingPackage, MosaicError
+from mosaic.installation import package_line
 from mosaic.scripts import script as scripts
+from mosaic.scripts.paths import search_path
+from mosaic.scripts.script import Script
+from mosaic.spec import extras
 
 STAND_INS = ("gym", "wandb", "cleanrl_utils")
 """What we stand in for where it is not there."""
@@ -25,14 +28,29 @@ PIP_NAMES = {
 """Packages that pip knows by another name than Python does."""
 
 
-def missing_packages(script: Path, module: str) -> list[str]:
+def missing_packages(script: Path, module: str = "") -> list[str]:
     """By the names under which they are imported, in the order of the imports."""
     beside = [Path(folder) for folder in search_path(script, module)]
     return list(dict.fromkeys(_missing(script, beside, {script})))
 
 
-def how_to_install(packages: list[str]) -> str:
-    return f"pip install {' '.join(PIP_NAMES.get(name, name) for name in packages)}"
+def refuse_missing(script: Script, module: str = "") -> None:
+    """An error with the line that installs what is missing: an extra of ours, where that brings it all."""
+    missing = missing_packages(script.path, module)
+    if not missing:
+        return
+    brought = [extras.of_module(name) for name in missing]
+    if brought[0] is not None and all(extra is not None and extra.name == brought[0].name for extra in brought):
+        raise MissingExtra(f"{script.name}, which imports {', '.join(missing)},", brought[0].name)
+    raise MissingPackage(script.name, *_pip_names(missing))
+
+
+def how_to_install(packages: Sequence[str]) -> str:
+    return package_line(*_pip_names(packages))
+
+
+def _pip_names(packages: Sequence[str]) -> list[str]:
+    return [PIP_NAMES.get(name, name) for name in packages]
 
 
 def _missing(path: Path, beside: list[Path], read: set[Path]) -> Iterator[str]:

@@ -1,0 +1,247 @@
+"""Every command block of the README and of docs/*.md is typed, piped, in the order of its page.
+
+Long budgets are cut by the rules of SHORTER; what cannot be typed here stands in NOT_TYPED with its reason. Both are
+checked: a rule that fits nothing any more, and a reason for a command that is gone, fail. The README is typed on a
+terminal as well, with its own budgets (tests/test_readme.py).
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import state, steps, until
+from .test_terminal import at_terminal
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+BIN = Path(sys.executable).parent
+FENCE = re.compile(r"(?ms)^```(\w*)\n(.*?)^```")
+COMMENT = re.compile(r"\s+#(?= ).*$")
+PROGRAMS = ("mosaic ", "python ", "make ", "ssh ", "pip ", "export ", "WANDB_API_KEY=", "MOSAIC_TOKEN_FILE=")
+SHELL = ("|", "$", "&&", "python ")
+
+SHORTER = {
+    r"--total-timesteps [\w.]+": ("--total-timesteps 2560", "the command is tried, not what it learns"),
+    r"--episodes \d+": ("--episodes 2", "the same"),
+    r"--games \d+": ("--games 2", "the same"),
+    r"mosaic evaluate (?!.*--episodes)": ("mosaic evaluate --episodes 2 ", "50 episodes by default"),
+    r"replay @last --episode 3": ("replay @last --episode 2", "2 episodes were played"),
+    r"--watch$": ("--watch --speed 0", "in real time an episode takes its time"),
+    r"mosaic doctor": ("mosaic doctor --quick", "what renders: tests/cli/test_verbs.py"),
+    r"--from-step 43008": ("--from-step 512", "the checkpoint that there is"),
+}
+"""A pattern, what stands in its place, and why."""
+
+NOT_TYPED = {
+    ("README.md", "make run"): "tests/test_readme.py types it",
+    ("README.md", "make test"): "it would run this test",
+    (
+        "README.md",
+        "python -m cleanrl_worker.algorithms.ppo --env-id CartPole-v1 --total-timesteps 10000 --quiet",
+    ): "tests/test_readme.py types it",
+    (
+        "docs/actors.md",
+        "mosaic play classic/rps-v2 --actor player_0=bdi_spade:open.asl --actor player_1=bdi_spade:sly.asl"
+        " --param bdi_spade.port=5222",
+    ): "an XMPP server takes long to start: tests/play/test_spade.py",
+    (
+        "docs/actors.md",
+        "export MOSAIC_LLM_BASE_URL=http://127.0.0.1:11434/v1",
+    ): "a language model: tests/play/test_llm.py",
+    ("docs/actors.md", "mosaic play FrozenLake-v1 --actor llm:qwen3 --episodes 3 --param llm.memory=8"): "the same",
+    ("docs/cli.md", "mosaic demo"): "tests/test_readme.py types it: make run",
+    ("docs/cli.md", "mosaic tensorboard @last @last-1"): "until Ctrl-C: tests/cli/test_tensorboard.py",
+    ("docs/cli.md", "mosaic wandb status @last"): "a tracked run: tests/track/test_daemon.py",
+    ("docs/cli.md", "mosaic reindex"): "the daemon would start anew: tests/cli/test_verbs.py",
+    ("docs/cli.md", "ssh -L 50055:127.0.0.1:50055 gpu-box"): "network",
+    (
+        "docs/cli.md",
+        "MOSAIC_TOKEN_FILE=gpu-box.token mosaic --target 127.0.0.1:50055 runs",
+    ): "behind ssh: tests/cli/test_remote.py",
+    (
+        "docs/daemon.md",
+        "ssh -L /tmp/mosaic.sock:/home/you/.local/share/mosaic/trainer/daemon.sock box",
+    ): "network",
+    ("docs/daemon.md", "ssh -L 50055:127.0.0.1:50055 box"): "network",
+    ("docs/policies.md", "mosaic publish @last --repo ada/ --dry-run out"): "docs/cli.md has it too",
+    ("docs/play.md", "mosaic play CliffWalking-v1 --actor human"): "keys: tests/cli/test_play.py",
+    ("docs/scripts.md", "mosaic watch @last"): "the run of a script, while it goes on: tests/foreign/test_frames.py",
+    ("docs/tracking.md", 'pip install "mosaic-rl[wandb]"'): "network",
+    ("docs/tracking.md", "WANDB_API_KEY=… mosaic train ppo --track-wandb --wandb-project-name cartpole"): "network",
+    ("docs/tracking.md", "mosaic wandb status @last"): "of the run before it",
+    ("docs/tracking.md", "mosaic wandb probe"): "network",
+    ("docs/tracking.md", "mosaic wandb sync @last"): "network",
+}
+BENCHMARKS = "docs/benchmarks.md"
+"""Its commands measure for minutes: `make bench`."""
+REFUSED = {("docs/play.md", "mosaic play CartPole-v1 --actor scripted:balance/lean.py"): "mosaic scripts add"}
+"""Commands that a page shows for what they refuse, and what they say."""
+AT_TERMINAL = "--watch"
+"""What needs a terminal."""
+SCRIPTS_MAY_RUN = ("docs/matches.md",)
+"""Pages that say in a sentence that the folder of a script must be allowed first."""
+LABELS = {"demo": 0, "a": 0, "b": 1, "good": 0, "better": 1, "best": 2, "hello": 0, "big": 0}
+"""Names that pages give to runs, and which of our three they are."""
+OF_A_LIVING_RUN = ("mosaic pause big", "mosaic continue big", "mosaic cancel big", "mosaic resume big")
+CANCELLED_AT_ONCE = ("train --script", "train --module", "--repeat --detach")
+"""What they submit would go on for long."""
+
+
+@dataclass(frozen=True)
+class Block:
+    page: str
+    line: int
+    commands: tuple[str, ...]
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """The fenced blocks of a page that hold commands: behind "$ ", or one a line."""
+    text = (ROOT / page).read_text()
+    for found in FENCE.finditer(text):
+        lines = found[2].splitlines() if found[1] in ("", "sh", "bash", "console") else []
+        typed = [line[2:] for line in lines if line.startswith("$ ")]
+        if not typed and lines and lines[0].startswith(PROGRAMS):
+            typed = [line for line in lines if line.strip()]
+        if typed:
+            yield Block(page, text[: found.start()].count("\n") + 1, tuple(COMMENT.sub("", line) for line in typed))
+
+
+def every_command() -> list[tuple[str, str]]:
+    return [(block.page, command) for page in PAGES for block in blocks(page) for command in block.commands]
+
+
+def shorter(command: str) -> str:
+    for pattern, (instead, _) in SHORTER.items():
+        command = re.sub(pattern, instead, command)
+    return command
+
+
+@pytest.fixture(scope="module")
+def trained(mosaic: Callable[..., Any]) -> list[str]:
+    """The runs that the commands are about."""
+    said = mosaic("train", "ppo", "--total-timesteps", "512", "--seeds", "1-3", "--follow", "--json")
+    assert said.code == 0, said.err
+    return sorted({line["run_id"] for line in said.objects})
+
+
+@pytest.fixture(scope="module")
+def desk(mosaic: Callable[..., Any], trained: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A user's home folder, in which the files lie that the pages speak of."""
+    home = tmp_path_factory.mktemp("me")
+    here = home / "games"
+    here.mkdir()
+    checkout = shutil.copytree(ROOT / "tests" / "foreign" / "checkout", home / "cleanrl")
+    shutil.copy(checkout / "cleanrl" / "dqn.py", checkout / "cleanrl" / "ppo.py")
+    [shown] = mosaic("show", trained[0], "--json").objects
+    run_dir = Path(shown["run_dir"])
+    shutil.copytree(run_dir / "tensorboard", home / "cleanrl" / "runs" / "CartPole-v1__ppo__1__1700000000")
+    [policy] = [one["path"] for one in shown["artifacts"] if one["kind"] == "policy"]
+    (home / "Downloads" / "CartPole-v1-ppo-seed1").mkdir(parents=True)
+    shutil.copy(run_dir / policy, home / "Downloads" / "CartPole-v1-ppo-seed1")
+    (here / "first_free.py").write_text("def select_action(view):\n    return list(view.legal).index(True)\n")
+    (here / "alternate.py").write_text("def select_action(view):\n    return view.step % 2\n")
+    (here / "balance").mkdir()
+    (here / "balance" / "lean.py").write_text("def select_action(view):\n    return 0\n")
+    (here / "balance.asl").write_text(shown_file("docs/actors.md", "prolog"))
+    (here / "plan.toml").write_text(shown_file("docs/matches.md", "toml").replace("episodes = 20", "episodes = 2"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
+        patch.setenv("MINARI_DATASETS_PATH", str(home / ".minari" / "datasets"))
+        patch.chdir(here)
+        yield here
+        for folder in mosaic("scripts").out.splitlines():
+            if folder.startswith(str(home)):
+                mosaic("scripts", "remove", folder)
+
+
+def shown_file(page: str, language: str) -> str:
+    return next(found[2] for found in FENCE.finditer((ROOT / page).read_text()) if found[1] == language)
+
+
+@pytest.fixture(scope="module")
+def typed(mosaic: Callable[..., Any], trained: list[str], desk: Path) -> Iterator[Callable[[str], tuple[int, str]]]:
+    """`typed(command)`: how it ended, and all that it printed."""
+    living: list[str] = []
+
+    def name_runs(command: str, words: list[str]) -> None:
+        """Give our runs the labels that a command calls them by."""
+        if command in OF_A_LIVING_RUN:
+            if not living:
+                resting = ("--env-id", "resting:Resting-v0", "--total-timesteps", "100M")
+                living.append(mosaic("train", "ppo", *resting).out.strip())
+                until(lambda: steps(living[0]) > 0)
+            mosaic("label", trained[0], "small")
+            assert mosaic("label", living[0], "big").code == 0
+        else:
+            if living:
+                mosaic("label", living[0], "no longer big")
+            for word in {*words} & LABELS.keys():
+                assert mosaic("label", trained[LABELS[word]], word).code == 0
+        if command == "mosaic resume big":
+            until(lambda: state(living[0]) == "cancelled")
+
+    def type_in(command: str) -> tuple[int, str]:
+        words = [os.path.expanduser(word) for word in shlex.split(command)]  # noqa: PTH111
+        name_runs(command, words)
+        if AT_TERMINAL in words:
+            return at_terminal(words[1:], 100)
+        if any(sign in command for sign in SHELL):
+            done = subprocess.run(["bash", "-ec", command], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout + done.stderr
+        said = mosaic(*words[1:])
+        if any(long in command for long in CANCELLED_AT_ONCE):
+            mosaic("cancel", *said.out.split())
+        return said.code, said.out + said.err
+
+    yield type_in
+    for run_id in living:
+        mosaic("cancel", run_id)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != BENCHMARKS and any(blocks(page))])
+def test_the_commands_of_a_page_work(typed: Callable[[str], tuple[int, str]], page: str) -> None:
+    failed: list[str] = []
+    if page in SCRIPTS_MAY_RUN:
+        assert typed("mosaic scripts add .")[0] == 0
+    for block in blocks(page):
+        wanted = [command for command in block.commands if (page, command) not in NOT_TYPED]
+        # What one line keeps in a variable the next one uses.
+        for command in ["\n".join(wanted)] if any("$(" in command for command in wanted) else wanted:
+            code, said = typed(shorter(command))
+            refusal = REFUSED.get((page, command))
+            if code != (2 if refusal else 0) or (refusal or "") not in said:
+                failed.append(f"{page}:{block.line}: {shorter(command)!r} ended with {code}: {said[-800:]}")
+    if page in SCRIPTS_MAY_RUN:
+        assert typed("mosaic scripts remove .")[0] == 0
+    assert not failed, "\n".join(failed)
+
+
+def test_what_is_not_typed_is_still_there() -> None:
+    assert [key for key in (*NOT_TYPED, *REFUSED) if key not in every_command()] == []
+    assert all(reason for reason in NOT_TYPED.values())
+    for reason in NOT_TYPED.values():
+        if path := re.search(r"tests/\S+\.py", reason):
+            assert (ROOT / path[0]).exists(), reason
+
+
+def test_every_rule_that_shortens_still_fits_a_command() -> None:
+    commands = [command for _, command in every_command()]
+    assert [pattern for pattern in SHORTER if not any(re.search(pattern, command) for command in commands)] == []
+
+
+def test_blocks_of_commands_are_found() -> None:
+    """One block of each way to write them."""
+    assert ("README.md", "mosaic runs") in every_command()
+    assert ("docs/cli.md", "mosaic metrics demo") in every_command()
+    assert ("docs/actors.md", "mosaic play Taxi-v4 --actor bdi --episodes 10") in every_command()
+    assert len(every_command()) > 60
