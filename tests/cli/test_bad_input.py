@@ -84,8 +84,9 @@ def test_an_unusable_home_is_code_4(mosaic, tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_is_reported_with_its_last_words(mosaic):
-    """A step size at which the loss becomes NaN: only the worker can know."""
-    said = mosaic("train", "ppo", "--learning-rate", "1e30", "--total-timesteps", "2k", "--follow")
-    assert said.code == 1
+    """A replay buffer that never fits: only the worker knows how large its observations are."""
+    said = mosaic("train", "dqn", "--buffer-size", "100000000000", "--follow")
+    assert said.code == 2
     assert "failed" in said.out
     assert "mosaic logs" in said.out
+    assert "--buffer-size: needs" in said.out + said.err

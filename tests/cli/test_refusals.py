@@ -72,10 +72,10 @@ def test_python_gets_the_same_words_as_the_command_line(mosaic, nothing_made):
     with Client() as client:
         with pytest.raises(Refused) as refused:
             client.train("ppo", env_id="Pendulum-v1", total_timesteps=10_000)
-        assert f"error: {refused.value}".split() == typed.split()
+        assert f"error: {refused.value.sentence}\n" == typed
         with pytest.raises(Refused) as refused:
             client.train("ppo", env_id="CartPole-v1", total_timesteps=100)
-        assert f"error: {refused.value}".split() == few.split()
+        assert f"error: {refused.value.sentence}\n" == few
 
 
 def test_all_that_is_wrong_is_told_at_once(mosaic, nothing_made):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.spec import shipped_catalogue
+from mosaic.spec.known_environments import look
 from mosaic.spec.shipped_catalogue import constants, head, holding, merged
 from mosaic.trainer import catalog as module
 from mosaic.trainer.catalog import Catalog
@@ -113,6 +114,34 @@ def test_a_family_that_is_not_installed_says_what_to_install(monkeypatch):
     assert "atari" in atari["advice"]
     assert atari["environments"] == []
     assert "ALE/Pong-v5" in atari["missing"]
+
+
+def test_an_id_of_such_a_family_is_known_also_where_a_worker_described_it(described):
+    families = [
+        one | {"installed": False, "environments": []} if one["name"] == "atari" else one
+        for one in described["families"]
+    ]
+    whole = shipped_catalogue.with_missing({**described, "families": families})
+    assert look("ALE/Pong-v5", whole["families"]).status == "not installed"
+    assert look("ALE/Pong-v5", whole["families"]).extra == "atari"
+    assert look("CartPole-v1", whole["families"]).status == "listed"
+
+
+def test_of_an_id_it_is_known_whether_it_exists(described):
+    families = described["families"]
+    for env_id, status in {
+        "phys2d/CartPole-v1": "unlisted",
+        "my_module:Mine-v0": "unknown",
+        "pettingzoo/classic/tictactoe_v3": "listed",
+        "tictactoe_v3": "listed",
+        "atari/boxing-v2": "unlisted",
+        "CartPole": "no such",
+        "Walker2d-v2": "no such",
+    }.items():
+        assert look(env_id, families).status == status, env_id
+    assert look("Nowhere-v0", families, stale=["atari"]).status == "unknown"
+    assert look("Nowhere-v0", families, stale=["algorithms"]).status == "no such"
+    assert look("CartPole", families).near == ("CartPole-v1",)
 
 
 def test_packages_that_add_environments_or_actors_are_described(tmp_path, monkeypatch):

@@ -235,18 +235,18 @@ def test_a_lost_page_and_another_size_are_refused(tmp_path: Path) -> None:
 def test_what_could_never_fit_is_refused_with_its_size_before_anything_starts(
     own_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(ConfigError, match=r"buffer_size: needs 65853\.8 GiB once full"):
+    with pytest.raises(ConfigError, match=r"--buffer-size: needs 65853\.8 GiB once full"):
         FrameReplay(10**10, 1, gym.spaces.Box(0, 255, (4, 84, 84), np.uint8))
     lights, many = "--env-id=worker_pictures:Lights-v0", "10000000000"
     for flags, told in (
-        (["--algo=dqn_atari", lights, f"--buffer-size={many}"], "buffer_size: needs 65853.8 GiB once full"),
+        (["--algo=dqn_atari", lights, f"--buffer-size={many}"], "--buffer-size: needs 65853.8 GiB once full"),
         (
             ["--algo=ppo_atari", lights, f"--num-steps={many}", f"--total-timesteps={many}0"],
             "needs 2102851.9 GiB for its",
         ),
         (
             ["--algo=ppo", f"--num-steps={many}", f"--total-timesteps={many}0"],
-            "num_steps: a rollout of num_envs × num_steps needs 596.0 GiB",
+            "--num-steps: a rollout of --num-envs × --num-steps needs 596.0 GiB",
         ),
     ):
         for more in ([], ["--dry-run"]):

@@ -27,7 +27,7 @@ def refuse_what_never_fits(replay_bytes: int) -> None:
     available = total_bytes()
     if replay_bytes > available:
         message = f"needs {replay_bytes / 2**30:.1f} GiB once full; this machine has {available / 2**30:.1f} GiB"
-        raise ConfigError([Problem("buffer_size", message)], what="replay buffer")
+        raise ConfigError([Problem("--buffer-size", message)], what="replay buffer")
 
 
 def refuse_a_rollout_that_never_fits(rollout_bytes: int, *, on_gpu: bool) -> None:
@@ -35,5 +35,5 @@ def refuse_a_rollout_that_never_fits(rollout_bytes: int, *, on_gpu: bool) -> Non
     if rollout_bytes > available:
         where = "the GPU" if on_gpu else "this machine"
         needs = f"needs {rollout_bytes / 2**30:.1f} GiB for its observations"
-        message = f"a rollout of num_envs × num_steps {needs}; {where} has {available / 2**30:.1f} GiB"
-        raise ConfigError([Problem("num_steps", message)], what="rollout")
+        message = f"a rollout of --num-envs × --num-steps {needs}; {where} has {available / 2**30:.1f} GiB"
+        raise ConfigError([Problem("--num-steps", message)], what="rollout")

@@ -5,6 +5,7 @@ The flags are those of the run (`RunFlags`) and of the algorithm, as the schema 
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
+import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -20,11 +21,12 @@ from mosaic.cli.pick import shown_id
 from mosaic.cli.reach import BadArguments, connect
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
-from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm
+from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
 from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
 from mosaic.scripts.script import is_script
+from mosaic.spec import known_environments
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -38,6 +40,7 @@ from mosaic.spec.run_config import (
     WorkerConfig,
 )
 from mosaic.spec.run_record import RunRecord
+from mosaic.spec.seats import has_several
 from mosaic.spec.seed_list import parse_seeds
 
 OUTSIDE = ("env_id", "total_timesteps", "seed")
@@ -148,8 +151,10 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
                 raise ConfigError([Problem(one.name, one.problem)], what=one.place)
         near = near_names(algo, known)
         raise UnknownAlgorithm(algo, near, hint="" if near else f"there are {', '.join(sorted(known))}")
-    settings = config.class_from_schema(known[algo].schema, name=algo)
     prog = f"mosaic train {algo}"
+    # Before the flags are read, which takes longer than all of this.
+    _refuse_misspelt_environment(client, words, prog=prog)
+    settings = config.class_from_schema(known[algo].schema, name=algo)
     own = {field.name for field in fields(settings)}
     if shared := own & {field.name for field in fields(RunFlags)}:
         message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
@@ -193,6 +198,23 @@ def seeds_of(text: str) -> list[int]:
         return parse_seeds(text)
     except ValueError as error:
         raise BadArguments(f"--seeds: {error}") from None
+
+
+def _refuse_misspelt_environment(client: Client, words: Sequence[str], *, prog: str) -> None:
+    """What the daemon would say of it, without the submit."""
+    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    given.add_argument("--env-id", "--env_id")
+    try:
+        env_id = given.parse_known_args(list(words))[0].env_id
+    except argparse.ArgumentError:
+        return  # Those who read all flags say what is wrong with it.
+    if not env_id or ":" in env_id:
+        return
+    families = client.environments()
+    listed = [info.env_id for family in families for info in family.environments]
+    if env_id not in listed and not has_several(env_id) and not any(env_id in family.unlisted for family in families):
+        problem = Problem("--env-id", str(UnknownEnvironment(env_id, known_environments.near(env_id, listed))))
+        raise ConfigError([problem], what=prog)
 
 
 def _is_known_to_workers_only(document: TrainRunConfig) -> bool:

@@ -24,6 +24,12 @@ class Refused(MosaicError):
         # Bad input, unless something is not installed, or the daemon's disk or the daemon itself is to blame.
         self.exit_code = {"UNIMPLEMENTED": 3, "RESOURCE_EXHAUSTED": 4, "INTERNAL": 1}.get(status, 2)
 
+    @property
+    def sentence(self) -> str:
+        """A single problem of a config stands on one line, as where the command line finds it itself."""
+        head, _, problem = str(self).partition(": 1 problem\n  ")
+        return f"{head}: {problem}" if problem and "\n" not in problem else str(self)
+
 
 def translated(call: Callable[P, R]) -> Callable[P, R]:
     """gRPC's errors as ours."""

@@ -53,11 +53,9 @@ def to_record(message: pb.Run) -> RunRecord:
 
 
 def to_actor(message: pb.Actor) -> ActorDescriptor:
-    # What the daemon keeps to itself, such as the modules that it looked for, stays at its default.
-    sent = message.DESCRIPTOR.fields_by_name
-    values: dict[str, Any] = {
-        field.name: getattr(message, field.name) for field in fields(ActorDescriptor) if field.name in sent
-    }
+    # Without `modules`: what is installed is a question to the daemon's machine, which it has answered.
+    names = [field.name for field in fields(ActorDescriptor) if field.name != "modules"]
+    values: dict[str, Any] = {name: getattr(message, name) for name in names}
     for name in ("actions", "observations", "families"):
         values[name] = tuple(values[name])
     return ActorDescriptor(**values)

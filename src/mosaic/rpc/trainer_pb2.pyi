@@ -458,18 +458,20 @@ class ListEnvironmentsReply(_message.Message):
     def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ...) -> None: ...
 
 class EnvironmentFamily(_message.Message):
-    __slots__ = ("name", "extra", "installed", "advice", "environments")
+    __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted")
     NAME_FIELD_NUMBER: _ClassVar[int]
     EXTRA_FIELD_NUMBER: _ClassVar[int]
     INSTALLED_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     ENVIRONMENTS_FIELD_NUMBER: _ClassVar[int]
+    UNLISTED_FIELD_NUMBER: _ClassVar[int]
     name: str
     extra: str
     installed: bool
     advice: str
     environments: _containers.RepeatedCompositeFieldContainer[EnvironmentInfo]
-    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ...) -> None: ...
+    unlisted: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
     __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space")

@@ -10,6 +10,7 @@ from mosaic.spec.seats import has_several
 
 NEAR = 3
 CUTOFF = 0.75
+_FACTS = ("actions", "observations", "action_space", "observation_space", "problem")
 _VERSION = re.compile(r"-v\d+$")
 _MODULE_SPELLING = re.compile(r"_(v\d+)$")
 
@@ -67,11 +68,8 @@ def listed(families: Iterable[Mapping[str, Any]]) -> dict[str, Found]:
     }
 
 
-_SPACES = ("action_space", "observation_space")
-
-
 def _found(env_id: str, entry: Mapping[str, Any], family: Mapping[str, Any]) -> Found:
-    kinds = {key: entry.get(key, "") for key in ("actions", "observations", *_SPACES, "problem")}
+    kinds = {key: entry.get(key, "") for key in _FACTS}
     seats = tuple(entry.get("seats", ()))
     return Found(env_id=env_id, status="listed", seats=seats, family=family["name"], extra=family["extra"], **kinds)
 

@@ -90,6 +90,17 @@ def without(document: Mapping[str, Any], names: Iterable[str]) -> Document:
     return left
 
 
+def with_missing(document: Document) -> Document:
+    """A described document, in which families that are not installed say what they would have (`missing`)."""
+    shipped = _read()
+    known = {one["name"]: one["environments"] for one in shipped["content"]["families"]} if shipped else {}
+    families = [
+        one if one["installed"] else {"missing": [entry["env_id"] for entry in known.get(one["name"], ())], **one}
+        for one in document.get("families", ())
+    ]
+    return {**document, "families": families}
+
+
 def digests() -> dict[str, str]:
     """Of the sources that each part is made from."""
     ours = package_folder("mosaic")

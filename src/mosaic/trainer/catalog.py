@@ -142,7 +142,8 @@ class Catalog:
         """All that a worker says of itself; only one asks at a time."""
         with self._describing:
             if self._described[0] != digest:
-                self._described = (digest, self._stored(digest) or self._ask(digest))
+                described = self._stored(digest) or self._ask(digest)
+                self._described = (digest, shipped_catalogue.with_missing(described))
             return self._described[1]
 
     def _stored(self, digest: str) -> Document | None:

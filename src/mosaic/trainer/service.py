@@ -268,6 +268,7 @@ class TrainerService(TrainerServicer):
                 installed=family["installed"],
                 advice=family["advice"],
                 environments=[pb.EnvironmentInfo(**one) for one in family["environments"]],
+                unlisted=[*family["unlisted"], *family.get("missing", ())],
             )
             for family in self._catalog.part("families")
         ]
