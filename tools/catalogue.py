@@ -30,6 +30,9 @@ def described() -> dict[str, Any]:
     missing = [one["extra"] for one in (*content["families"], *content["actors"]) if not one["installed"]]
     if missing:
         raise SystemExit(f"install these extras first: {', '.join(sorted(set(missing)))}")
+    lacking = [name for one in content["families"] for name, is_there in one["optional"].items() if not is_there]
+    if lacking:
+        raise SystemExit(f"install these packages first ('make setup'): {', '.join(lacking)}")
     if plugins := list(plugin_groups(shipped_catalogue.PLUGINS)):
         raise SystemExit(f"a package adds to {', '.join(plugins)} here, which is not ours to ship")
     return content

@@ -75,7 +75,7 @@ def test_python_gets_the_same_words_as_the_command_line(mosaic, nothing_made):
         assert f"error: {refused.value.sentence}\n" == typed
         with pytest.raises(Refused) as refused:
             client.train("ppo", env_id="CartPole-v1", total_timesteps=100)
-        assert f"error: {refused.value.sentence}\n" == few
+        assert few.startswith(f"error: {refused.value.sentence}")
 
 
 def test_all_that_is_wrong_is_told_at_once(mosaic, nothing_made):
