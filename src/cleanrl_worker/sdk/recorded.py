@@ -39,7 +39,7 @@ class Memory:
         self._tensors: dict[str, torch.Tensor] = {}
         self._parameters: dict[int, nn.Parameter] = {}
         self._without = without
-        self._seen: set[int] = set()
+        self._seen: dict[int, Any] = {}
         owner: Any = getattr(step, "__self__", None)
         if owner is not None:
             self._gather(vars(owner), "learner", 0)
@@ -50,7 +50,8 @@ class Memory:
     def _gather(self, value: Any, path: str, depth: int) -> None:
         if id(value) in self._seen or depth > DEEPEST or isinstance(value, self._without):
             return
-        self._seen.add(id(value))
+        # Kept, so that its identity is not given to another.
+        self._seen[id(value)] = value
         if isinstance(value, torch.Tensor):
             self._tensors[path] = value.data
             if isinstance(value, nn.Parameter):
