@@ -17,6 +17,8 @@ SMALLEST_GRADIENT = 1e-9
 """A gradient, or a moment of one, that is shorter than this moves nothing."""
 SMALLEST_PART = 1e-6
 """Of the whole gradient: a single bias may be the sum of large numbers that cancel."""
+ANY_CHANGE = 1e6
+"""As good as any."""
 
 Array = np.ndarray[Any, Any]
 
@@ -85,7 +87,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def relative_change(one: Any, other: Any) -> float:
-    """The largest change between two results of the same shape, of an array beside its length."""
+    """The largest change between two results of the same shape: of an array, beside the shorter one's length."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         first, second = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
         return max((relative_change(first[key], second[key]) for key in first), default=0.0)
@@ -94,8 +96,9 @@ def relative_change(one: Any, other: Any) -> float:
         return max((relative_change(*pair) for pair in pairs), default=0.0)
     if one is None or other is None or _array(one).dtype.kind != "f":
         return 0.0
-    length = float(np.linalg.norm(_array(one)))
-    return float(np.linalg.norm(_array(one) - _array(other))) / length if length > 0 else 0.0
+    first, second = _array(one), _array(other)
+    change, *lengths = (float(np.linalg.norm(part)) for part in (first - second, first, second))
+    return 0.0 if change == 0 else min(change / max(min(lengths), ROUNDING), ANY_CHANGE)
 
 
 def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str, tolerance: float) -> str | None:

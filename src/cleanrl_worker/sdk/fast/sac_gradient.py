@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.last_bits import disturbed
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _EPSILON = 1e-6
@@ -47,7 +48,7 @@ class SquashedGaussian:
         self._log_std_reach = 0.5 * (high - low)
         self._ones = np.ones(self.dimensions, np.float32)
         self.last_bits: np.random.Generator | None = None
-        """Where there is one, it disturbs the last bit of each y: near 1 that bit is a large part of 1 - y²."""
+        """Where there is one, it disturbs the last bit of each y."""
 
     def mode(self, mean: Floats) -> Floats:
         """The action without noise."""
@@ -62,7 +63,7 @@ class SquashedGaussian:
         shift *= noise
         squashed = np.tanh(mean + shift)
         if self.last_bits is not None:
-            squashed = np.nextafter(squashed, self.last_bits.choice(np.array([-1, 1], np.float32), squashed.shape))
+            squashed = disturbed(squashed, self.last_bits)
         slope = 1 - squashed * squashed
         room = slope * self._scale
         room += _EPSILON

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.last_bits import disturbed
 from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
 
 
@@ -22,12 +23,17 @@ class TanhActor:
         self._scale = scale
         self._centre = centre
         self._squashed: Floats | None = None
+        self.last_bits: np.random.Generator | None = None
+        """Where there is one, it disturbs the last bit of each tanh."""
 
     def forward(self, obs: NDArray[Any]) -> Floats:
         """The actions, an array of their own."""
         (mean,) = self._network.forward(obs)
-        self._squashed = np.tanh(mean)
-        actions = self._squashed * self._scale
+        squashed = np.tanh(mean)
+        if self.last_bits is not None:
+            squashed = disturbed(squashed, self.last_bits)
+        self._squashed = squashed
+        actions = squashed * self._scale
         actions += self._centre
         return actions
 

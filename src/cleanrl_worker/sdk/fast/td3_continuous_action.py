@@ -88,6 +88,10 @@ class FastLearner:
             target.lerp_(values, coefficients.tau)
         return {"actor_loss": loss}
 
+    def disturb(self, generator: np.random.Generator | None) -> None:
+        """Disturb last bits; the guard asks how much hangs on them."""
+        self.actor.last_bits = self.target_actor.last_bits = generator
+
     def state(self) -> dict[str, Any]:
         return {
             "parameters": {name: flat.values for name, flat in self.parameters.items()},
