@@ -55,6 +55,7 @@ PPO_EDITS: dict[str, tuple[tuple[str, str], ...]] = {
     "another epsilon": (("eps=1e-5)", "eps=1e-3)"),),
     "other betas": ((ADAM, BETAS),),
     "weight decay": ((ADAM, DECAY),),
+    "a little weight decay": ((ADAM, DECAY.replace("eps=1e-5", "eps=1e-5, weight_decay=1e-5")),),
     "another optimiser": ((ADAM, SGD),),
     "another number is logged": (('"approx_kl": ((ratio - 1) - logratio)', '"approx_kl": (0.5 * logratio**2 + 1)'),),
     "one more number is logged": (('"entropy": entropy,', '"entropy": entropy, "ratio": ratio.mean(),'),),
@@ -78,6 +79,26 @@ EDITS: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {
         "a colder policy": (('(inputs["obs"]) + inputs["noise"]', '(inputs["obs"]) * 2 + inputs["noise"]'),),
         "other log-probabilities": (("return distribution.log_prob(", "return 0.5 * distribution.log_prob("),),
         "other values": (("agent.critic(self.tensor(obs)).view", "agent.critic(2 * self.tensor(obs)).view"),),
+        "a setting that is gone": (
+            ("    clip_vloss: bool = True\n", ""),
+            ('    """Clip the value loss as well."""\n', ""),
+            ("if args.clip_vloss:", "if True:"),
+        ),
+        "one more feature": (
+            (
+                "inputs = int(np.prod(observation_space.shape or ()))",
+                "inputs = 1 + int(np.prod(observation_space.shape or ()))",
+            ),
+            ('self.agent.actor(inputs["obs"])', 'self.agent.actor(with_one(inputs["obs"]))'),
+            ("self.agent.actor(self.tensor(obs))", "self.agent.actor(with_one(self.tensor(obs)))"),
+            ("self.agent.critic(self.tensor(obs))", "self.agent.critic(with_one(self.tensor(obs)))"),
+            ('agent.actor(batch["obs"])', 'agent.actor(with_one(batch["obs"]))'),
+            ('agent.critic(batch["obs"])', 'agent.critic(with_one(batch["obs"]))'),
+            (
+                "def train(",
+                "def with_one(obs):\n    return torch.cat([obs, torch.ones(len(obs), 1)], 1)\n\n\ndef train(",
+            ),
+        ),
         "a learner with one more argument": (
             ("coefficients: Coefficients) ->", "coefficients: Coefficients, bonus: float = 0.0) ->"),
         ),

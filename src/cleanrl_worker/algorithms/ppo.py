@@ -238,7 +238,7 @@ class Learner:
 
     @torch.no_grad()
     def log_probs(self, obs: Array, actions: Array) -> Array:
-        distribution = Categorical(logits=self.agent.actor(self.tensor(obs)))
+        distribution = Categorical(logits=self.agent.actor(self.tensor(obs)), validate_args=False)
         return distribution.log_prob(self.tensor(actions)).cpu().numpy()
 
     @torch.no_grad()

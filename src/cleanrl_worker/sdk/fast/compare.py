@@ -13,8 +13,8 @@ ROUNDING = 1.2e-7
 """Of a float32."""
 SMALLEST = 1e-5
 """Results below this are taken for zero: a mean over rows of unit size is not more precise."""
-SMALLEST_GRADIENT = 1e-9
-"""A gradient, or a moment of one, that is shorter than this moves nothing."""
+SMALLEST_GRADIENT = 1e-6
+"""A shorter gradient of a parameter is rounding: what is left of terms of unit size that cancel."""
 SMALLEST_PART = 1e-6
 """Of the whole gradient: a single bias may be the sum of large numbers that cancel."""
 ANY_CHANGE = 1e6
@@ -59,12 +59,17 @@ def _apart_from_equal_gaps(plain: Array, fast: Array) -> tuple[float, float]:
 
 
 def gradient_difference(
-    plain: Mapping[str, Array], fast: Mapping[str, Array], name: str, *, tolerance: float = TOLERANCE
+    plain: Mapping[str, Array],
+    fast: Mapping[str, Array],
+    name: str,
+    *,
+    tolerance: float = TOLERANCE,
+    smallest: float = SMALLEST_GRADIENT,
 ) -> str | None:
     """The first parameter whose gradient differs."""
     whole = math.sqrt(sum(float(part.reshape(-1).dot(part.reshape(-1))) for part in plain.values()))
     for parameter, gradient in plain.items():
-        floor = SMALLEST_PART * whole + SMALLEST_GRADIENT
+        floor = SMALLEST_PART * whole + smallest
         found = vector_difference(gradient, fast[parameter], f"{name} of {parameter}", floor=floor, tolerance=tolerance)
         if found:
             return found
@@ -83,22 +88,33 @@ def equal(one: Any, other: Any) -> bool:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         first, second = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
         return first.keys() == second.keys() and all(equal(first[key], second[key]) for key in first)
-    return bool(np.array_equal(_array(one), _array(other), equal_nan=True))
+    if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
+        parts = cast("Sequence[Any]", one), cast("Sequence[Any]", other)
+        return len(parts[0]) == len(parts[1]) and all(equal(*pair) for pair in zip(*parts, strict=True))
+    first, second = _array(one), _array(other)
+    if first.dtype.kind not in "fiub":
+        return type(one) is type(other)
+    return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == "f"))
 
 
-def relative_change(one: Any, other: Any) -> float:
-    """The largest change between two results of the same shape: of an array, beside the shorter one's length."""
+def relative_change(one: Any, other: Any, *, floor: float = 0.0) -> float:
+    """The largest change between two results of the same shape: of an array, beside the shorter one's length.
+
+    A change below `floor` for each number is none.
+    """
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         first, second = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
-        return max((relative_change(first[key], second[key]) for key in first), default=0.0)
+        return max((relative_change(first[key], second[key], floor=floor) for key in first), default=0.0)
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         pairs = zip(cast("Sequence[Any]", one), cast("Sequence[Any]", other), strict=True)
-        return max((relative_change(*pair) for pair in pairs), default=0.0)
+        return max((relative_change(*pair, floor=floor) for pair in pairs), default=0.0)
     if one is None or other is None or _array(one).dtype.kind != "f":
         return 0.0
     first, second = _array(one), _array(other)
     change, *lengths = (float(np.linalg.norm(part)) for part in (first - second, first, second))
-    return 0.0 if change == 0 else min(change / max(min(lengths), ROUNDING), ANY_CHANGE)
+    if change <= floor * math.sqrt(first.size):
+        return 0.0
+    return min(change / max(min(lengths), ROUNDING), ANY_CHANGE)
 
 
 def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str, tolerance: float) -> str | None:

@@ -22,9 +22,17 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk.fast.compare import TOLERANCE, Array, equal, output_difference, relative_change, step_difference
+from cleanrl_worker.sdk.fast.compare import (
+    SMALLEST,
+    TOLERANCE,
+    Array,
+    equal,
+    output_difference,
+    relative_change,
+    step_difference,
+)
 from cleanrl_worker.sdk.fast.flat import FlatParameters, GradientWatch, UnknownNetwork, apart
-from cleanrl_worker.sdk.fast.shadow import PlainCall, parameters_of
+from cleanrl_worker.sdk.fast.shadow import PlainCall, optimisers_of, parameters_of, unchanged
 from mosaic.errors import TrainingFailed
 from mosaic.log import get_logger
 
@@ -35,6 +43,8 @@ LAST_BITS = 3e-7
 """Change of a weight that is as good as none: a product of matrices in another order does as much."""
 AMPLIFIED = 4
 """Times the effect of that change, two paths may differ."""
+LOOSEST = 0.5
+"""However much hangs on last bits, a difference of this size is one."""
 L = TypeVar("L")
 log = get_logger()
 NOT_COMPARED = frozenset({"state", "load"})
@@ -166,6 +176,18 @@ class Guard:
         else:
             self._compare_next_calls()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What a training loop sets is set on the learner that the loss reads it from."""
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+            return
+        if self._by_the_loss is None and not hasattr(self._fast, name):
+            self._hand_over(self._moments())
+            self._train_by_the_loss(f"the fast path has no {name!r}")
+        for learner in (self._plain, self._fast):
+            if learner is not None:
+                setattr(learner, name, value)
+
     def __getattr__(self, name: str) -> Any:
         """Anything but a compared method: the same of the learner that trains."""
         if name.startswith("_"):
@@ -200,7 +222,7 @@ class Guard:
 
     def _compare_next_calls(self) -> None:
         for name in self._methods:
-            setattr(self, name, self._compared(name))
+            self.__dict__[name] = self._compared(name)
 
     def _compared(self, name: str) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -211,7 +233,7 @@ class Guard:
     def _compare(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name in self._only_answers:
             draws = torch.get_rng_state()
-            wanted = copy.deepcopy(getattr(self._plain, name)(*args, **kwargs))
+            wanted = copy.deepcopy(getattr(self._plain, name)(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
             torch.set_rng_state(draws)
             result = getattr(self._fast, name)(*args, **kwargs)
             if output_difference(wanted, result, name) is None:
@@ -245,7 +267,7 @@ class Guard:
         Results that hang on the last bit of a weight anyway are compared less closely.
         """
         trials = [first]
-        tolerance = max(TOLERANCE, AMPLIFIED * self._amplified(call, setting))
+        tolerance = min(max(TOLERANCE, AMPLIFIED * self._amplified(call, setting)), LOOSEST)
         for jitter in range(0 if tolerance > TOLERANCE else 1, JITTERS + 1):
             self._rewind(call, setting, jitter=jitter)
             trials.append(self._trial(call, setting, tolerance=tolerance))
@@ -265,11 +287,13 @@ class Guard:
             self._disturb(generator)
             try:
                 result, watches, _ = self._call_fast(call, setting)
+            except Exception:  # What fails here fails in the trial too, which says so.
+                return 0.0
             finally:
                 self._disturb(None)
             outcomes.append((result, watches))
         (one, ones), (other, others) = outcomes
-        changes = [relative_change(one, other)]
+        changes = [relative_change(one, other, floor=SMALLEST)]
         for flat, watch, second in zip(self._fast.flats, ones, others, strict=True):
             pairs = zip(watch.steps, second.steps, strict=False)
             changes += [relative_change(flat.parts(step.raw), flat.parts(again.raw)) for step, again in pairs]
@@ -304,12 +328,20 @@ class Guard:
         values = [flat.values.copy() for flat in flats]
         moments = self._moments()
         draws = torch.get_rng_state()
-        result, watches, fast_s = self._call_fast(call, setting)
+        try:
+            result, watches, fast_s = self._call_fast(call, setting)
+        except (
+            Exception
+        ) as error:  # A file that hands over other things than the fast path takes: that is a difference.
+            return Trial(f"it fails: {error}", None, 0, 0.0, 0.0)
         torch.set_rng_state(draws)
-        with apart(flats):
+        args, kwargs = copy.deepcopy(call.args), copy.deepcopy(call.kwargs)
+        with apart(flats), unchanged(self._plain):
             forced = setting.norm is not None
             plain = PlainCall(self._plain, flats, values, moments, watches, forced=forced, tolerance=tolerance)
-            plain_result, difference = plain.make(call.name, call.args, call.kwargs)
+            plain_result, difference = plain.make(call.name, args, kwargs)
+            if not equal(args, call.args):
+                difference = difference or f"{call.name} changes what it is given"
             difference = difference or output_difference(
                 plain_result, result, f"result of {call.name}:", tolerance=tolerance
             )
@@ -348,7 +380,7 @@ class Guard:
         if counts and self._counted in (None, name):
             self._counted = name
             method = self._counting(method)
-        setattr(self, name, method)
+        self.__dict__[name] = method
 
     def _counting(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -366,7 +398,8 @@ class Guard:
     def _give_up(self, call: "_Call", trials: list[Trial]) -> Any:
         self._rewind(call, AS_IT_IS)
         self._hand_over(self._moments())
-        slower = min(trial.plain_s for trial in trials) / max(min(trial.fast_s for trial in trials), 1e-9)
+        times = [(trial.plain_s, trial.fast_s) for trial in trials if trial.fast_s > 0]
+        slower = min(plain for plain, _ in times) / min(fast for _, fast in times) if times else 0.0
         difference = trials[0].difference
         assert difference is not None
         cost = f", about {slower:.0f} times slower" if slower >= 1.5 else ""
@@ -395,11 +428,15 @@ class Guard:
     def _train_by_the_loss(self, reason: str, cost: str = "") -> None:
         self._by_the_loss = reason
         for name in public_methods(self._plain):
-            setattr(self, name, getattr(self._plain, name))
+            self.__dict__[name] = getattr(self._plain, name)
         self._run.warn(f"the loss of {self._file} differs from its fast path ({reason}): training by the loss{cost}")
 
     def _refuse_strangers(self) -> None:
         """A parameter or an argument that the fast path does not know."""
+        for optimiser in optimisers_of(self._plain):
+            for name in ("weight_decay", "amsgrad", "maximize"):
+                if any(group.get(name) for group in optimiser.param_groups):
+                    raise UnknownNetwork(f"the optimiser has {name}")
         known = {id(parameter) for flat in self._fast.flats for parameter in flat.parameters.values()}
         for name, parameter in parameters_of(self._plain):
             if id(parameter) not in known:

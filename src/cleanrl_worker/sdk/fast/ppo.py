@@ -32,6 +32,7 @@ class FastLearner:
         self.actor = Mlp(self.parameters, agent.get_submodule("actor"), "actor")
         self.critic = Mlp(self.parameters, agent.get_submodule("critic"), "critic")
         self.adam = Adam(self.parameters, eps=1e-5)
+        self.last_bits: np.random.Generator | None = None
         self.flats, self.optimisers = [self.parameters], [self.adam]
 
     def act(self, obs: Array, noise: Array) -> Array:
@@ -52,6 +53,7 @@ class FastLearner:
             batch.advantages,
             clip_coef=coefficients.clip_coef,
             ent_coef=coefficients.ent_coef,
+            last_bits=self.last_bits,
         )
         self.actor.backward(policy.grad_logits)
         grad_value, value_loss = ppo_gradient.value(
@@ -69,6 +71,10 @@ class FastLearner:
         losses = self.gradient(batch, coefficients)
         self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
         return losses
+
+    def disturb(self, generator: np.random.Generator | None) -> None:
+        """Disturb last bits; the guard asks how much hangs on them."""
+        self.last_bits = generator
 
     def state(self) -> dict[str, Any]:
         return {"parameters": self.parameters.values, "adam": self.adam.state()}

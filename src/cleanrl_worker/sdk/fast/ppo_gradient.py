@@ -65,11 +65,18 @@ def categorical(
     *,
     clip_coef: float,
     ent_coef: float,
+    last_bits: np.random.Generator | None = None,
 ) -> CategoricalResult:
-    """Policy and entropy loss of `logits` (rows, k), differentiated by them."""
+    """Policy and entropy loss of `logits` (rows, k), differentiated by them.
+
+    `last_bits` disturbs those of the probabilities: of a sure policy little is left of 1 - p, and how much of it is
+    rounding must be known before two paths are called different.
+    """
     columns, rows = np.ascontiguousarray(logits.T), len(logits)
     logprobs = _log_softmax(columns)
     probabilities = np.exp(logprobs)
+    if last_bits is not None:
+        probabilities *= 1 + np.float32(2**-23) * last_bits.standard_normal(probabilities.shape, dtype=np.float32)
     negative_entropy = _ones(len(columns)).dot(probabilities * logprobs)
     chosen = actions * rows + _range(rows)
     policy = surrogate(logprobs.reshape(-1)[chosen], old_logprob, advantages, clip_coef=clip_coef)

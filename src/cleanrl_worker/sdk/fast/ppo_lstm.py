@@ -34,6 +34,7 @@ class FastLearner:
         self.lstm = Lstm(self.parameters, agent.get_submodule("lstm"), "lstm")
         self.actor, self.critic = Linear(self.parameters, "actor"), Linear(self.parameters, "critic")
         self.adam = FusedAdam(self.parameters, eps=1e-5)
+        self.last_bits: np.random.Generator | None = None
         self.flats, self.optimisers = [self.parameters], [self.adam]
 
     def remember(self, obs: Array, state: State, starts: Array) -> State:
@@ -63,6 +64,7 @@ class FastLearner:
             batch.advantages.reshape(-1),
             clip_coef=coefficients.clip_coef,
             ent_coef=coefficients.ent_coef,
+            last_bits=self.last_bits,
         )
         grad_value, value_loss = ppo_gradient.value(
             self.critic.forward(hidden),
@@ -84,6 +86,10 @@ class FastLearner:
         losses = self.gradient(batch, coefficients)
         self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
         return losses
+
+    def disturb(self, generator: np.random.Generator | None) -> None:
+        """Disturb last bits; the guard asks how much hangs on them."""
+        self.last_bits = generator
 
     def state(self) -> dict[str, Any]:
         return {"parameters": self.parameters.values, "adam": self.adam.state()}

@@ -1,5 +1,6 @@
 """One call of a plain learner beside its fast path: from the same state, stepping by the same gradients."""
 
+import copy
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,6 +12,7 @@ from torch import nn
 
 from cleanrl_worker.sdk.fast.compare import Array, gradient_difference
 from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, GradientWatch
+from cleanrl_worker.sdk.optimizer import LightOptimizer
 
 Moments = Mapping[int, Mapping[str, torch.Tensor]]
 
@@ -43,6 +45,33 @@ def optimisers_of(learner: Any) -> list[Any]:
 
 def moved_by(optimiser: Any) -> list[nn.Parameter]:
     return [parameter for group in optimiser.param_groups for parameter in group["params"]]
+
+
+def keeps_moments_of_adam(optimiser: Any) -> bool:
+    """Any other optimiser begins anew."""
+    kinds = (LightOptimizer, torch.optim.Adam, torch.optim.RAdam, torch.optim.NAdam)
+    return isinstance(optimiser, kinds) and not any(group.get("amsgrad") for group in optimiser.param_groups)
+
+
+@contextmanager
+def unchanged(learner: Any) -> Generator[None]:
+    """Put back, in the end, what a learner notes beside its networks and optimisers: counters, means, losses."""
+    kinds = (bool, int, float, np.ndarray, torch.Tensor, dict, list, tuple)
+    noted = {
+        name: copy.deepcopy(value)
+        for name, value in vars(learner).items()
+        if isinstance(value, kinds) and not _holds_machinery(value)
+    }
+    try:
+        yield
+    finally:
+        vars(learner).update(noted)
+
+
+def _holds_machinery(value: Any) -> bool:
+    """Whether it is a collection of networks or optimisers, which have their own way back."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return any(isinstance(part, nn.Module) or hasattr(part, "param_groups") for part in parts)  # type: ignore[misc]
 
 
 class PlainCall:
@@ -86,7 +115,7 @@ class PlainCall:
         """Give the plain learner's optimisers the moments of the fast one's."""
         for optimiser in optimisers_of(plain):
             optimiser.state.clear()
-            for parameter in moved_by(optimiser):
+            for parameter in moved_by(optimiser) if keeps_moments_of_adam(optimiser) else ():
                 if id(parameter) in moments:
                     state = {name: value.clone() for name, value in moments[id(parameter)].items()}
                     optimiser.state[parameter] = state
@@ -122,7 +151,9 @@ class PlainCall:
                     own.setdefault(moment, {})[name] = np.asarray(value)
                     theirs.setdefault(moment, {})[name] = np.asarray(others[moment])
             for moment, values in own.items():
-                if found := gradient_difference(values, theirs[moment], moment, tolerance=self._tolerance):
+                if found := gradient_difference(
+                    values, theirs[moment], moment, tolerance=self._tolerance, smallest=1e-30
+                ):
                     return found
         return None
 
