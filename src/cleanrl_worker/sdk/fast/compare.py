@@ -17,8 +17,6 @@ SMALLEST_GRADIENT = 1e-9
 """A gradient, or a moment of one, that is shorter than this moves nothing."""
 SMALLEST_PART = 1e-6
 """Of the whole gradient: a single bias may be the sum of large numbers that cancel."""
-ANY_CHANGE = 1e6
-"""As good as any."""
 
 Array = np.ndarray[Any, Any]
 
@@ -98,7 +96,9 @@ def relative_change(one: Any, other: Any) -> float:
         return 0.0
     first, second = _array(one), _array(other)
     change, *lengths = (float(np.linalg.norm(part)) for part in (first - second, first, second))
-    return 0.0 if change == 0 else min(change / max(min(lengths), ROUNDING), ANY_CHANGE)
+    if change == 0:
+        return 0.0
+    return change / min(lengths) if min(lengths) > 0 else math.inf
 
 
 def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str, tolerance: float) -> str | None:
