@@ -33,8 +33,9 @@ JITTERS = 2
 JITTER = 1e-3
 LAST_BITS = 3e-7
 """Change of a weight that is as good as none: a product of matrices in another order does as much."""
-AMPLIFIED = 4
-"""Times the effect of that change, two paths may differ."""
+DISTURBANCES = 3
+AMPLIFIED = 10
+"""Times the largest effect of such changes, two paths may differ."""
 MOST_TOLERANCE = 0.5
 """Of a vector's length: what may differ by more is nothing but rounding."""
 L = TypeVar("L")
@@ -259,25 +260,30 @@ class Guard:
 
     def _amplified(self, call: "_Call", setting: Setting) -> float:
         """How much the results and gradients of the fast path change if its weights do so in their last bits."""
-        outcomes: list[tuple[Any, list[GradientWatch]]] = []
-        for generator in (None, np.random.default_rng(0)):
-            self._rewind(call, setting)
-            if generator is not None:
-                for flat in self._fast.flats:
-                    noise = generator.standard_normal(flat.values.size, dtype=np.float32)
-                    flat.values *= 1 + np.float32(LAST_BITS) * noise
-            self._disturb(generator)
-            try:
-                result, watches, _ = self._call_fast(call, setting)
-            finally:
-                self._disturb(None)
-            outcomes.append((result, watches))
-        (one, ones), (other, others) = outcomes
-        changes = [relative_change(one, other)]
-        for flat, watch, second in zip(self._fast.flats, ones, others, strict=True):
-            pairs = zip(watch.steps, second.steps, strict=False)
-            changes += [relative_change(flat.parts(step.raw), flat.parts(again.raw)) for step, again in pairs]
+        result, watches = self._disturbed(call, setting, None)
+        changes: list[float] = []
+        for seed in range(DISTURBANCES):
+            other, others = self._disturbed(call, setting, np.random.default_rng(seed))
+            changes.append(relative_change(result, other))
+            for flat, watch, second in zip(self._fast.flats, watches, others, strict=True):
+                pairs = zip(watch.steps, second.steps, strict=False)
+                changes += [relative_change(flat.parts(step.raw), flat.parts(again.raw)) for step, again in pairs]
         return max(changes)
+
+    def _disturbed(
+        self, call: "_Call", setting: Setting, generator: np.random.Generator | None
+    ) -> tuple[Any, list[GradientWatch]]:
+        """The fast path's result and gradients; with a generator, after a change of last bits."""
+        self._rewind(call, setting)
+        if generator is not None:
+            for flat in self._fast.flats:
+                noise = generator.standard_normal(flat.values.size, dtype=np.float32)
+                flat.values *= 1 + np.float32(LAST_BITS) * noise
+        self._disturb(generator)
+        try:
+            return self._call_fast(call, setting)[:2]
+        finally:
+            self._disturb(None)
 
     def _disturb(self, generator: np.random.Generator | None) -> None:
         """Let a fast path that has other weak places disturb the last bits there."""
