@@ -17,8 +17,6 @@ SMALLEST_GRADIENT = 1e-6
 """A shorter gradient of a parameter is rounding: what is left of terms of unit size that cancel."""
 SMALLEST_PART = 1e-6
 """Of the whole gradient: a single bias may be the sum of large numbers that cancel."""
-ANY_CHANGE = 1e6
-"""As good as any."""
 
 Array = np.ndarray[Any, Any]
 
@@ -114,7 +112,7 @@ def relative_change(one: Any, other: Any, *, floor: float = 0.0) -> float:
     change, *lengths = (float(np.linalg.norm(part)) for part in (first - second, first, second))
     if change <= floor * math.sqrt(first.size):
         return 0.0
-    return min(change / max(min(lengths), ROUNDING), ANY_CHANGE)
+    return change / min(lengths) if min(lengths) > 0 else math.inf
 
 
 def _keyed_difference(plain: Mapping[str, Any], fast: Mapping[str, Any], name: str, tolerance: float) -> str | None:
