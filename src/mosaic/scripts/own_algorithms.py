@@ -6,6 +6,7 @@ twice, is listed with that problem and cannot be trained with.
 """
 
 import importlib.util
+import os
 import re
 import sys
 from collections import defaultdict
@@ -38,7 +39,7 @@ class OwnAlgorithm:
 
     @property
     def place(self) -> str:
-        return str(self.file) if self.file else f"{self.module} of {self.package}"
+        return _spelled(self.file) if self.file else f"{self.module} of {self.package}"
 
     @property
     def error(self) -> ConfigError:
@@ -78,7 +79,12 @@ def refuse_name(name: str) -> str:
 
 
 def _of_file(path: Path) -> OwnAlgorithm:
-    return OwnAlgorithm(path.stem, file=path, problem=algorithm_file.read(path).problem)
+    return OwnAlgorithm(_spelled(path.stem), file=path, problem=algorithm_file.read(path).problem)
+
+
+def _spelled(path: Path | str) -> str:
+    """Fit for a message and for a screen: the name of a file may be any bytes, not only UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _checked(name: str, ones: list[OwnAlgorithm]) -> OwnAlgorithm:

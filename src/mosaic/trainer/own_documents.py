@@ -6,6 +6,7 @@ are kept in `own-algorithms.json`, a cache.
 
 import hashlib
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -146,5 +147,6 @@ def _stamp(one: OwnAlgorithm, file: str) -> str:
                 about = beside.stat()
             except OSError:
                 continue
-            state.update(f"{beside}:{about.st_mtime_ns}:{about.st_size}\n".encode())
+            # A name may be any bytes, not only UTF-8.
+            state.update(os.fsencode(beside) + f":{about.st_mtime_ns}:{about.st_size}\n".encode())
     return state.hexdigest()
