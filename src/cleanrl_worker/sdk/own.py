@@ -1,8 +1,9 @@
 """Algorithms of users: a file of an allowed folder, one that was typed, or a module of an installed package.
 
-Loaded once in a process, and only in the process that needs it: a worker is forked from a process that has imported
-none of them, so that each run has the file as it is on disk. Which file a name means is the gate's word
-(`mosaic.scripts.gate`); a copy in a run directory, a checkpoint or a policy is never loaded.
+Loaded once in a process, each with the modules beside it (`own_modules`), and only in the process that needs it: a
+worker is forked from a process that has imported none of them, so that each run has the file as it is on disk. Which
+file a name means is the gate's word (`mosaic.scripts.gate`); a copy in a run directory, a checkpoint or a policy is
+never loaded.
 """
 
 import importlib
@@ -14,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cleanrl_worker.sdk import own_modules
+from cleanrl_worker.sdk.own_modules import Beside
 from mosaic.errors import ConfigError, Problem
 from mosaic.scripts import algorithm_file, gate, own_algorithms
 from mosaic.scripts.allowed import Allowed
@@ -34,6 +37,8 @@ class Loaded:
     path: Path
     module: ModuleType
     source: SourceCopy
+    beside: Beside | None
+    """Modules of its folder; None for one of an installed package."""
 
 
 _loaded: dict[str, Loaded] = {}
@@ -47,6 +52,7 @@ def of_name(name: str) -> Loaded:
             _loaded[name] = _load_file(found.file)
         else:
             _loaded[name] = _load_module(name, found.module, found.package)
+    own_modules.turn_to(_loaded[name].beside)
     return _loaded[name]
 
 
@@ -65,15 +71,17 @@ def of_typed(path: Path) -> str | None:
 
 def _load_file(path: Path) -> Loaded:
     """Its folder comes first on the path, as with `python FILE`, so that modules beside it are found."""
-    name, folder = path.stem, str(path.parent)
+    name = path.stem
+    own_modules.turn_to(None)
     found = None if name in sys.modules else importlib.util.find_spec(name)
     if name in sys.modules or (found is not None and not _is_same(found.origin, path)):
         raise _refused(path, f"has the name of a module that is installed here, '{name}'; give it another name")
-    before = frozenset(sys.modules)
+    before = frozenset(sys.modules) - own_modules.imported_by_main(path)
     # Nothing is written beside it, not even compiled modules, which could be older than what they were made from.
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()
-    sys.path.insert(0, folder)
+    beside = Beside(path.parent)
+    own_modules.turn_to(beside)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
@@ -82,12 +90,12 @@ def _load_file(path: Path) -> Loaded:
         text = path.read_bytes()
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)
     except BaseException as error:
-        del sys.modules[name]
+        own_modules.turn_to(None)
         if isinstance(error, KeyboardInterrupt):
             raise
         raise _refused(path, _said(error, path)) from error
     _check(module, path)
-    return Loaded(name, path, module, _copy(path, text, before))
+    return Loaded(name, path, module, _copy(path, text, before), beside)
 
 
 def _is_same(origin: str | None, path: Path) -> bool:
@@ -95,6 +103,7 @@ def _is_same(origin: str | None, path: Path) -> bool:
 
 
 def _load_module(name: str, module_name: str, package: str) -> Loaded:
+    own_modules.turn_to(None)
     before = frozenset(sys.modules)
     try:
         module = importlib.import_module(module_name)
@@ -104,7 +113,7 @@ def _load_module(name: str, module_name: str, package: str) -> Loaded:
         message = f"the module {module_name} of {package} cannot be imported: {type(error).__name__}: {error}"
         raise ConfigError([Problem(name, message)], what=f"{module_name} of {package}") from error
     _check(module, path)
-    return Loaded(name, path, module, _copy(path, text, before, package))
+    return Loaded(name, path, module, _copy(path, text, before, package), None)
 
 
 def _copy(path: Path, text: bytes, before: frozenset[str], package: str = "") -> SourceCopy:
