@@ -93,12 +93,22 @@ def remove(argv: Sequence[str]) -> int:
 def copy(argv: Sequence[str]) -> int:
     words = parser("algos copy", "Write the code that a run or a policy was trained by into a folder.", json=True)
     words.add_argument("what", metavar="RUN|POLICY", help="a run of this home, or a *.cleanrl_model file")
-    words.add_argument("folder", type=Path, metavar="DIR", help="a folder without a file of that name; made if needed")
+    words.add_argument(
+        "folder",
+        type=Path,
+        metavar="DIR",
+        help="a folder that is not allowed, without a file of that name; made if needed",
+    )
     words.add_argument("--version", default="", metavar="V", help="of a run that was resumed with changed code")
     flags = words.parse_args(argv)
     refuse_remote("algos copy")
-    source = _source_of(str(flags.what), str(flags.version))
     folder = Path(flags.folder).expanduser().absolute()
+    if (allowed := Allowed(Home.resolve()).holding(folder)) is not None:
+        raise BadArguments(
+            f"{folder} lies in {allowed}, where code may run at once, and this is code to be read first;"
+            " give a folder elsewhere, and allow that or move the files when you have read them"
+        )
+    source = _source_of(str(flags.what), str(flags.version))
     for name in source.texts:
         if (folder / name).exists():
             raise BadArguments(f"{folder / name} is there already; give another folder")
@@ -141,9 +151,17 @@ def _kept(run_dir: RunDir, file: str) -> Iterator[SourceCopy]:
     """Copies in `source/`, the newest last: a resumed run may have been trained by several versions."""
     folders = [folder for folder in run_dir.source.glob("*") if folder.is_dir() and not folder.is_symlink()]
     for folder in sorted(folders, key=lambda folder: folder.stat().st_mtime):
-        texts = {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*.py"))}
+        texts = {path.relative_to(folder).as_posix(): _text(path) for path in sorted(folder.rglob("*.py"))}
         if file in texts:
             yield SourceCopy(file, texts)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        # MOSAIC writes UTF-8 there: it was changed or damaged.
+        raise BadArguments(f"{path} cannot be copied: {error}; look at it where it is") from error
 
 
 def _of_checkpoints(run_dir: RunDir) -> Iterator[SourceCopy]:

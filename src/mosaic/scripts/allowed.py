@@ -1,20 +1,21 @@
 """Folders whose code may run: `scripts.json` in the home, edited by `mosaic scripts` and `mosaic algos`; no other may.
 
 Only on the machine of the daemon: a client that may submit runs from afar may not choose which code they run. What lies
-among the runs of the home never runs, whatever folders are allowed: run directories come from others, too.
+in a run directory, among those of the home or in an allowed folder, never runs: run directories come from others, too.
 """
 
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mosaic.errors import ConfigError, MosaicError, Problem
 from mosaic.scripts import algorithm_file, script
 from mosaic.scripts.script import Script
-from mosaic.spec.files import write_atomically
-from mosaic.spec.run_dir import Home
+from mosaic.spec.files import one_at_a_time, write_atomically
+from mosaic.spec.run_dir import MARKERS, SOURCES, Home, is_run_folder, is_run_id
 
 _KINDS = {"scripts": "scripts", "algos": "algorithms"}
 """What the verb that allows a folder calls its code."""
@@ -29,6 +30,7 @@ class Allowed:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._path = home.trainer / "scripts.json"
+        self._lock = home.trainer / "scripts.lock"
 
     def folders(self) -> list[Path]:
         try:
@@ -55,16 +57,21 @@ class Allowed:
             raise ConfigError(
                 [Problem(str(folder), "is too wide; give the folder that holds the files")], what=f"mosaic {verb} add"
             )
-        self._write([*(one for one in self.folders() if one != real), real])
+        if (run := _run_with_sources(real)) is not None:
+            message = f"lies in the run directory {run}, and nothing there may run; copy the code to another folder"
+            raise ConfigError([Problem(str(folder), message)], what=f"mosaic {verb} add")
+        with self._changing():
+            self._write([*(one for one in self.folders() if one != real), real])
         return real
 
     def remove(self, folder: Path, *, verb: str = "scripts") -> Path:
         real = Path(os.path.abspath(folder.expanduser()))  # noqa: PTH100
-        known = self.folders()
-        for candidate in (real, real.resolve()):
-            if candidate in known:
-                self._write([one for one in known if one != candidate])
-                return candidate
+        with self._changing():
+            known = self.folders()
+            for candidate in (real, real.resolve()):
+                if candidate in known:
+                    self._write([one for one in known if one != candidate])
+                    return candidate
         listed = ", ".join(map(str, known)) or "none"
         raise ConfigError(
             [Problem(str(folder), f"is not among the allowed folders: {listed}")], what=f"mosaic {verb} remove"
@@ -87,7 +94,16 @@ class Allowed:
             raise _refused(f"{path} lies where runs are kept, and nothing there may run; copy it to another folder")
         if not holding:
             raise _refused(f"{path} lies in no folder whose {_KINDS[verb]} may run; {_how_to_allow(real, verb)}")
+        runs = [_run_between(real, folder.resolve()) for folder in holding]
+        if None not in runs:
+            message = f"lies in the run directory {runs[0]}, and nothing there may run; copy it to another folder"
+            raise _refused(f"{path} {message}")
         return real
+
+    def holding(self, folder: Path) -> Path | None:
+        """The allowed folder in which a folder lies that may not be there yet; code in it may run at once."""
+        real = folder.resolve()
+        return next((one for one in self.folders() if real.is_relative_to(one.resolve())), None)
 
     def _is_ours(self, real: Path) -> bool:
         return real.is_relative_to(self._home.trainer.resolve())
@@ -121,11 +137,19 @@ class Allowed:
                 real = path.resolve()
                 if path in seen or len(seen) >= MAX_SCRIPTS or not real.is_relative_to(folder) or self._is_ours(real):
                     continue
+                if real != path and _run_between(real, folder) is not None:
+                    continue
                 seen.add(path)
                 yield path
 
-    def _write(self, folders: list[Path]) -> None:
+    @contextmanager
+    def _changing(self) -> Generator[None]:
+        """Two that read, change and write at once would lose a folder."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with one_at_a_time(self._lock):
+            yield
+
+    def _write(self, folders: list[Path]) -> None:
         write_atomically(self._path, json.dumps({"folders": [str(folder) for folder in folders]}, indent=1) + "\n")
 
 
@@ -135,6 +159,18 @@ def _refused(message: str) -> ConfigError:
 
 def _is_too_wide(folder: Path) -> bool:
     return Path.home().resolve().is_relative_to(folder)
+
+
+def _run_between(real: Path, folder: Path) -> Path | None:
+    """The run directory in which something of an allowed folder lies; the allowed folder may be one, too."""
+    parents = (place for place in (real, *real.parents) if place.is_relative_to(folder))
+    return next((place for place in parents if is_run_folder(place)), None)
+
+
+def _run_with_sources(real: Path) -> Path | None:
+    """The run directory that this folder is, or among whose copies of code it lies."""
+    holders = (place.parent for place in (real, *real.parents) if place.name == SOURCES)
+    return next((place for place in (real, *holders) if is_run_folder(place)), None)
 
 
 def _how_to_allow(real: Path, verb: str) -> str:
@@ -148,6 +184,8 @@ def _candidates(folder: Path, depth: int = 0) -> Iterator[Path]:
     try:
         entries = sorted(folder.iterdir())
     except OSError:
+        return
+    if is_run_id(folder.name) or any(entry.name in MARKERS for entry in entries):
         return
     for entry in entries:
         if entry.name.startswith(".") or entry.name in SKIPPED:

@@ -3,6 +3,8 @@
 import fcntl
 import os
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -58,6 +60,17 @@ def sync_file(path: Path) -> None:
 def scratch_file() -> IO[bytes]:
     """A file without a name, gone with its last holder; in memory where the system can: every disk may be full."""
     return os.fdopen(nameless_file("mosaic"), "w+b")
+
+
+@contextmanager
+def one_at_a_time(lock: Path) -> Generator[None]:
+    """Wait for the lock (flock) of a file, which is made and stays, and hold it while a file is read and rewritten."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_locked(path: Path) -> bool:

@@ -17,6 +17,10 @@ from mosaic.spec import home_claim, ulid
 from mosaic.spec.own_files import look_beneath, open_beneath
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+MARKERS = frozenset({"events.jsonl", "run.json", "analytics.json"})
+"""Files by which the folder of a run is known, whatever its name is: it may have been copied and renamed."""
+SOURCES = "source"
+"""The folder of a run that holds copies of code."""
 _LABEL_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 
 
@@ -35,6 +39,11 @@ def checked_run_id(text: str) -> str:
             f"'{text}' is not a run id; a run id is a ULID of 26 characters such as 01K9CG05J5Y0FFQMT1T920EZK2"
         )
     return text
+
+
+def is_run_folder(folder: Path) -> bool:
+    """Whether this is the directory of a run, of this home or from elsewhere."""
+    return is_run_id(folder.name) or any(os.path.lexists(folder / name) for name in MARKERS)
 
 
 def run_label(env_id: str, algo: str, seed: int, unix_s: int) -> str:
@@ -277,7 +286,7 @@ class RunDir:
     @property
     def source(self) -> Path:
         """Copies of the code of a user's own algorithm, a folder for each version; never imported."""
-        return self.root / "source"
+        return self.root / SOURCES
 
     @property
     def imported(self) -> Path:
