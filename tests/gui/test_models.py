@@ -163,7 +163,8 @@ def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(
     hearing.join(5)
     assert len(told) == 1
     assert "the disk is gone" in told[0]
-    assert capsys.readouterr().out.count("hearing.failed") == 1
+    said = capsys.readouterr()
+    assert (said.out + said.err).count("hearing.failed") == 1
 
 
 def test_messages_that_come_in_a_burst_are_handed_over_in_lists() -> None:

@@ -92,7 +92,7 @@ def test_what_minari_must_not_get_is_refused_and_nothing_is_left(
 
 def test_a_missing_minari_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minari", None)
-    with pytest.raises(MissingExtra, match=r"mosaic-rl\[minari\]"):
+    with pytest.raises(MissingExtra, match="needs the extra 'minari'"):
         export(episodes=[], dataset="any-v0")
 
 

@@ -16,9 +16,7 @@ def history(module_daemons, kit):
     kit.eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
     finished = client.submit(kit.document(256), seeds=[1, 2])
     cancelled = client.submit(kit.document(kit.ENDLESS))[0]
-    document = kit.document(64)
-    document["environment"]["env_id"] = document["metadata"]["worker"]["config"]["env_id"] = "Pendulum-v1"
-    failed = client.submit(document)[0]
+    failed = client.submit(kit.document(2_048, params={"learning_rate": 1e30}))[0]
     daemon.until(cancelled.run_id, "running")
     client.cancel(cancelled.run_id)
     client.set_label(finished[0].run_id, label="first", notes="of all", priority=2)

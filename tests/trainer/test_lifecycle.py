@@ -42,12 +42,11 @@ def test_a_submitted_run_finishes_with_all_its_steps(shared, kit):
 
 
 def test_a_run_that_the_worker_refuses_fails_with_the_workers_own_words(shared, kit):
-    document = kit.document(512)
-    document["environment"]["env_id"] = document["metadata"]["worker"]["config"]["env_id"] = "Pendulum-v1"
-    ended = shared.until(submit(shared, document).run_id, "failed")
-    assert "ppo needs discrete actions" in ended.reason
+    """A rollout that never fits: only the worker knows how large its observations are."""
+    ended = shared.until(submit(shared, kit.document(10**12, params={"num_steps": 10**11})).run_id, "failed")
+    assert "--num-steps" in ended.reason
     assert ended.exit_code == 2
-    assert any("ppo needs discrete" in line for line in ended.stderr_tail)
+    assert any("--num-steps" in line for line in ended.stderr_tail)
 
 
 def test_a_killed_worker_is_a_failure_that_names_the_signal(shared, kit):

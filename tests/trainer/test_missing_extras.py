@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -135,7 +136,10 @@ def test_the_line_fits_the_installation(tmp_path: Path) -> None:
 
 def test_make_extras_takes_names_that_are_targets_too() -> None:
     def make(*words: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(["make", *words], cwd=SUPPORT.parent.parent, capture_output=True, text=True, timeout=300)
+        # Not as a part of a make that runs this suite.
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+        root = SUPPORT.parent.parent
+        return subprocess.run(["make", *words], cwd=root, env=variables, capture_output=True, text=True, timeout=300)
 
     done = make("-n", "extras", "gui", "atari")
     assert (done.returncode, done.stderr) == (0, "")
@@ -200,7 +204,7 @@ def test_commands_of_this_machine_look_before_they_ask_a_daemon(words: tuple[str
     from mosaic.cli import main
 
     assert main(list(words)) == MissingExtra.exit_code
-    assert "install" in capsys.readouterr().err
+    assert re.search(r"needs .*: (make extras|.*install) ", capsys.readouterr().err)
 
 
 def test_a_family_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -337,7 +337,7 @@ def test_a_loaded_policy_acts_as_the_trained_agent(tmp_path: Path) -> None:
 @both
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"num_minibatches": 129}, "num_minibatches is 129"), ({"total_timesteps": 127}, "nothing would be learnt")],
+    [({"num_minibatches": 129}, "num_minibatches: is 129"), ({"total_timesteps": 127}, "nothing would be learnt")],
 )
 def test_settings_that_cannot_train_are_refused(algorithm: ModuleType, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

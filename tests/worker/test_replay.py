@@ -122,7 +122,7 @@ def test_refuses_the_state_of_a_buffer_of_another_size(size: int) -> None:
 
 
 def test_refuses_what_could_never_fit_into_memory() -> None:
-    with pytest.raises(ConfigError, match=r"buffer_size.*GiB"):
+    with pytest.raises(ConfigError, match=r"(?s)--buffer-size.*GiB"):
         ReplayBuffer(10**12, 1, VECTOR, DISCRETE)
 
 

@@ -1,5 +1,6 @@
 """The `mosaic` command: one file per verb, each returns an exit code (docs/cli.md). The only place that prints."""
 
+import contextvars
 import importlib
 import os
 import sys
@@ -64,8 +65,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    # In a context of its own: which daemon was asked for holds for this command and not for the next one.
     with plain_output():
-        return _ended(list(sys.argv[1:] if argv is None else argv))
+        return contextvars.copy_context().run(_ended, words)
 
 
 def _ended(words: list[str]) -> int:

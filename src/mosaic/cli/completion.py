@@ -74,7 +74,7 @@ def _choices(before: Sequence[str], last: str) -> Sequence[str]:
         return ("--json", "--help") if verb != "logs" else ("--follow", "--stderr", "--tail", "--help")
     if verb == "algos":
         return _algorithms() if len(before) == 1 else ()
-    return ["@last", *_run_ids()] if verb in VERBS and verb not in TAKES_NO_RUN else ()
+    return ["@last", *_run_ids(last)] if verb in VERBS and verb not in TAKES_NO_RUN else ()
 
 
 def _train(before: Sequence[str], last: str) -> Sequence[str]:
@@ -103,6 +103,6 @@ def _algorithms() -> Sequence[str]:
         return list(client.algorithms())
 
 
-def _run_ids() -> Sequence[str]:
+def _run_ids(beginning: str) -> Sequence[str]:
     with look() as client:
-        return [run.run_id for run in client.list(limit=NEWEST_RUNS)]
+        return [run.run_id for run in client.list(text=beginning, limit=NEWEST_RUNS)]
