@@ -340,9 +340,7 @@ class Guard:
         draws = torch.get_rng_state()
         try:
             result, watches, fast_s = self._call_fast(call, setting)
-        except (
-            Exception
-        ) as error:  # A file that hands over other things than the fast path takes: that is a difference.
+        except Exception as error:  # A border: a file may hand over what the fast path does not take.
             return Trial(f"it fails: {error}", None, 0, 0.0, 0.0, fails=True)
         torch.set_rng_state(draws)
         args, kwargs = copy.deepcopy(call.args), copy.deepcopy(call.kwargs)
