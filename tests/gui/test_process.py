@@ -16,6 +16,8 @@ from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
+from .conftest import TIMEOUT_S
+
 LATER = {"pyqtgraph", "av", "PIL", "matplotlib", "scipy", "pandas", "wandb"}
 """Packages that take long to import and that a window needs, if at all, when it is there."""
 PROBE = """
@@ -114,3 +116,48 @@ opened.close()
     # Qt's own word about what its offscreen display cannot do is not ours.
     said = [line for line in result.stderr.splitlines() if "propagateSizeHints" not in line]
     assert (result.stdout, said) == ("", [])
+
+
+ALWAYS_TELLING = """
+import sys
+import threading
+from PySide6.QtCore import QCoreApplication, Signal
+from mosaic.gui.models import beside
+
+class Busy(beside.Beside):
+    said = Signal(int)
+
+    def __init__(self):
+        super().__init__()
+        self.began = threading.Event()
+        self.heard = 0
+        self.said.connect(self.hear)
+
+    def hear(self, number):
+        self.heard += 1
+
+    def work(self):
+        while True:
+            self.tell(self.said, 1)
+            self.began.set()
+
+application = QCoreApplication([])
+busy = [Busy() for _ in range(40)]
+for one in busy:
+    one.run_beside(one.work, "busy")
+    one.began.wait()
+application.processEvents()
+assert all(one.heard for one in busy)
+if "ended" in sys.argv:
+    beside.end()
+    application.processEvents()
+    heard = [one.heard for one in busy]
+    application.processEvents()
+    assert [one.heard for one in busy] == heard, "a thread signalled after the end"
+"""
+
+
+def test_threads_that_signal_until_the_end_do_not_crash_the_process() -> None:
+    """One of five such processes ended with SIGSEGV where threads emitted their signals themselves."""
+    for words in [[], [], [], [], ["ended"]]:
+        subprocess.run([sys.executable, "-c", ALWAYS_TELLING, *words], check=True, timeout=TIMEOUT_S)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -63,12 +63,15 @@ def free_address() -> str:
 
 @contextmanager
 def window(*words: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """The command in a session of its own; how a window ends while it starts is tested in test_process.py."""
+    """The command in a session of its own, which ends it as Ctrl-C in a terminal does."""
     process = subprocess.Popen([MOSAIC, *words], start_new_session=True)
     try:
         yield process
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(TIMEOUT_S) == 0
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait(TIMEOUT_S)
 
 

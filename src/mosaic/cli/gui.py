@@ -31,6 +31,8 @@ def main(argv: Sequence[str]) -> int:
             code = window.wait()
         finally:
             signal.signal(signal.SIGINT, before)
+    if code == -signal.SIGINT:
+        raise KeyboardInterrupt
     if code < 0:
         raise WindowFailed(f"the window was ended by {signal.Signals(-code).name}; what it said last stands above")
     return code

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.gui.assets import load_fonts, text_font
+from mosaic.gui.models import beside
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.garbage import Garbage
@@ -78,13 +80,14 @@ def main(argv: Sequence[str]) -> int:
     application = make_application()
     link = Link(home, target=flags.target, certificate=flags.certificate)
     opened = open_window(application, home, link, theme=flags.theme)
+    sys.excepthook = _excepthook(opened.studio)
+    interrupted = _close_on_interrupt(opened.window)
     opened.window.show()
     opened.start()
-    sys.excepthook = _excepthook(opened.studio)
-    # The handler runs as soon as the interpreter does, which the refresh timer makes four times a second.
-    signal.signal(signal.SIGINT, lambda number, frame: QTimer.singleShot(0, opened.window.close))  # noqa: ARG005
-    code = application.exec()
+    # A loop that is told to end before it begins would not end.
+    code = 0 if interrupted.is_set() else application.exec()
     opened.close()
+    beside.end()
     return code
 
 
@@ -110,6 +113,19 @@ def open_window(
     studio = Studio(home, feed, link)
     window = Window(studio, look, settings)
     return Opened(window, studio, feed, link, look, Garbage())
+
+
+def _close_on_interrupt(window: Window) -> threading.Event:
+    """Ctrl-C closes the window, which remembers its layout; the event is set when that was asked for."""
+    interrupted = threading.Event()
+
+    def close(number: int, frame: object) -> None:  # noqa: ARG001 (what Python calls a handler with)
+        interrupted.set()
+        QTimer.singleShot(0, window.close)
+
+    # It is called as soon as the interpreter runs, which the refresh timer makes four times a second.
+    signal.signal(signal.SIGINT, close)
+    return interrupted
 
 
 def _excepthook(studio: Studio) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+from PySide6.QtCore import QProcess, QTimer, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.beside import Beside
@@ -32,9 +32,9 @@ class Board(Beside):
     """It shows other runs, as soon as it has looked at its folder again."""
     _laid = Signal(object)
 
-    def __init__(self, parent: QObject | None = None, program: Sequence[str] = ()) -> None:
+    def __init__(self, program: Sequence[str] = ()) -> None:
         """`program` takes the place of the interpreter with TensorBoard."""
-        super().__init__(parent)
+        super().__init__()
         self.state: BoardState = "idle"
         self.url = ""
         self.problem = ""
@@ -91,9 +91,9 @@ class Board(Beside):
         def run() -> None:
             try:
                 place, links = folder or make_folder(), links_of(runs)
-                self._laid.emit((place, lay(place, links), count_written(links)))
+                self.tell(self._laid, (place, lay(place, links), count_written(links)))
             except (OSError, MosaicError) as error:
-                self._laid.emit(error)
+                self.tell(self._laid, error)
 
         self._laying = self.run_beside(run, "board")
 

@@ -76,7 +76,7 @@ class Clip(Beside):
             if film is not None:
                 film.close()
         self._stopping = True
-        self.ended.emit(self.path, problem or ("" if frames else "no picture came while the clip was recorded"))
+        self.tell(self.ended, self.path, problem or ("" if frames else "no picture came while the clip was recorded"))
 
     def _coming(self) -> Iterator[tuple[float, Pixels]]:
         # An application that ends in whatever way ends its clips.
@@ -105,7 +105,7 @@ class Snapshots(Beside):
             problem = f"{path} could not be written: {error}"
         if not problem and not image.save(str(path)):
             problem = f"{path} could not be written; is the disk full?"
-        self.saved.emit(path, problem)
+        self.tell(self.saved, path, problem)
 
 
 def kept_path(home: Home, folder: str, name: str, suffix: str, *, now: Callable[[], datetime] = datetime.now) -> Path:

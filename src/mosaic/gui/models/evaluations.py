@@ -127,7 +127,7 @@ class Evaluations(Beside):
         return found
 
     def _reckon(self, played: Sequence[Played]) -> None:
-        self._made.emit(assess(played))
+        self.tell(self._made, assess(played))
 
     def _take(self, assessed: Sequence[Assessed]) -> None:
         self._is_busy = False

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
 from mosaic.gui.models.batch import Batch, Notice
 from mosaic.gui.models.beside import Beside
@@ -23,8 +23,8 @@ class Feed(Beside):
     """A Batch."""
     _posted = Signal(object, object)
 
-    def __init__(self, link: Link, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, link: Link) -> None:
+        super().__init__()
         self._posting = threading.Lock()
         self._taken = threading.Event()
         self._stopping = threading.Event()
@@ -70,7 +70,7 @@ class Feed(Beside):
             # Cleared before the flag is read, because stop() sets the flag first: so nobody waits for ever.
             self._taken.clear()
             if not self._stopping.is_set():
-                self._posted.emit(batch, of)
+                self.tell(self._posted, batch, of)
                 self._taken.wait()
 
     def _deliver(self, batch: Batch, of: Opening | Following | None) -> None:

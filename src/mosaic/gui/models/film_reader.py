@@ -88,7 +88,7 @@ class FilmReader(Beside):
                 self._run(container)
         except (library.error.FFmpegError, OSError, IndexError) as error:
             if not self._closing:
-                self.failed.emit(f"{self.path.name} cannot be played: {error}. It may not be complete.")
+                self.tell(self.failed, f"{self.path.name} cannot be played: {error}. It may not be complete.")
 
     def _run(self, container: Any) -> None:
         stream = container.streams.video[0]
@@ -98,7 +98,7 @@ class FilmReader(Beside):
         self.duration_s = float((stream.duration or 0) * stream.time_base)
         frames: Iterator[Any] = container.decode(stream)
         self._show(next(frames, None))
-        self.opened.emit()
+        self.tell(self.opened)
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closing or self._wanted_s is not None or self.playing)
@@ -113,7 +113,7 @@ class FilmReader(Beside):
             elif (frame := next(frames, None)) is None:
                 self.playing = False
                 self.position_s = self.duration_s
-                self.stopped.emit()
+                self.tell(self.stopped)
             elif self._wait_for(frame):
                 self._show(frame)
 
@@ -137,4 +137,4 @@ class FilmReader(Beside):
         image = QImage(pixels.reshape(-1).data, width, height, 4 * width, QImage.Format.Format_RGB32)
         self.image = image.copy()
         self.position_s = float(frame.time)
-        self.came.emit()
+        self.tell(self.came)

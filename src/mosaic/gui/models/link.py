@@ -176,7 +176,7 @@ class Link(Beside):
 
     def _post(self, signal: Any, value: object) -> None:
         if not self._stopping.is_set():
-            signal.emit(value)
+            self.tell(signal, value)
 
     def _deliver(self, answer: _Answer) -> None:
         call = self._calls.pop(answer.number)

@@ -210,7 +210,7 @@ class Live(Beside):
         elif not self._searching:
             self._searching = True
             run_id, folder = record.run_id, Path(record.run_dir)
-            self.run_beside(lambda: self._found.emit(run_id, rings_of(folder)), "ring")
+            self.run_beside(lambda: self.tell(self._found, run_id, rings_of(folder)), "ring")
 
     def _take_rings(self, run_id: str, rings: Sequence[Path]) -> None:
         self._searching, self._searched = False, True

@@ -166,7 +166,7 @@ class RemoteLook(Beside):
             self.note = frame.note
             if frame.image:
                 self._newest = unpacked(frame)
-                self.came.emit()
+                self.tell(self.came)
 
 
 Look: TypeAlias = LocalLook | RemoteLook

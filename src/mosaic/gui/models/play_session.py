@@ -117,14 +117,14 @@ class PlaySession(Beside):
             for state in link:
                 if "status" not in state:
                     if state.get("error"):
-                        self.refused.emit(str(state["error"]))
+                        self.tell(self.refused, str(state["error"]))
                     continue
                 # A session that hangs says only that; what it said before still holds.
                 self._newest = {**self._newest, **state}
                 self._post()
                 if not heard:
                     # After the state, which tells what there is to look at.
-                    self._opened.emit(() if self._is_remote else rings_of(Path(self.record.run_dir)))
+                    self.tell(self._opened, () if self._is_remote else rings_of(Path(self.record.run_dir)))
                 heard = True
         except MosaicError:
             if heard:
@@ -151,7 +151,7 @@ class PlaySession(Beside):
     def _post(self) -> None:
         if self._told and not self._closing.is_set():
             self._told = False
-            self._heard.emit()
+            self.tell(self._heard)
 
     # In the window's thread.
 

@@ -65,8 +65,8 @@ class Saving(Beside):
                 part.replace(path)
             except OSError as error:
                 part.unlink(missing_ok=True)
-                self.failed.emit(f"{path} could not be written: {error.strerror}; choose another folder")
+                self.tell(self.failed, f"{path} could not be written: {error.strerror}; choose another folder")
             else:
-                self.done.emit(f"{what} saved as {path}")
+                self.tell(self.done, f"{what} saved as {path}")
 
         self.run_beside(run, "save")
