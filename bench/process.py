@@ -24,10 +24,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Workshop(ExitStack):
-    """A folder, temporary if none is given, and commands run in it."""
+    """A folder, temporary if none is given, and commands run in it, from the sources at `root`."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, root: Path = ROOT) -> None:
         super().__init__()
+        self.root = root
         self.folder = folder or Path(self.enter_context(tempfile.TemporaryDirectory(prefix="mosaic-bench-")))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.result = self.folder / "result.json"
@@ -36,8 +37,8 @@ class Workshop(ExitStack):
     def run(self, words: list[str]) -> dict[str, float]:
         """Wall and processor time of a whole command, from its start to its exit."""
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        # The sources beside this file, also where another tree is installed.
-        places = {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+        # These sources, also where another tree is installed.
+        places = {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": f"{self.root}:{self.root / 'src'}"}
         environment = os.environ | threads | places
         start, cpu_start = time.perf_counter(), _children_cpu_s()
         done = subprocess.run(
