@@ -3,8 +3,8 @@
     git worktree add ../before COMMIT
     python -m bench.before ../before
 
-A ratio above 1 says that this tree is faster. `--whole` times the command from start to exit: imports, the checks of the
-fast path and saving included. Exit code 1 if a median is below the floor.
+A ratio above 1 says that this tree is faster. `--whole` times the command from start to exit: imports, the checks of
+the fast path and saving included. Exit code 1 if a median is below the floor.
 """
 
 import argparse
