@@ -29,7 +29,13 @@ from mosaic.spec.manifest import Manifest
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 STDOUT, STDERR = 1, 2
-MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.describe", "mosaic.play.worker")
+MODULES = (
+    "cleanrl_worker.cli",
+    "cleanrl_worker.evaluate",
+    "cleanrl_worker.describe",
+    "mosaic.play.worker",
+    "mosaic.play.describe",
+)
 """Programs that may be run here."""
 
 
