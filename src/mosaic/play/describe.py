@@ -1,4 +1,4 @@
-"""`python -m mosaic.play.describe`: the actors as JSON, for the daemon's catalogue (`mosaic.spec.shipped_catalogue`)."""
+"""`python -m mosaic.play.describe`: the actors as JSON, for the daemon's catalogue (`spec/shipped_catalogue.py`)."""
 
 import json
 import sys

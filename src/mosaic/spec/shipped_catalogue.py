@@ -1,6 +1,6 @@
 """The catalogue that ships with the package (`shipped_catalogue.json`): there at once, with nothing imported.
 
-`tools/catalogue.py` makes it of what the programs of `DESCRIBERS` print. Each part holds only for what it was made from:
+`tools/catalogue.py` makes it of what the programs of `DESCRIBERS` print. A part holds only for what it was made from:
 the algorithms for the heads of their files, a family of environments for the versions of the packages that bring it,
 the actors for the files that define them. `holding()` gives what holds here, and names what a worker must describe.
 
