@@ -125,7 +125,7 @@ def _rehearse(algo: str, tried: set[tuple[str, str]]) -> None:
     with contextlib.suppress(Exception), _in_temporary_folder() as folder, _silence():
         run_dir = RunDir(folder / new_run_id())
         # Without CUDA: one question to it here, and no worker forked from here could use it.
-        plan = command.resolve(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)])
+        plan = command.resolve(command.scan(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)]))
         kind = family_of(plan.args.env_id).name, catalog.observations(algo)
         if kind not in tried:
             tried.add(kind)
