@@ -16,6 +16,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from mosaic.spec.shipped_catalogue import DESCRIBERS
 from mosaic.trainer.sources import sources_digest
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
@@ -94,8 +95,10 @@ def catalog_file(made_once: Callable[[str, Callable[[Path], object]], Path]) -> 
     """The daemon's catalogue: copied into a home, it spares the daemon to ask a worker for it."""
 
     def make(path: Path) -> None:
-        command = [sys.executable, "-m", "cleanrl_worker.describe"]
-        content = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        content: dict[str, object] = {}
+        for program in DESCRIBERS:
+            command = [sys.executable, "-m", program]
+            content |= json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         path.write_text(json.dumps({"digest": sources_digest(), "content": content}))
 
     return made_once("catalog.json", make)

@@ -147,19 +147,17 @@ ADDITIONS = {
         "mosaic/trainer/engines/mine.py",
         ENGINE,
         (
+            Line("mosaic/trainer/engines/__init__.py", "ENGINES: Mapping", '    "mine": MyEngine,'),
             Line(
-                "mosaic/trainer/daemon.py",
-                "        engine, bell = LocalEngine(), Bell()",
-                "        engine = MyEngine()",
-            ),
-            Line(
-                "mosaic/trainer/daemon.py",
-                "from mosaic.trainer.catalog",
+                "mosaic/trainer/engines/__init__.py",
+                "from mosaic.trainer.engines.local",
                 "from mosaic.trainer.engines.mine import MyEngine",
             ),
         ),
-        "from mosaic.rpc.client import Client\nfrom mosaic.spec.run_dir import Home\n"
-        "client = Client(home=Home.resolve())\nassert client.health().warm_workers == 0\nclient.shutdown()",
+        "from mosaic.rpc.client import Client\nfrom mosaic.rpc.locate import ensure_daemon\n"
+        "from mosaic.spec.run_dir import Home\n"
+        "client = Client(ensure_daemon(Home.resolve(), flags=['--engine', 'mine']))\n"
+        "assert client.health().warm_workers == 0\nclient.shutdown()",
     ),
     "an actor": Addition(
         "mosaic/play/actors/lazy.py",

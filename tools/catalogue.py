@@ -25,8 +25,10 @@ def main() -> int:
 
 def described() -> dict[str, Any]:
     """What a worker describes here; SystemExit if that is not all that there is, or more."""
-    command = [sys.executable, "-m", "cleanrl_worker.describe"]
-    content: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    content: dict[str, Any] = {}
+    for program in shipped_catalogue.DESCRIBERS:
+        command = [sys.executable, "-m", program]
+        content |= json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     missing = [one["extra"] for one in (*content["families"], *content["actors"]) if not one["installed"]]
     if missing:
         raise SystemExit(f"install these extras first: {', '.join(sorted(set(missing)))}")

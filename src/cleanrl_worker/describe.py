@@ -1,4 +1,4 @@
-"""`python -m cleanrl_worker.describe`: algorithms, environments and actors as JSON, for the daemon's catalogue.
+"""`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue.
 
 What it prints is specified in `mosaic.spec.shipped_catalogue`. `--algo NAME` describes one algorithm of a user's alone,
 which is imported for that: {"problem": "", "algorithm": its entry, "file": its path}, or what is wrong with it as its
@@ -6,7 +6,6 @@ problem.
 """
 
 import contextlib
-import importlib
 import inspect
 import json
 import sys
@@ -30,8 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             pass
     algorithms = [algorithm(name, catalog.load(name)) | {"docs": page(name)} for name in catalog.names()]
-    content = {"algorithms": algorithms, "families": _families(), "actors": _actors()}
-    return _write(content)
+    return _write({"algorithms": algorithms, "families": _families()})
 
 
 def _write(content: dict[str, Any]) -> int:
@@ -67,12 +65,6 @@ def algorithm(name: str, module: Any) -> dict[str, Any]:
         "observations": getattr(module, "OBSERVATIONS", "vector"),
         "schema": {**config.json_schema(module.Args), config.RULES: rules},
     }
-
-
-def _actors() -> list[dict[str, Any]]:
-    # By its name: the play worker is built on this package, and not the other way round.
-    play: Any = importlib.import_module("mosaic.play.actors")
-    return [config.to_json(descriptor) for descriptor in play.descriptors()]
 
 
 def _families() -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any
 
 from cleanrl_worker.sdk import catalog, command, live
+from cleanrl_worker.sdk.command import CommandLine
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.eval_batches import Batches
 from cleanrl_worker.sdk.eval_plan import Plan, check_fit, resolve
@@ -37,9 +38,17 @@ PARALLEL = 10
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        plan = resolve(words)
+        line = command.scan(list(sys.argv[1:] if argv is None else argv))
+    except MosaicError as error:
+        return command.reported(error)
+    return run(line)
+
+
+def run(line: CommandLine) -> int:
+    """What a command line asks for: an evaluation, or a dry run of one."""
+    try:
+        plan = resolve(line)
         envs.headless_defaults()
         with closing(_make_vector(plan)) as vector:
             check_fit(plan.file, vector)

@@ -29,7 +29,13 @@ from mosaic.spec.manifest import Manifest
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 STDOUT, STDERR = 1, 2
-MODULES = ("cleanrl_worker.cli", "cleanrl_worker.evaluate", "cleanrl_worker.describe", "mosaic.play.worker")
+MODULES = (
+    "cleanrl_worker.cli",
+    "cleanrl_worker.evaluate",
+    "cleanrl_worker.describe",
+    "mosaic.play.worker",
+    "mosaic.play.describe",
+)
 """Programs that may be run here."""
 
 
@@ -119,7 +125,7 @@ def _rehearse(algo: str, tried: set[tuple[str, str]]) -> None:
     with contextlib.suppress(Exception), _in_temporary_folder() as folder, _silence():
         run_dir = RunDir(folder / new_run_id())
         # Without CUDA: one question to it here, and no worker forked from here could use it.
-        plan = command.resolve(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)])
+        plan = command.resolve(command.scan(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)]))
         kind = family_of(plan.args.env_id).name, catalog.observations(algo)
         if kind not in tried:
             tried.add(kind)

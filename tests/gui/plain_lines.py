@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mosaic.gui.models.batch import Points
-from mosaic.gui.models.line import Line
+from mosaic.gui.models.plotted import Line
 from mosaic.gui.models.series import Column, Series
 
 

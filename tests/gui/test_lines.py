@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mosaic.gui.models.batch import Points
-from mosaic.gui.models.line import BLOCK, Line
+from mosaic.gui.models.plotted import BLOCK, Line
 from mosaic.gui.models.series import Series, trailing_mean
 
 from .plain_lines import a_line

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from mosaic.gui.models import charts as charts_model
 from mosaic.gui.models.batch import Batch, NewPoints, Notice, Points
-from mosaic.gui.models.line import Line
+from mosaic.gui.models.plotted import Line
 from mosaic.gui.models.series import Column
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs import metrics as metrics_tab

@@ -44,6 +44,14 @@ class FakeEngine:
     def usage_of(self, pid):
         return Usage()
 
+    def start_apart(self, module, argv, environment, cwd):
+        raise NotImplementedError
+
     def warm_up(self) -> None: ...
+
+    is_warm = False
+
+    def warm_output_of(self, module, words=(), *, timeout_s=None):
+        return None
 
     def close(self) -> None: ...

@@ -64,6 +64,7 @@ class Daemon:
 
     def __init__(self, root: Path, *flags: str, environment: dict[str, str] | None = None) -> None:
         self.home = Home(root)
+        self.module = "mosaic.trainer"
         self.flags = list(flags)
         self.environment = environment or {}
         self.log = root / "daemon.log"
@@ -75,7 +76,7 @@ class Daemon:
         self.home.create()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "mosaic.trainer", *self.flags],
+                [sys.executable, "-m", self.module, *self.flags],
                 env={**os.environ, "MOSAIC_HOME": str(self.home.root), **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.channel import open_channel
 from mosaic.rpc.client import Refused
 from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.trainer.metric_rows import reduce_rows
 from mosaic.trainer.metrics import RunMetrics
 
@@ -184,6 +187,16 @@ def test_the_catalogue_has_schemas_docs_and_environments(shared):
     actions = {one.env_id: one.actions for one in families["classic_control"].environments}
     assert actions["CartPole-v1"] == "discrete"
     assert actions["Pendulum-v1"] == "continuous"
+
+
+def test_a_ping_needs_no_answer_and_events_of_an_earlier_worker_are_acknowledged(shared, run):
+    last = shared.check_sequence(run.run_id)
+    with open_channel(f"unix:{shared.home.socket}") as channel:
+        publish = TrainerStub(channel).PublishEvents
+        ping = pb.PublishEventsRequest(run_id=run.run_id)
+        assert list(publish(iter([ping, ping]), timeout=300)) == []
+        lines = pb.PublishEventsRequest(run_id=run.run_id, events=[pb.EventLine(seq=last, json=b"whatever")])
+        assert [reply.acknowledged_seq for reply in publish(iter([lines]), timeout=300)] == [last]
 
 
 def test_the_catalogue_is_cached_by_the_digest_of_the_sources(shared, tmp_path, monkeypatch):

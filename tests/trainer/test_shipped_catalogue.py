@@ -8,8 +8,7 @@ import pytest
 
 from mosaic.spec import shipped_catalogue
 from mosaic.spec.known_environments import look
-from mosaic.spec.shipped_catalogue import constants, head, holding, merged
-from mosaic.trainer import catalog as module
+from mosaic.spec.shipped_catalogue import DESCRIBERS, constants, head, holding, merged
 from mosaic.trainer.catalog import Catalog
 
 STALE = f"the shipped catalogue is stale: run '{shipped_catalogue.HOW_TO_MAKE}' (or 'make catalogue') and commit it"
@@ -46,7 +45,7 @@ def asked(tmp_path, described, monkeypatch):
 
     def output_of(name: str) -> bytes:
         modules.append(name)
-        return json.dumps(described).encode()
+        return json.dumps({part: described[part] for part in DESCRIBERS[name]}).encode()
 
     home = Home(tmp_path / "home")
     home.create()
@@ -79,7 +78,7 @@ def test_changed_sources_of_an_algorithm_are_described_anew(asked, monkeypatch):
     assert holding().stale == ("algorithms",)
     assert catalog.known().document.keys() == {"families", "actors"}
     assert "ppo" in [one["name"] for one in catalog.algorithms()]
-    assert modules == [module.DESCRIBE]
+    assert modules == ["cleanrl_worker.describe"]
     assert catalog.known().stale == ()
     # The next daemon of this home finds the answer there.
     again = Catalog(
@@ -103,7 +102,17 @@ def test_a_family_of_another_version_is_described_and_the_others_are_there(asked
     assert catalog.part("actors")
     assert not modules
     assert "atari" in [one["name"] for one in catalog.part("families")]
-    assert modules == [module.DESCRIBE]
+    assert modules == ["cleanrl_worker.describe"]
+
+
+def test_changed_actors_are_described_by_the_play_worker_alone(asked, described, monkeypatch):
+    catalog, modules = asked
+    before = shipped_catalogue.digests()
+    monkeypatch.setattr(shipped_catalogue, "digests", lambda: before | {"actors": "changed"})
+    assert catalog.known().document.keys() == {"algorithms", "families"}
+    assert catalog.part("actors") == described["actors"]
+    assert modules == ["mosaic.play.describe"]
+    assert {one["name"] for one in catalog.part("families")} == {one["name"] for one in described["families"]}
 
 
 def test_a_family_that_is_not_installed_says_what_to_install(monkeypatch):

@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -18,6 +17,7 @@ from cleanrl_worker.foreign.plan import ScriptPlan, refuse_missing, rehearse, re
 from cleanrl_worker.foreign.record import Record
 from cleanrl_worker.foreign.stopping import Stopping
 from cleanrl_worker.sdk import command, tracking
+from cleanrl_worker.sdk.command import CommandLine
 from cleanrl_worker.sdk.execute import publishing, write_start
 from cleanrl_worker.sdk.tee import logged_to
 from mosaic.errors import HomeUnusable, MosaicError
@@ -32,9 +32,10 @@ WRITABLE = "MOSAIC_SCRIPT_WRITES"
 FAILED = 1
 
 
-def main(argv: Sequence[str]) -> int:
+def run(line: CommandLine) -> int:
+    """The exit code."""
     try:
-        plan = resolve(argv)
+        plan = resolve(line)
         rehearsal = rehearse(plan)
         if plan.flags.dry_run:
             rehearsal.show(emit_summary=plan.flags.emit_summary)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.sdk import command, execute, tracking
-from cleanrl_worker.sdk.command import WorkerFlags
+from cleanrl_worker.sdk.command import CommandLine, WorkerFlags
 from cleanrl_worker.sdk.document import around, read_document
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
@@ -84,14 +84,14 @@ class ScriptPlan:
         )
 
 
-def resolve(argv: Sequence[str]) -> ScriptPlan:
+def resolve(line: CommandLine) -> ScriptPlan:
     """Worker flags, then `--` and the script's own; or a config file that says both."""
-    words, own = _split(argv)
-    scanned = command.scan(words)
-    source = scanned.config or (None if scanned.resume is None else RunDir(scanned.resume.absolute()).config)
-    document = None if source is None else read_document(source)
+    words, own = _split(line.words)
+    document = line.document
+    if document is None and line.resume is not None:
+        document = read_document(RunDir(line.resume.absolute()).config)
     worker = None if document is None else document.metadata.worker.config
-    script = _script(scanned.algo, worker)
+    script = _script(line.algo, worker)
     defaults = WorkerFlags() if document is None else command.flags_of(document)
     prog = f"{command.PROG} --algo {script.path}"
     flags = config.from_flags(WorkerFlags, words, prog=prog, default=replace(defaults, algo=str(script.path)))

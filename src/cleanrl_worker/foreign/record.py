@@ -21,6 +21,8 @@ from cleanrl_worker.sdk.recorder import Recorder
 from cleanrl_worker.sdk.spool import Spool
 from mosaic.errors import UnsafePath
 from mosaic.spec.events import (
+    LENGTH_TAG,
+    RETURN_TAG,
     Episode,
     EventBody,
     Heartbeat,
@@ -40,7 +42,6 @@ from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
 from mosaic.spec.run_dir import run_label
 
 HEARTBEAT_S = 1.0
-RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
 LAST_STEP = 2**63 - 1
 """What an index can hold."""
 OWN_EPISODES_S = 5.0
@@ -211,11 +212,11 @@ class Record:
     def _take(self) -> None:
         while self._seen:
             at, tag, value, step = self._seen.popleft()
-            if tag == RETURN:
+            if tag == RETURN_TAG:
                 self._logs_episodes = True
                 self._put_lone_return()
                 self._return = (at, value, step)
-            elif tag == LENGTH and self._return is not None and self._return[2] == step and _is_length(value):
+            elif tag == LENGTH_TAG and self._return is not None and self._return[2] == step and _is_length(value):
                 _, episodic_return, _ = self._return
                 self._return = None
                 self._close_row()
@@ -255,7 +256,7 @@ class Record:
         if self._return is not None:
             at, value, step = self._return
             self._return = None
-            self._put(at, RETURN, value, step)
+            self._put(at, RETURN_TAG, value, step)
 
     def _close_row(self) -> None:
         if self._return is not None and not self._seen and time.time() - self._return[0] > HEARTBEAT_S:

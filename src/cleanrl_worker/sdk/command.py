@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -113,21 +114,39 @@ class Plan:
         )
 
 
-def resolve(argv: Sequence[str]) -> Plan:
+@dataclass(frozen=True, kw_only=True)
+class CommandLine:
+    """The words of a worker, looked through once: enough to know whose flags to expect; that parser sees them all."""
+
+    words: tuple[str, ...]
+    algo: str
+    config: Path | None
+    resume: Path | None
+    discard_newer: bool
+    schema: bool
+    help: bool
+
+    @cached_property
+    def document(self) -> TrainRunConfig | None:
+        """What `--config` names, read once."""
+        return None if self.config is None else read_document(self.config)
+
+
+def resolve(line: CommandLine) -> Plan:
     """The plan behind a command line; raises the error that says what is wrong with it."""
-    scanned = scan(argv)
-    resumed = None if scanned.resume is None else _Resumed.find(scanned.resume, discard_newer=scanned.discard_newer)
-    source = scanned.config or (resumed and resumed.run_dir.config)
-    document = None if source is None else read_document(source)
+    resumed = None if line.resume is None else _Resumed.find(line.resume, discard_newer=line.discard_newer)
+    document = line.document
+    if document is None and resumed is not None:
+        document = read_document(resumed.run_dir.config)
     worker = None if document is None else document.metadata.worker.config
-    algo = scanned.algo or (worker.algo if worker else "")
+    algo = line.algo or (worker.algo if worker else "")
     if not algo:
         raise ConfigError([Problem("--algo", f"is missing; there are {', '.join(catalog.names())}")], what=PROG)
     algorithm = catalog.load(algo)
     refuse_shared_flags(algo, algorithm)
     defaults = replace(WorkerFlags() if document is None else flags_of(document), algo=algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
-    flags, args = _override(algorithm, defaults, args, argv)
+    flags, args = _override(algorithm, defaults, args, line.words)
     source = catalog.source_of(algo)
     remarks = resumed.remarks if resumed else ()
     if resumed is not None and resumed.checkpoint is not None:
@@ -146,20 +165,18 @@ def resolve(argv: Sequence[str]) -> Plan:
     )
 
 
-def print_schema(argv: Sequence[str]) -> bool:
+def print_schema(line: CommandLine) -> bool:
     """Answer `--schema`; False if it was not asked for."""
-    scanned = scan(argv)
-    if scanned.schema:
-        names = [scanned.algo] if scanned.algo else catalog.names()
+    if line.schema:
+        names = [line.algo] if line.algo else catalog.names()
         schemas = {name: config.json_schema(catalog.load(name).Args) for name in names}
-        sys.stdout.write(json.dumps(schemas[scanned.algo] if scanned.algo else schemas, indent=1) + "\n")
-    return bool(scanned.schema)
+        sys.stdout.write(json.dumps(schemas[line.algo] if line.algo else schemas, indent=1) + "\n")
+    return line.schema
 
 
-def print_usage(argv: Sequence[str]) -> bool:
+def print_usage(line: CommandLine) -> bool:
     """Answer `--help` without an algorithm; with one, its flags are shown by the parser itself."""
-    scanned = scan(argv)
-    asked = scanned.help and not (scanned.algo or scanned.config or scanned.resume)
+    asked = line.help and not (line.algo or line.config or line.resume)
     if asked:
         names = "\n".join(f"  {name}" for name in catalog.names())
         sys.stdout.write(f"{__doc__}\n\nusage: {PROG} --algo NAME [flags]\n")
@@ -177,8 +194,7 @@ def reported(error: MosaicError) -> int:
     return error.exit_code
 
 
-def scan(argv: Sequence[str]) -> argparse.Namespace:
-    """Just enough to know which algorithm's flags to expect; the real parser sees every flag again."""
+def scan(argv: Sequence[str]) -> CommandLine:
     scanner = argparse.ArgumentParser(prog=PROG, add_help=False, allow_abbrev=False)
     scanner.add_argument("--algo", default="")
     scanner.add_argument("--config", type=Path)
@@ -190,7 +206,7 @@ def scan(argv: Sequence[str]) -> argparse.Namespace:
     if is_script(found.algo):
         # A file that is typed is the user's own word, as with `python FILE`; a script stays a path.
         found.algo = own.of_typed(Path(found.algo)) or found.algo
-    return found
+    return CommandLine(words=tuple(argv), **vars(found))
 
 
 def flags_of(document: TrainRunConfig) -> WorkerFlags:

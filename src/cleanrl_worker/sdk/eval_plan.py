@@ -1,15 +1,13 @@
 """The command line of an evaluation: flags and a config file resolved to what is played, by whom and where."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from cleanrl_worker.sdk import command
-from cleanrl_worker.sdk.command import CommonFlags
-from cleanrl_worker.sdk.document import around, read_document
+from cleanrl_worker.sdk.command import CommandLine, CommonFlags
+from cleanrl_worker.sdk.document import around
 from cleanrl_worker.sdk.opening import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from mosaic import config, envs
@@ -89,19 +87,17 @@ class Plan:
         )
 
 
-def resolve(argv: Sequence[str]) -> Plan:
+def resolve(line: CommandLine) -> Plan:
     """The plan behind a command line; raises the error that says what is wrong with it."""
-    scanned = command.scan(argv)
-    path = scanned.config
-    document = None if path is None else read_document(path)
+    document = line.document
     defaults = EvalFlags() if document is None else flags_of(document)
-    flags = config.from_flags(EvalFlags, argv, prog=PROG, default=defaults)
+    flags = config.from_flags(EvalFlags, line.words, prog=PROG, default=defaults)
     if flags.policy_path is None:
         raise ConfigError([Problem("--policy-path", "is missing")], what=PROG)
     extras = None if document is None else document.metadata.worker.config.extras
     file, actor = open_policy(
         flags.policy_path,
-        algo=scanned.algo or flags.algo,
+        algo=line.algo or flags.algo,
         env_id=flags.env_id,
         args=extras.algo_params if isinstance(extras, PolicyEvalExtras) else {},
         running_normaliser=flags.normaliser == "running",

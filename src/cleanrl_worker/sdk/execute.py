@@ -14,7 +14,7 @@ import gymnasium as gym
 import torch
 
 from cleanrl_worker.sdk import catalog, command, memory, needs, tracking
-from cleanrl_worker.sdk.command import CommonFlags, Plan
+from cleanrl_worker.sdk.command import CommandLine, CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.settings_rules import STEPS
 from cleanrl_worker.sdk.stop import on_hold_signals, on_stop_signal
@@ -43,9 +43,18 @@ def main(algo: str | None = None, argv: Sequence[str] | None = None) -> int:
     if algo is not None:
         words = ["--algo", algo, *words]
     try:
-        if command.print_schema(words) or command.print_usage(words):
+        line = command.scan(words)
+    except MosaicError as error:
+        return command.reported(error)
+    return train(line)
+
+
+def train(line: CommandLine) -> int:
+    """What a command line asks for: a training run, a dry run, or an answer about flags."""
+    try:
+        if command.print_schema(line) or command.print_usage(line):
             return 0
-        plan = command.resolve(words)
+        plan = command.resolve(line)
         rehearsal = rehearse(plan, render=plan.flags.dry_run)
         if plan.flags.dry_run:
             rehearsal.show(emit_summary=plan.flags.emit_summary)

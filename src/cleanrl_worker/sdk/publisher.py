@@ -1,7 +1,6 @@
-"""Streaming a run's events to the daemon: from the spool, acknowledged, again after a reconnect; never in the way.
+"""Telling the daemon that a run's spool has grown: the daemon reads the events there. Never in the way of the run.
 
-The publisher only reads what the recorder has written. Whether a daemon is there, slow, stopped or dead makes no
-difference to the learner; what it missed it reads from the spool.
+Whether a daemon is there, slow, stopped or dead makes no difference to the learner.
 """
 
 import json
@@ -12,7 +11,7 @@ from typing import Any
 from mosaic import config
 from mosaic.log import get_logger
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.trainer_pb2 import EventLine, PublishEventsReply, PublishEventsRequest, RegisterWorkerRequest
+from mosaic.rpc.trainer_pb2 import PublishEventsRequest, RegisterWorkerRequest
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec import identity
 from mosaic.spec.run_dir import RunDir
@@ -20,10 +19,7 @@ from mosaic.spec.run_dir import RunDir
 POLL_S = 0.2
 RETRY_S = 1.0
 LAST_WORDS_S = 2.0
-"""How long the end of a run waits for a daemon that listens; the spool has everything in any case."""
-BATCH = 2_000
-MAX_DIGITS = 19
-"""Digits of numbers that a message can carry."""
+"""How long the end of a run waits for the last ping; the spool has everything in any case."""
 CALL_TIMEOUT_S = 10.0
 
 log = get_logger()
@@ -43,7 +39,7 @@ class Publisher:
         self._thread.start()
 
     def close(self) -> None:
-        """Say the last words if somebody listens, and end."""
+        """Send the last ping if a daemon listens, and end."""
         self._closing.set()
         self._thread.join(LAST_WORDS_S)
         self._abandoned.set()
@@ -60,7 +56,7 @@ class Publisher:
                     return
 
     def _talk(self, stub: Any) -> None:
-        """Register, then stream until the run ends; raises when the connection breaks."""
+        """Register, then ping until the run ends; raises when the connection breaks."""
         who = identity.read(self._run_dir.worker)
         request = RegisterWorkerRequest(
             run_id=self._run_dir.run_id,
@@ -70,33 +66,20 @@ class Publisher:
         if not reply.accepted:
             self._superseded()
             return
-        acknowledgements: Iterator[PublishEventsReply] = stub.PublishEvents(self._batches(reply.last_seq))
-        for _ in acknowledgements:
+        for _ in stub.PublishEvents(self._pings()):
             pass
 
-    def _batches(self, last_seq: int) -> Iterator[PublishEventsRequest]:
-        with self._run_dir.events.open("rb") as file:
-            rest = b""
-            while not self._abandoned.is_set():
-                # Looked at before reading: what is written before the closing is then certainly read after it.
-                closing = self._closing.is_set()
-                data = rest + file.read(1 << 20)
-                whole, _, rest = data.rpartition(b"\n")
-                lines = [line for line in _numbered(whole.split(b"\n")) if line.seq > last_seq]
-                for start in range(0, len(lines), BATCH):
-                    yield PublishEventsRequest(run_id=self._run_dir.run_id, events=lines[start : start + BATCH])
-                if lines:
-                    last_seq = lines[-1].seq
-                elif closing:
-                    return
-                elif not data[len(rest) :]:
-                    self._closing.wait(POLL_S)
-
-
-def _numbered(lines: list[bytes]) -> Iterator[EventLine]:
-    for line in lines:
-        # {"v":1,"seq":7,… : the number stands at a fixed place, no need to parse the rest.
-        number = line[len(b'{"v":1,"seq":') :].split(b",", 1)[0]
-        # The daemon reads damaged lines of an earlier attempt from the spool, as it reads all others.
-        if number.isdigit() and len(number) < MAX_DIGITS:
-            yield EventLine(seq=int(number), json=line)
+    def _pings(self) -> Iterator[PublishEventsRequest]:
+        """One without events each time that the spool has grown."""
+        told = -1
+        while not self._abandoned.is_set():
+            # Before the size: what is written before the closing is then certainly told after it.
+            closing = self._closing.is_set()
+            size = self._run_dir.events.stat().st_size
+            if size != told:
+                told = size
+                yield PublishEventsRequest(run_id=self._run_dir.run_id)
+            elif closing:
+                return
+            else:
+                self._closing.wait(POLL_S)

@@ -23,7 +23,7 @@ from pathlib import Path
 import google_crc32c
 
 from mosaic.errors import HomeUnusable
-from mosaic.spec.events import Episode, Event, Scalars
+from mosaic.spec.events import Episode, Event, Scalars, scalars_of
 from mosaic.spec.run_dir import RunDir
 
 _MASK_DELTA = 0xA282EAD8
@@ -53,14 +53,9 @@ class TensorBoard:
     def write(self, events: Sequence[Event]) -> None:
         records: list[bytes] = []
         for event in events:
-            body = event.body
-            if isinstance(body, Episode):
-                head = _head(event.time, body.global_step)
-                records.append(_record(head + _scalar("charts/episodic_return", float(body.episodic_return))))
-                records.append(_record(head + _scalar("charts/episodic_length", body.episodic_length)))
-            elif isinstance(body, Scalars):
-                head = _head(event.time, body.global_step)
-                records += [_record(head + _scalar(tag, float(value))) for tag, value in body.values.items()]
+            if isinstance(event.body, Scalars | Episode):
+                head = _head(event.time, event.body.global_step)
+                records += [_record(head + _scalar(tag, value)) for tag, value in scalars_of(event.body).items()]
         self._write(records)
 
     def _write(self, records: Sequence[bytes]) -> None:

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 
 from mosaic.errors import MosaicError
 from mosaic.spec import events
-from mosaic.spec.events import Episode, EventBody, Scalars
+from mosaic.spec.events import LENGTH_TAG, RETURN_TAG, Episode, EventBody, Scalars
 
 Tool: TypeAlias = str
 """How people call the tool: CleanRL, Stable-Baselines3, TensorBoard, Weights & Biases, MOSAIC."""
 UNKNOWN = "unknown"
-RETURN, LENGTH = "charts/episodic_return", "charts/episodic_length"
 _LABEL = re.compile(r"(?P<env>.+?)__(?P<algo>.+)__(?P<seed>\d+)__(?P<time>\d{9,11})")
 
 
@@ -94,10 +93,10 @@ def moments_of(points: Iterable[tuple[float, int, str, float]]) -> Iterator[Mome
 def joined_moments(time: float, step: int, values: Mapping[str, float]) -> Iterator[Moment]:
     """The event or two events of one step."""
     rest = dict(values)
-    length = rest.get(LENGTH, math.nan)
-    if RETURN in rest and math.isfinite(length) and length >= 0:
-        score = events.number(rest.pop(RETURN))
-        del rest[LENGTH]
+    length = rest.get(LENGTH_TAG, math.nan)
+    if RETURN_TAG in rest and math.isfinite(length) and length >= 0:
+        score = events.number(rest.pop(RETURN_TAG))
+        del rest[LENGTH_TAG]
         yield Moment(time, Episode(global_step=step, slot=0, episodic_return=score, episodic_length=int(length)))
     if rest:
         yield Moment(time, Scalars(global_step=step, values={tag: events.number(one) for tag, one in rest.items()}))

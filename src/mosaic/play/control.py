@@ -12,6 +12,7 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ MAX_LINE = 1 << 20
 SEND_TIMEOUT_S = 5.0
 CLOSE_S = 1.0
 
-Take = Callable[[dict[str, Any], Callable[[str], None]], None]
-"""A command, and what to call with the reason why it was refused, or an empty text."""
+
+@dataclass(frozen=True)
+class Command:
+    data: dict[str, Any]
+    reply: Callable[[str], None]
+    """Told what was wrong with it; an empty text if it was obeyed."""
 
 
 class Control:
     """Threads for those who listen; the session only hands over its newest state."""
 
-    def __init__(self, path: Path, take: Take) -> None:
+    def __init__(self, path: Path, take: Callable[[Command], None]) -> None:
         self._path = path
         self._take = take
         self._news = threading.Condition()
@@ -93,7 +98,7 @@ class Control:
             connection.answer(None, f"no command: {error}")
             return
         name = command.pop("id", None)
-        self._take(command, lambda problem: connection.answer(name, problem))
+        self._take(Command(command, lambda problem: connection.answer(name, problem)))
 
     def next_lines(self, seen: int, connection: "_Connection") -> tuple[int, list[bytes], bool]:
         """Wait for something to say: the version of the state, the lines, and whether this is the end."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cleanrl_worker.sdk import command
 from cleanrl_worker.sdk.command import CommonFlags
 from cleanrl_worker.sdk.document import read_document
 from mosaic import config
@@ -41,10 +40,9 @@ class Plan:
 def resolve(argv: Sequence[str]) -> Plan:
     """The plan behind a command line; raises the error that says what is wrong with it."""
     flags = config.from_flags(PlayFlags, argv, prog=PROG)
-    path = command.scan(argv).config
-    if path is None:
+    if flags.config is None:
         raise ConfigError([Problem("--config", "is missing")], what=PROG)
-    document = read_document(path)
+    document = read_document(flags.config)
     options = document.metadata.worker.config.extras
     if not isinstance(options, PlayExtras):
         raise ConfigError([Problem("extras.mode", f"'{options.mode}' is not a play session")], what=PROG)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic.errors import ActorFailed, EnvironmentFailed, MosaicError
-from mosaic.play.actor import Choice
+from mosaic.play.actor import Choice, View
 from mosaic.play.arena import Arena
+from mosaic.play.control import Command
 from mosaic.play.course import Course
-from mosaic.play.orders import Command, MakeHand, Orders
+from mosaic.play.orders import MakeHand, Orders
 from mosaic.play.pace import Pace
 from mosaic.play.players import Player
-from mosaic.play.questions import Question, Questions
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
 from mosaic.play.seat import Answer, Hand
@@ -73,7 +73,7 @@ class Session:
         self._first_seed = seed
         self._hooks = hooks
         self._inbox = inbox
-        self._questions = Questions()
+        self._questions = _Questions()
 
     def run(self) -> None:
         """Play until the last episode is over or somebody stops it."""
@@ -173,7 +173,7 @@ class Session:
             if waits and self._questions.at(seat) is None:
                 self._questions.ask(seat, other.hand(self.now.t + 1 + ahead), self.course.view(other, ahead=ahead))
 
-    def _check_time(self, question: Question) -> None:
+    def _check_time(self, question: "_Question") -> None:
         late = time.monotonic() - question.asked_at > self._options.actor_timeout_s
         if late and not question.hand.is_person and not self.pace.paused:
             question.asked_at = time.monotonic()
@@ -249,3 +249,44 @@ class Session:
             self._questions.take(message)
         elif message.problem:
             self._trouble(ActorFailed(message.problem))
+
+
+@dataclass
+class _Question:
+    """To an actor, still open."""
+
+    hand: Hand
+    token: int
+    asked_at: float
+    answer: Answer | None = None
+
+
+class _Questions:
+    """One a seat, and the answers that came to them."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Question] = {}
+
+    def at(self, seat: str) -> _Question | None:
+        return self._open.get(seat)
+
+    def ask(self, seat: str, hand: Hand, view: View) -> None:
+        """Whoever was asked for this seat before need not answer any more."""
+        self.drop(seat)
+        self._open[seat] = _Question(hand, hand.ask(view), time.monotonic())
+
+    def take(self, answer: Answer) -> None:
+        """One that nobody waits for any more is for nobody."""
+        for question in self._open.values():
+            if question.token == answer.token:
+                question.answer = answer
+
+    def drop(self, seat: str) -> None:
+        question = self._open.pop(seat, None)
+        # One who has answered already does not wait, and would be told to stop waiting the next time.
+        if question is not None and question.answer is None:
+            question.hand.give_up()
+
+    def drop_all(self) -> None:
+        for seat in list(self._open):
+            self.drop(seat)

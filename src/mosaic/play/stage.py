@@ -13,10 +13,9 @@ from mosaic.errors import EnvironmentFailed
 from mosaic.fastlane.layout import Tile
 from mosaic.fastlane.ring import RingWriter
 from mosaic.play.actor import Summarised
-from mosaic.play.control import Control
+from mosaic.play.control import Command, Control
 from mosaic.play.copies import Copies
 from mosaic.play.lineup import Lineup, recording_of, shown
-from mosaic.play.orders import Command
 from mosaic.play.plan import Plan
 from mosaic.play.recording import Recording
 from mosaic.play.replay import Comparison
@@ -77,7 +76,7 @@ class Stage:
             inbox=inbox,
         )
         self._view = self._open_view(stack)
-        self._control = Control(plan.run_dir.play_socket, lambda data, reply: inbox.put(Command(data, reply)))
+        self._control = Control(plan.run_dir.play_socket, inbox.put)
         stack.callback(self._control.close)
         stack.callback(self._tell)
 

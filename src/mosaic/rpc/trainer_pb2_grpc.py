@@ -391,7 +391,7 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PublishEvents(self, request_iterator, context):
-        """A worker's events; each reply acknowledges all events up to a sequence number.
+        """A worker says that its events.jsonl has grown. A request that names events is answered once they are stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -25,6 +25,8 @@ MAX_LINE_BYTES = 8 * 2**20
 """A longer line is damaged: no event is that long, and it has to be in memory to be read."""
 MAX_COMPLAINTS = 10
 MAX_ATTEMPT = 2**31 - 1
+RETURN_TAG, LENGTH_TAG = "charts/episodic_return", "charts/episodic_length"
+"""CleanRL's tags of the two numbers of an episode."""
 EARLIEST, LATEST = -6e10, 1e11
 """Seconds since 1970 between which a time lies: years that have four digits, so that it can be shown."""
 
@@ -254,6 +256,13 @@ def number(value: float) -> Number:
     if math.isfinite(value):
         return value
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def scalars_of(body: Scalars | Episode) -> dict[str, float]:
+    """What a curve shows of an event, by tag: the one definition for TensorBoard, the daemon and trackers."""
+    if isinstance(body, Episode):
+        return {RETURN_TAG: float(body.episodic_return), LENGTH_TAG: float(body.episodic_length)}
+    return {tag: float(value) for tag, value in body.values.items()}
 
 
 def encode(event: Event) -> str:

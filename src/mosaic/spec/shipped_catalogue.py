@@ -1,6 +1,6 @@
 """The catalogue that ships with the package (`shipped_catalogue.json`): there at once, with nothing imported.
 
-`tools/catalogue.py` makes it of what `cleanrl_worker.describe` prints. Each part holds only for what it was made from:
+`tools/catalogue.py` makes it of what the programs of `DESCRIBERS` print. A part holds only for what it was made from:
 the algorithms for the heads of their files, a family of environments for the versions of the packages that bring it,
 the actors for the files that define them. `holding()` gives what holds here, and names what a worker must describe.
 
@@ -28,6 +28,11 @@ Document = dict[str, Any]
 """As above; a part that is not there is not known."""
 KEYS = {"algorithms": "name", "families": "name", "actors": "id"}
 """The parts, and what tells the entries of each apart."""
+DESCRIBERS = {
+    "cleanrl_worker.describe": ("algorithms", "families"),
+    "mosaic.play.describe": ("actors",),
+}
+"""Programs of the workers that print a document, and the parts that each prints."""
 FILE = Path(__file__).with_suffix(".json")
 HOW_TO_MAKE = "python tools/catalogue.py"
 PLUGINS = {"gymnasium.envs": "other", "mosaic.actors": "actors"}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mosaic.spec.events import Episode, EvalBatch, Event, RunStarted, Scalars
+from mosaic.spec.events import Episode, EvalBatch, Event, RunStarted, Scalars, scalars_of
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,8 @@ class Rows:
 def row_of(event: Event) -> Row | None:
     """CleanRL's tags; None for an event without numbers."""
     match event.body:
-        case Scalars(global_step=step, values=values):
-            return Row(step, event.time, {tag: float(value) for tag, value in values.items()})
-        case Episode(global_step=step, episodic_return=score, episodic_length=length):
-            values = {"charts/episodic_return": float(score), "charts/episodic_length": float(length)}
-            return Row(step, event.time, values)
+        case Scalars() | Episode() as body:
+            return Row(body.global_step, event.time, scalars_of(body))
         case EvalBatch() as batch:
             names = ("mean", "std", "minimum", "maximum", "duration_s")
             values = {f"eval/batch_{name}": float(getattr(batch, name)) for name in names}

@@ -2,7 +2,7 @@
 
 The daemon never imports torch or gymnasium. What is shipped (`mosaic.spec.shipped_catalogue`) is there at once. Where
 some of it does not hold (an algorithm's file was changed, another version of an environment's package is installed),
-`python -m cleanrl_worker.describe` describes it, once; the answer is cached by the digest of the sources.
+the worker program of that part (`DESCRIBERS`) describes it, once; the answer is cached by the digest of the sources.
 
 Algorithms of users have descriptions of their own (`own_documents`). The scripts of the allowed folders are algorithms
 too; they are read here, at each question, and never run.
@@ -26,7 +26,7 @@ from mosaic.spec.run_config import TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home
 from mosaic.spec.shipped_catalogue import Document, Holding, merged
 from mosaic.trainer import refusal
-from mosaic.trainer.own_documents import DESCRIBE, OwnDocuments, Warm
+from mosaic.trainer.own_documents import OwnDocuments, Warm
 from mosaic.trainer.sources import sources_digest
 
 DESCRIBE_TIMEOUT_S = 120.0
@@ -68,7 +68,7 @@ class Catalog:
     def content(self) -> Document:
         """All of it; waits for a worker where something of the package must be described."""
         digest, shipped = self._look()
-        return self._with_further(self._describe(digest) if shipped.stale else shipped.document)
+        return self._with_further(self._describe(digest, shipped) if shipped.stale else shipped.document)
 
     def known(self) -> Holding:
         """What is known without waiting, and which parts and families are not."""
@@ -138,11 +138,11 @@ class Catalog:
                 self._digest = digest
             return digest, self._shipped
 
-    def _describe(self, digest: str) -> Document:
-        """All that a worker says of itself; only one asks at a time."""
+    def _describe(self, digest: str, shipped: Holding) -> Document:
+        """What is shipped, with the workers' own descriptions of the parts that are stale; one asks at a time."""
         with self._describing:
             if self._described[0] != digest:
-                described = self._stored(digest) or self._ask(digest)
+                described = self._stored(digest) or self._ask(digest, shipped)
                 self._described = (digest, shipped_catalogue.with_missing(described))
             return self._described[1]
 
@@ -153,22 +153,29 @@ class Catalog:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _ask(self, digest: str) -> Document:
-        output = self._warm_output_of(DESCRIBE) or _cold_output()
-        try:
-            content: Document = json.loads(output)
-        except ValueError:
-            content = json.loads(_cold_output())
-        log.info("catalog.described", algorithms=len(content["algorithms"]), stale=self._shipped.stale)
+    def _ask(self, digest: str, shipped: Holding) -> Document:
+        content = dict(shipped.document)
+        # What is stale and no part is a family.
+        stale = {name if name in shipped_catalogue.KEYS else "families" for name in shipped.stale}
+        for program, parts in shipped_catalogue.DESCRIBERS.items():
+            if not stale.isdisjoint(parts):
+                content |= self._output_of(program)
+        log.info("catalog.described", algorithms=len(content["algorithms"]), stale=shipped.stale)
         try:
             write_atomically(self._path, json.dumps({"digest": digest, "content": content}))
         except OSError as error:  # a cache, which the next daemon makes again
             log.warning("catalog.not_stored", error=str(error))
         return content
 
+    def _output_of(self, program: str) -> Document:
+        try:
+            return json.loads(self._warm_output_of(program) or _cold_output(program))
+        except ValueError:
+            return json.loads(_cold_output(program))
 
-def _cold_output() -> bytes:
-    done = PythonChild(module=DESCRIBE).run(capture_output=True, timeout=DESCRIBE_TIMEOUT_S)
+
+def _cold_output(program: str) -> bytes:
+    done = PythonChild(module=program).run(capture_output=True, timeout=DESCRIBE_TIMEOUT_S)
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise CatalogUnavailable(f"the worker could not describe itself: {said[-1] if said else done.returncode}")

@@ -21,7 +21,7 @@ from mosaic.spec.run_dir import Home
 from mosaic.trainer import frames, gpus, reindex, reserve
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
-from mosaic.trainer.engines.local import LocalEngine
+from mosaic.trainer.engines import DEFAULT, engine_named
 from mosaic.trainer.health import Health
 from mosaic.trainer.listen import Tcp, listen
 from mosaic.trainer.schedule import Slots
@@ -50,6 +50,8 @@ class Settings:
     cpus: int | None = None
     """CPU slots; None is the machine's cores."""
     patience: Patience = field(default_factory=Patience)
+    engine: str = DEFAULT
+    """How workers are started, by its name in the table of engines."""
     warm: bool = True
     """Keep a pre-imported worker ready."""
     output: Path | None = None
@@ -59,11 +61,12 @@ class Settings:
 def serve(settings: Settings) -> None:
     """Run until SIGTERM or Shutdown; workers go on."""
     home = settings.home
+    make_engine = engine_named(settings.engine)
     home.create()
     with _only_one(home) as lock, _claimed(home) as claimed:
         reserve.give_up(home)
         log.info("daemon.starting", home=str(home.root), pid=os.getpid())
-        engine, bell = LocalEngine(), Bell()
+        engine, bell = make_engine(), Bell()
         found = gpus.names()
         slots = Slots(settings.cpus or operating_system.available_cores(), len(found))
         store, fresh = open_store(home.index)

@@ -24,6 +24,7 @@ from mosaic.spec.events import (
     Scalars,
     Step,
     number,
+    scalars_of,
 )
 from mosaic.spec.own_files import is_regular
 from mosaic.spec.return_tags import is_return
@@ -245,20 +246,19 @@ class RunIngest:
         # A script may log by episodes or updates; its heartbeats tell how far it is.
         self._global_step = max(self._global_step, step)
         append, time = self.metrics.append, event.time
-        for tag, value in body.values.items():
-            append(tag, step, float(value), time)
+        for tag, value in scalars_of(body).items():
+            append(tag, step, value, time)
             # Of a script that logs no whole episodes.
             if not self._has_episodes and is_return(tag):
-                self._take_return(float(value))
+                self._take_return(value)
 
     def _take_episode(self, event: Event, body: Episode) -> None:
         step = body.global_step
         self._global_step = max(self._global_step, step)
         self._has_episodes = True
-        value = float(body.episodic_return)
-        self.metrics.append("charts/episodic_return", step, value, event.time)
-        self.metrics.append("charts/episodic_length", step, body.episodic_length, event.time)
-        self._take_return(value)
+        for tag, value in scalars_of(body).items():
+            self.metrics.append(tag, step, value, event.time)
+        self._take_return(float(body.episodic_return))
 
     def _take_heartbeat(self, _: Event, body: Heartbeat) -> None:
         self._global_step, self._steps_per_s = body.global_step, body.steps_per_s

@@ -1,5 +1,6 @@
 """The program `python -m mosaic.trainer`: its flags, and how it ends."""
 
+import os
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from mosaic.plain_text import plain
 from mosaic.spec.run_dir import Home
 from mosaic.trainer import quick_flags
 from mosaic.trainer.daemon import Settings, serve
+from mosaic.trainer.engines import DEFAULT
 from mosaic.trainer.listen import Tcp
 from mosaic.trainer.tending import Patience
 
@@ -31,6 +33,8 @@ class DaemonFlags:
     """Its private key (PEM)."""
     cpus: Annotated[int, Ge(1)] | None = None
     """CPU slots; by default the cores of this machine."""
+    engine: str | None = None
+    """How workers are started; by default the value of MOSAIC_ENGINE, else local."""
     warm: bool = True
     """Keep a pre-imported worker ready, so that runs start at once."""
     stop_s: Annotated[float, Ge(0)] = 30.0
@@ -51,6 +55,7 @@ def main() -> int:
                 tcp=None if flags.listen is None else _tcp(flags.listen, flags),
                 cpus=flags.cpus,
                 patience=Patience(stop_s=flags.stop_s, pause_s=flags.pause_s),
+                engine=flags.engine or os.environ.get("MOSAIC_ENGINE") or DEFAULT,
                 warm=flags.warm,
                 output=flags.log_file,
             )

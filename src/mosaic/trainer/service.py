@@ -311,7 +311,10 @@ class TrainerService(TrainerServicer):
     def PublishEvents(
         self, request_iterator: Iterator[pb.PublishEventsRequest], context: Any
     ) -> Iterator[pb.PublishEventsReply]:
-        """The worker's spool lies in our own home: a batch is the news that there is something to read in it."""
+        """The worker's spool lies in our own home: a request says that there is something to read in it.
+
+        Workers of earlier versions name events, and wait until they are taken in.
+        """
         for request in request_iterator:
             run_id = self._supervisor.get(request.run_id).run_id
             self._supervisor.wake()

@@ -7,7 +7,6 @@ import pytest
 from run_directories import BODIES, healthy_lines, line_of
 
 from cleanrl_worker.sdk.ledger import Ledger
-from cleanrl_worker.sdk.publisher import _numbered  # pyright: ignore[reportPrivateUsage]
 from cleanrl_worker.sdk.spool import Spool
 from mosaic.spec import manifest
 from mosaic.spec.events import Event, EventReader, Warned
@@ -71,11 +70,6 @@ def test_a_damaged_manifest_is_kept_and_gone_on_with(tmp_path: Path) -> None:
     assert whole.label == "mine"
     assert [artifact.path for artifact in whole.artifacts] == ["runs/x/ppo.cleanrl_model", "videos/a.mp4"]
     assert json.loads(run_dir.damaged_manifest.read_bytes())["seed"] == "x"
-
-
-def test_lines_without_a_number_are_not_published() -> None:
-    lines = [*healthy_lines()[:2], b"garbage", b'{"v":1,"seq":' + b"9" * 5000 + b",", b'{"v":1,"seq":-3,', b""]
-    assert [line.seq for line in _numbered(lines)] == [1, 2]
 
 
 def test_an_exporter_follows_past_damaged_lines(tmp_path: Path) -> None:

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mosaic.gui.models.chart_view import ChartView
-from mosaic.gui.models.curves import Curves
-from mosaic.gui.models.line import Line
-from mosaic.gui.models.plotted import Plotted, RunCurve, SeedsCurve
-from mosaic.gui.models.series import Column, Series
+from mosaic.gui.models.plotted import Line, Plotted, RunCurve, SeedsCurve
+from mosaic.gui.models.series import Column, Curves, Series
 
 NOT_SMOOTHED = frozenset({"charts/learning_rate"})
 """Tags without noise, of which a mean over a window would only lag behind."""

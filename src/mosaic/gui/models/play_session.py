@@ -17,11 +17,15 @@ from mosaic.gui.models.look import LocalLook, Look, RemoteLook, rings_of
 from mosaic.gui.models.picture import Picture
 from mosaic.gui.models.studio import Studio
 from mosaic.rpc.client import Client, PlayLink
+from mosaic.rpc.play_socket import PlaySocket
+from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
 RETRY_S = 0.03
 """Between two looks whether a session that is starting takes commands yet."""
+ASK_S = 0.25
+"""Between two questions to the daemon whether it still starts."""
 CONCLUDED_S = 5.0
 """The daemon says why a session ended soon after its process is gone; nobody waits longer for that."""
 FPS = 60.0
@@ -48,7 +52,7 @@ class PlaySession(Beside):
         self.over = False
         self._client = client
         self._is_remote = is_remote
-        self._play: PlayLink | None = None
+        self._play: PlayLink | PlaySocket | None = None
         self._look: Look | None = None
         self._kept: Picture | None = None
         self._newest: Mapping[str, Any] = {}
@@ -90,7 +94,7 @@ class PlaySession(Beside):
     # In the thread.
 
     def _hear(self) -> None:
-        problem = ""
+        problem, ask_at = "", 0.0
         while not self._closing.wait(RETRY_S):
             client = self._client()
             if client is None:
@@ -98,6 +102,9 @@ class PlaySession(Beside):
             try:
                 if self._listen(client):
                     break
+                if time.monotonic() < ask_at:
+                    continue
+                ask_at = time.monotonic() + ASK_S
                 record = client.get(self.record.run_id)
             except MosaicError as error:
                 problem = str(error)
@@ -111,7 +118,10 @@ class PlaySession(Beside):
 
     def _listen(self, client: Client) -> bool:
         """Until the session ends; False if it did not take commands (yet)."""
-        self._play = link = client.play(self.record.run_id)
+        try:
+            self._play = link = self._connected(client)
+        except OSError:  # It does not listen yet, or has ended: the daemon knows which.
+            return False
         heard = False
         try:
             for state in link:
@@ -132,6 +142,12 @@ class PlaySession(Beside):
         finally:
             link.close()
         return heard
+
+    def _connected(self, client: Client) -> PlayLink | PlaySocket:
+        """On this machine the session itself; one of another machine is reached through its daemon."""
+        if self._is_remote:
+            return client.play(self.record.run_id)
+        return PlaySocket(RunDir(Path(self.record.run_dir)))
 
     def _last_reason(self, problem: str) -> str:
         """What the daemon says of it, once it has drawn its conclusion."""

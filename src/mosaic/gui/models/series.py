@@ -1,16 +1,54 @@
-"""A curve with all its points, and what is drawn of it: a mean over a window, and two points a pixel column."""
+"""The curves of the opened runs with all their points, and what is drawn of one: a mean, two points a pixel column."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.gui.models.batch import Points
-from mosaic.gui.models.growing import Growing
+from mosaic.gui.models.batch import NewPoints, Points
 
 Column: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
+T = TypeVar("T", np.float64, np.int64)
+_FIRST = (
+    "charts/episodic_return",
+    "eval/mean_return",
+    "losses/entropy",
+    "losses/value_loss",
+    "losses/policy_loss",
+    "losses/td_loss",
+    "charts/SPS",
+    "charts/episodic_length",
+)
+"""Tags that people look at first; the others follow by name."""
+
+
+class Growing(Generic[T]):
+    """A table of a few rows; what was handed out stays as it was when more is added."""
+
+    def __init__(self, rows: int, dtype: type[T]) -> None:
+        self._rows, self._dtype = rows, dtype
+        self._data: NDArray[T] = np.empty((rows, 256), dtype)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def row(self, index: int) -> NDArray[T]:
+        return self._data[index, : self._length]
+
+    def extend(self, *rows: object) -> None:
+        """Add to each row; all by as much."""
+        added = np.asarray(rows, self._dtype)
+        end = self._length + added.shape[1]
+        if end > self._data.shape[1]:
+            grown = np.empty((self._rows, max(end, 2 * self._data.shape[1])), self._dtype)
+            grown[:, : self._length] = self._data[:, : self._length]
+            self._data = grown
+        self._data[:, self._length : end] = added
+        self._length = end
 
 
 class Series:
@@ -36,6 +74,44 @@ class Series:
 
     def extend(self, points: Points) -> None:
         self._data.extend(points.steps, points.times, points.values)
+
+
+class Curves:
+    """Run to tag to series."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, dict[str, Series]] = {}
+        self._began: dict[str, float] = {}
+
+    def take(self, news: NewPoints) -> None:
+        if news.anew:
+            self.drop(news.run_id)
+        tags = self._runs.setdefault(news.run_id, {})
+        for tag, points in news.points.items():
+            tags.setdefault(tag, Series()).extend(points)
+            if len(points.times):
+                first = float(points.times[0])
+                self._began[news.run_id] = min(first, self._began.get(news.run_id, first))
+
+    def drop(self, run_id: str) -> None:
+        self._runs.pop(run_id, None)
+        self._began.pop(run_id, None)
+
+    def keep(self, run_ids: Sequence[str]) -> None:
+        """Forget all other runs."""
+        for run_id in [run_id for run_id in self._runs if run_id not in run_ids]:
+            self.drop(run_id)
+
+    def get(self, run_id: str, tag: str) -> Series | None:
+        return self._runs.get(run_id, {}).get(tag)
+
+    def began(self, run_id: str) -> float:
+        """Time of the run's first point, of whatever tag."""
+        return self._began.get(run_id, 0.0)
+
+    def tags(self) -> list[str]:
+        found = {tag for tags in self._runs.values() for tag in tags}
+        return sorted(found, key=lambda tag: (_FIRST.index(tag) if tag in _FIRST else len(_FIRST), tag))
 
 
 def trailing_mean(values: Column, window: int) -> Column:

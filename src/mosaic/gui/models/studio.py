@@ -6,12 +6,12 @@ from PySide6.QtCore import QObject, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.batch import Batch, Detail, Notice
-from mosaic.gui.models.curves import Curves
 from mosaic.gui.models.feed import Feed
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.log_model import LogModel
 from mosaic.gui.models.notes import Notes
 from mosaic.gui.models.runs_model import RunsModel
+from mosaic.gui.models.series import Curves
 from mosaic.gui.models.wording import name_of
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord

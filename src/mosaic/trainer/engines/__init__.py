@@ -1,1 +1,28 @@
-"""Ways to start a worker: on this machine; later on a Ray or Slurm cluster."""
+"""The table of engines, the ways to start a worker; `--engine` of the daemon, or `MOSAIC_ENGINE`, names one.
+
+A new one is a file with a class that has the methods of `engine.Engine`, and a line here.
+"""
+
+from collections.abc import Callable, Mapping
+
+from mosaic.errors import UnknownName
+from mosaic.near_names import near_names
+from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.engines.local import LocalEngine
+
+ENGINES: Mapping[str, Callable[[], Engine]] = {
+    "local": LocalEngine,
+}
+"""Each name and what makes the engine; the first is the default."""
+DEFAULT = next(iter(ENGINES))
+
+
+class UnknownEngine(UnknownName):
+    kind = "engine"
+
+
+def engine_named(name: str) -> Callable[[], Engine]:
+    """What makes the engine of this name; UnknownEngine says which there are."""
+    if name not in ENGINES:
+        raise UnknownEngine(name, near_names(name, ENGINES), hint=f"'--engine' takes {', '.join(ENGINES)}")
+    return ENGINES[name]

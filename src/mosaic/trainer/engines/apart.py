@@ -10,8 +10,8 @@ from mosaic.operating_system import LINUX, exit_code_of_group
 CHUNK_BYTES = 1 << 20
 
 
-class Apart:
-    """Our own child, also if it was forked by another process; whoever has it started ends it."""
+class LocalApart:
+    """Our own child, also if it was forked by another process."""
 
     def __init__(self, pid: int, output: IO[bytes]) -> None:
         self.pid = pid

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Protocol
 
 from mosaic.spec.run_dir import RunDir
-from mosaic.trainer.engines.apart import Apart
 from mosaic.trainer.out_of_memory import Usage
 
 
@@ -23,6 +22,22 @@ class Launch:
     """Variables beside the daemon's own; secrets travel here and nowhere else."""
     warm: bool = True
     """A pre-imported process may be used."""
+
+
+class Apart(Protocol):
+    """A process of a worker's program that is no run: a dry run, whose output is read. Its caller ends it."""
+
+    def exit_code(self) -> int | None:
+        """None while it runs; does not wait. Negative is the signal that ended it."""
+        ...
+
+    def new_output(self) -> bytes:
+        """What it has printed since the last call, both streams."""
+        ...
+
+    def end(self) -> None:
+        """End it and what it started, at once."""
+        ...
 
 
 class Engine(Protocol):

@@ -26,7 +26,7 @@ from mosaic.spec.life_lock import life_lock
 from mosaic.spec.python_child import NOWHERE, PythonChild
 from mosaic.spec.run_dir import RunDir
 from mosaic.trainer import out_of_memory
-from mosaic.trainer.engines.apart import Apart
+from mosaic.trainer.engines.apart import LocalApart
 from mosaic.trainer.engines.engine import Launch
 from mosaic.trainer.engines.zygote import Zygote
 from mosaic.trainer.out_of_memory import Usage
@@ -60,13 +60,13 @@ class LocalEngine:
             self._children.add(pid)
             return pid
 
-    def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Apart:
+    def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> LocalApart:
         output = scratch_file()
         try:
             with self._lock, Path(os.devnull).open("ab") as nowhere:
                 files = (output.fileno(), output.fileno(), nowhere.fileno())
                 pid = self._fork_warm(module, argv, environment, cwd, files)
-            return Apart(pid or _spawn_apart(module, argv, environment, cwd, output), output)
+            return LocalApart(pid or _spawn_apart(module, argv, environment, cwd, output), output)
         except BaseException:
             output.close()
             raise
