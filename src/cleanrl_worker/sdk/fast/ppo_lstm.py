@@ -1,6 +1,6 @@
 """The fast path of ppo_lstm.py on a CPU: its loss differentiated by hand, on the parameters' memory."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,33 +9,22 @@ from torch import nn
 from cleanrl_worker.sdk.fast import ppo_gradient
 from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
 from cleanrl_worker.sdk.fast.lstm import Lstm, State
 
 Array = np.ndarray[Any, Any]
 
 
-class Settings(Protocol):
-    """What it reads of the algorithm's Args."""
-
-    @property
-    def clip_vloss(self) -> bool: ...
-
-    @property
-    def max_grad_norm(self) -> float: ...
-
-
-class FastLearner:
+class FastLearner(PpoLearner):
     """The methods of ppo_lstm.py's `Learner`."""
 
-    def __init__(self, agent: nn.Module, args: Settings) -> None:
-        self.args = args
-        self.parameters = FlatParameters(agent)
-        self.network = Linear(self.parameters, "network")
-        self.lstm = Lstm(self.parameters, agent.get_submodule("lstm"), "lstm")
-        self.actor, self.critic = Linear(self.parameters, "actor"), Linear(self.parameters, "critic")
-        self.adam = FusedAdam(self.parameters, eps=1e-5)
+    def __init__(self, agent: nn.Module, args: PpoSettings) -> None:
+        parameters = FlatParameters(agent)
+        super().__init__(parameters, FusedAdam(parameters, eps=1e-5), args)
+        self.network = Linear(parameters, "network")
+        self.lstm = Lstm(parameters, agent.get_submodule("lstm"), "lstm")
+        self.actor, self.critic = Linear(parameters, "actor"), Linear(parameters, "critic")
         self.last_bits: np.random.Generator | None = None
-        self.flats, self.optimisers = [self.parameters], [self.adam]
 
     def remember(self, obs: Array, state: State, starts: Array) -> State:
         features = self.network.infer(obs)
@@ -82,21 +71,9 @@ class FastLearner:
         self.network.backward(grad_features)
         return {"value_loss": value_loss, **policy.logged()}
 
-    def update(self, batch: Any, coefficients: Any) -> dict[str, float]:
-        losses = self.gradient(batch, coefficients)
-        self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
-        return losses
-
     def disturb(self, generator: np.random.Generator | None) -> None:
         """Disturb last bits; the guard asks how much hangs on them."""
         self.last_bits = generator
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "adam": self.adam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.adam.load(state["adam"])
 
 
 class Linear:
