@@ -19,7 +19,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.editors import Choice, make_editor
 from mosaic.gui.widgets.env_picker import EnvPicker
 from mosaic.gui.widgets.field_row import FieldRow
-from mosaic.gui.widgets.parts import label
+from mosaic.gui.widgets.parts import column, label
 
 SLICE_S = 0.03
 """Lines are made this long before other events get their turn."""
@@ -224,11 +224,7 @@ class SectionView(QWidget):
         self._lines = QVBoxLayout(self._body)
         self._lines.setContentsMargins(0, 2, 0, 6)
         self._lines.setSpacing(8)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(self.heading)
-        layout.addWidget(self._body)
+        column(self, self.heading, self._body, spacing=2)
         self._body.hide()
         self.heading.toggled.connect(self._open)
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QScrollArea, QWidget
 
 from mosaic.gui.models.play import Play
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.key_list import KeyList
-from mosaic.gui.widgets.parts import label, row, search_field
+from mosaic.gui.widgets.parts import column, label, row, search_field
 from mosaic.gui.widgets.seat_list import SeatList
 from mosaic.plain_text import plain_line
 
@@ -28,12 +28,7 @@ class PlaySide(QWidget):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(self.seats)
         self._scroll.setMinimumHeight(60)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 8, 8)
-        layout.setSpacing(8)
-        layout.addWidget(self._scroll, 3)
-        layout.addWidget(self.keys, 2)
-        layout.addWidget(self.moves, 3)
+        layout = column(self, (self._scroll, 3), (self.keys, 2), (self.moves, 3), margins=(12, 8, 8, 8), spacing=8)
         layout.addStretch(0)
 
     def show_state(self, state: Mapping[str, Any], *, of: str, lives: bool, plays: bool) -> None:
@@ -64,11 +59,7 @@ class MoveList(QWidget):
         self.list = QListWidget()
         self.list.setAccessibleName("Moves that are allowed")
         self.list.itemActivated.connect(self._make)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(row(label("MOVES", "section"), 1))
-        layout.addWidget(self.search)
-        layout.addWidget(self.list, 1)
+        column(self, row(label("MOVES", "section"), 1), self.search, (self.list, 1), spacing=None)
 
     def show_moves(self, moves: Sequence[Any] | None) -> None:
         self.setVisible(bool(moves))
