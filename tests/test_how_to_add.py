@@ -82,6 +82,8 @@ def make(argument, context):
 TRACKER = '''"""Exports to a tally."""
 
 class TallyExporter:
+    title = "Tally"
+
     def __init__(self, run_dir, about):
         self.rows, self.place, self.page, self.run_id, self.refused = 0, "here", "here", about.name, []
         self.taken = []
@@ -172,10 +174,9 @@ ADDITIONS = {
         (
             Line(
                 "mosaic/track/trackers.py",
-                "LOCAL: Mapping[str, Tracker] = {",
-                '    "tally": Tracker("Tally", tally_exporter.TallyExporter),',
+                "EXPORTERS: Mapping[str, str] = {",
+                '    "tally": "mosaic.track.tally_exporter:TallyExporter",',
             ),
-            Line("mosaic/track/trackers.py", "from mosaic.track import", "from mosaic.track import tally_exporter"),
             Line("mosaic/spec/run_config.py", '    """Export to MLflow."""', "    track_tally: bool = False"),
         ),
         "import json\nfrom run_directories import BODIES, line_of\nfrom mosaic.spec.run_dir import Home, new_run_id\n"

@@ -5,16 +5,15 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from cleanrl_worker.sdk import catalog, command, live
 from cleanrl_worker.sdk.command import CommandLine
 from cleanrl_worker.sdk.console import Console
 from cleanrl_worker.sdk.eval_batches import Batches
-from cleanrl_worker.sdk.eval_plan import Plan, check_fit, resolve
-from cleanrl_worker.sdk.eval_view import seen
+from cleanrl_worker.sdk.eval_plan import EvalFlags, Plan, check_fit, resolve
 from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
 from cleanrl_worker.sdk.ledger import Ledger
 from cleanrl_worker.sdk.recorder import Recorder, Sink
@@ -22,15 +21,16 @@ from cleanrl_worker.sdk.spool import Spool
 from cleanrl_worker.sdk.stop import on_stop_signal
 from cleanrl_worker.sdk.tee import logged_to
 from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
+from cleanrl_worker.sdk.video import FILMED_SLOT, Video, Videos
 from mosaic import envs
 from mosaic.errors import EnvironmentFailed, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import identity, policy_digest
-from mosaic.spec.events import RunCompleted, RunFailed, RunStarted, Warned
+from mosaic.spec.events import LiveViewOpened, RunCompleted, RunFailed, RunStarted, Warned
 from mosaic.spec.keys import hidden
 from mosaic.spec.life_lock import own_life
-from mosaic.spec.manifest import Manifest, common_artifacts
-from mosaic.spec.run_dir import run_label
+from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
+from mosaic.spec.run_dir import RunDir, run_label
 
 log = get_logger()
 PARALLEL = 10
@@ -170,6 +170,41 @@ def _rehearsal(plan: Plan, vector: envs.VecEnv, room_bytes: int) -> Rehearsal:
         "ok": True,
     }
     return Rehearsal(summary=summary)
+
+
+@contextmanager
+def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder, ledger: Ledger) -> Generator[None]:
+    """While the evaluation plays."""
+    lanes = batches.lanes
+
+    def warn(message: str) -> None:
+        recorder.emit(Warned(message=message))
+
+    def saved(video: Video) -> None:
+        event = video.event(run_dir)
+        ledger.add(Artifact(kind="video", path=event.path))
+        recorder.emit(event)
+
+    def counts() -> bool:
+        """Environment 0 goes on playing while others have episodes left."""
+        return batches.progress.left[FILMED_SLOT] > 0
+
+    if flags.capture_video:
+        lanes.videos = Videos(lanes.backend, run_dir.eval_videos, counts=counts, saved=saved, complain=warn)
+    lanes.live = view = live.open_view(
+        lanes.backend, flags, global_step=lambda: lanes.global_step, complain=warn, evaluation=True
+    )
+    if view is not None:
+        ledger.add(Artifact(kind="fastlane", path=view.path))
+        recorder.emit(LiveViewOpened(path=view.path, environments=lanes.num_envs))
+    try:
+        yield
+    finally:
+        if lanes.videos is not None:
+            lanes.videos.close()
+        if view is not None:
+            ledger.remove(view.path)
+            view.close()
 
 
 if __name__ == "__main__":

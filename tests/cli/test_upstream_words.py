@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mosaic.cli.reach import BadArguments
-from mosaic.cli.upstream_words import translated
+from mosaic.cli.train import translated
 from mosaic.spec.run_dir import Home
 
 SMALL = ["--num-envs", "2", "--num-steps", "32", "--total-timesteps", "128"]

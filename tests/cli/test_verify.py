@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save
 
 from mosaic import cli
-from mosaic.cli.copy_watch import CopyWatch
+from mosaic.cli.export import CopyWatch
 from mosaic.intake import copies
 from mosaic.spec import checkpoint_files, digests, policy_digest, run_record
 from mosaic.spec.run_dir import Home, RunDir, new_run_id

@@ -14,13 +14,13 @@ from mosaic.cli import train
 from mosaic.errors import ConfigError, MosaicError, UnknownAlgorithm
 from mosaic.gui.models import catalogue as catalogues
 from mosaic.gui.models.catalogue import Catalogue, Family
-from mosaic.gui.models.command_line import command_line
 from mosaic.gui.models.form import Form
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.presets import Presets, StoreFailed
 from mosaic.gui.models.refusals import problems_in
 from mosaic.gui.models.run_settings import ENV_ID, EXTRAS, LABEL, PARAMS, PRIORITY, SEED, SEEDS, WORKER
 from mosaic.gui.models.schema import settings_of
+from mosaic.gui.models.shelf import command_line
 from mosaic.numbers import parse_float, parse_int, show_number
 from mosaic.spec.run_dir import Home
 from mosaic.spec.seed_list import parse_seeds

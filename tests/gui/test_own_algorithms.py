@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 
-from mosaic.gui.models.command_line import command_line
 from mosaic.gui.models.run_settings import EXTRAS, PARAMS
+from mosaic.gui.models.shelf import command_line
 from mosaic.scripts.allowed import Allowed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "random_search.py"

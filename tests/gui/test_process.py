@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.cli import main
-from mosaic.cli.display import NoDisplay, refuse_without_display
+from mosaic.cli.gui import NoDisplay, refuse_without_display
 from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord

@@ -10,10 +10,10 @@ from mosaic import config
 from mosaic.cli import train
 from mosaic.gui.models import catalogue as catalogues
 from mosaic.gui.models.catalogue import Catalogue
-from mosaic.gui.models.command_line import command_line
 from mosaic.gui.models.form import Form
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.run_settings import ENV_ID, EXTRAS, LABEL, PARAMS, WORKER
+from mosaic.gui.models.shelf import command_line
 from mosaic.scripts.allowed import Allowed
 
 FOLDER = Path(__file__).parents[1] / "foreign" / "manners"

@@ -129,10 +129,12 @@ def test_a_plugin_adds_an_actor(
 ) -> None:
     good = importlib.metadata.EntryPoint("constant", f"{__name__}:Plugin", actors.ENTRY_POINTS)
     bad = importlib.metadata.EntryPoint("broken", "no.such.module", actors.ENTRY_POINTS)
-    monkeypatch.setattr(importlib.metadata.EntryPoint, "load", lambda self: Plugin if self == good else 1 / 0)
+    load = importlib.metadata.EntryPoint.load
+    monkeypatch.setattr(importlib.metadata.EntryPoint, "load", lambda self: Plugin if self == good else load(self))
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [good, bad])
     found = {descriptor.id: descriptor for descriptor in actors.descriptors()}
     assert found["constant"].label == "Constant"
+    assert found["random"].installed
     assert not found["broken"].installed
     assert "cannot be used" in found["broken"].description
     assert {step.action for step in play("CartPole-v1", "constant", episodes=1).episodes[0].steps} == {0}

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from mosaic.errors import MosaicError
 from mosaic.installation import install_line
 from mosaic.spec.events import Scalars
+from mosaic.spec.run_config import TrainExtras
 from mosaic.spec.run_dir import Home
-from mosaic.track import state
+from mosaic.track import state, trackers
 from mosaic.track.state import Export
 
 from .conftest import Written, eventually
@@ -157,3 +159,28 @@ def test_a_server_that_is_away_and_a_missing_package_are_told(written, local, tm
     path = f"{shadow}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     assert local(run, "trackio", PYTHONPATH=path).wait(300) == 3
     assert install_line("trackio") in export_of(run, "trackio").why
+
+
+def test_a_package_adds_a_tracker_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = tmp_path / "theirs-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    points = "ledger = their_ledger:Exporter\nlost = their_loss:Exporter\nmlflow = their_ledger:Exporter\n"
+    (about / "entry_points.txt").write_text(f"[mosaic.trackers]\n{points}")
+    (tmp_path / "their_ledger.py").write_text('class Exporter:\n    title = "Ledger"\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    _look_again()
+    try:
+        assert trackers.everywhere() == ("wandb", "trackio", "mlflow", "ledger", "lost")
+        assert trackers.exporter_of("ledger").title == "Ledger"
+        assert trackers.exporter_of("mlflow").title == "MLflow"
+        with pytest.raises(MosaicError, match=r"the tracker 'lost' .* cannot be used: ModuleNotFoundError"):
+            trackers.exporter_of("lost")
+        assert trackers.chosen_by(TrainExtras(track_mlflow=True)) == ["mlflow"]
+    finally:
+        _look_again()
+
+
+def _look_again() -> None:
+    trackers.local.cache_clear()
+    trackers.exporter_of.cache_clear()

@@ -18,7 +18,7 @@ from mosaic.rpc.locate import running_address
 from mosaic.scripts import packages, script
 from mosaic.spec import extras, run_config
 from mosaic.spec.run_config import TrainRunConfig
-from mosaic.trainer import needed_extras
+from mosaic.trainer import submit
 
 SUPPORT = Path(__file__).parent.parent / "support"
 MISSING = "mujoco,pymunk,wandb,agentspeak,minari,huggingface_hub,trackio,PySide6"
@@ -62,7 +62,7 @@ def asked(env_id: str, *, algo: str = "ppo", **options: Any) -> TrainRunConfig:
 @pytest.mark.usefixtures("nothing_installed")
 def test_a_submit_names_the_extra_that_a_run_needs(document: TrainRunConfig, extra: str) -> None:
     with pytest.raises(MissingExtra) as caught:
-        needed_extras.refuse_missing(document, sees_pixels=lambda algo: algo == "ppo_atari")
+        submit.refuse_missing(document, sees_pixels=lambda algo: algo == "ppo_atari")
     assert caught.value.extra == extra
     assert str(caught.value).endswith(f": {install_line(extra)}")
 
@@ -70,7 +70,7 @@ def test_a_submit_names_the_extra_that_a_run_needs(document: TrainRunConfig, ext
 @pytest.mark.usefixtures("nothing_installed")
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "mosaic/Recall-v0", "mine:Ant-v1", "NoSuch-v0"])
 def test_what_needs_no_extra_or_is_not_known_is_let_through(env_id: str) -> None:
-    needed_extras.refuse_missing(asked(env_id), sees_pixels=lambda _: False)
+    submit.refuse_missing(asked(env_id), sees_pixels=lambda _: False)
 
 
 def test_every_family_and_actor_with_an_extra_is_told_by_names_alone() -> None:

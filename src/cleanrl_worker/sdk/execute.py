@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import torch
 
-from cleanrl_worker.sdk import catalog, command, memory, needs, tracking
+from cleanrl_worker.sdk import catalog, command, frame_replay, memory, replay, tracking
 from cleanrl_worker.sdk.command import CommandLine, CommonFlags, Plan
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.settings_rules import STEPS
@@ -99,11 +100,11 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         progress(f"making {env_id} and stepping it once …")
     with closing(_one_environment(plan)) as env:
         check_spaces(plan, env)
-        replay_bytes = needs.replay_bytes(plan, env)
+        replay_bytes = bytes_of_replay(plan, env)
         memory.refuse_what_never_fits(replay_bytes)
         # Pictures lie where the update is computed.
         on_gpu = device == "cuda" and catalog.observations(plan.algo) == "pixels"
-        memory.refuse_a_rollout_that_never_fits(needs.rollout_bytes(plan, env), on_gpu=on_gpu)
+        memory.refuse_a_rollout_that_never_fits(bytes_of_rollout(plan, env), on_gpu=on_gpu)
         try:
             env.reset(seed=plan.args.seed)
             env.step(env.action_space.sample())
@@ -257,3 +258,32 @@ def free_bytes(folder: Path) -> int:
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise HomeUnusable(f"{folder} cannot be written to; set MOSAIC_HOME to a folder that you can write to")
     return room.check(folder)
+
+
+def bytes_of_replay(plan: Plan, env: gym.Env[Any, Any]) -> int:
+    """What a full replay buffer takes; nothing where the algorithm has none."""
+    size = getattr(plan.args, "buffer_size", 0)
+    if not size:
+        return 0
+    if catalog.observations(plan.algo) == "pixels":
+        return frame_replay.bytes_needed(size, plan.args.num_envs, env.observation_space)
+    seen = _seen(plan, env)
+    return 0 if seen is None else replay.bytes_needed(size, plan.args.num_envs, seen, env.action_space)
+
+
+def bytes_of_rollout(plan: Plan, env: gym.Env[Any, Any]) -> int:
+    """What the observations of a rollout take; nothing where the algorithm has none."""
+    seen = _seen(plan, env)
+    values = 0 if seen is None else int(np.prod(seen.shape or ()))
+    each = 1 if catalog.observations(plan.algo) == "pixels" else np.dtype(np.float32).itemsize
+    return plan.args.num_envs * getattr(plan.args, "num_steps", 0) * values * each
+
+
+def _seen(plan: Plan, env: gym.Env[Any, Any]) -> gym.Space[Any] | None:
+    """What the algorithm sees of an observation; None if it is no vector: the environments will be refused as such."""
+    if catalog.observations(plan.algo) == "pixels":
+        return env.observation_space
+    try:
+        return envs.family_of(plan.args.env_id).encoder(env.observation_space).space
+    except (TypeError, NotImplementedError):
+        return None

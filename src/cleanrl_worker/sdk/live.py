@@ -1,4 +1,4 @@
-"""The live view of a run: what it is to the learner, and which of its two forms a run gets.
+"""Which of the two forms of a live view a run gets.
 
 The learner compares one number (`due_at`) with the clock a step, and calls `show` when it is over. `twin_view` is for
 environments whose state can be copied: another process draws them. `plain_view` is for all others: their own
@@ -7,31 +7,13 @@ nothing but its live view.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
+from cleanrl_worker.sdk.live_view import LiveView as LiveView
 from cleanrl_worker.sdk.plain_view import PlainView
 from cleanrl_worker.sdk.twin_view import TwinView
 from mosaic.envs import VecEnv
 from mosaic.fastlane.ring import RingWriter
 from mosaic.spec.run_config import LiveView as LiveViewOptions
-
-
-class LiveView(Protocol):
-    due_at: float
-    """When the learner should call `show`, on the clock `time.monotonic`; infinity while nobody looks."""
-    line: str
-    """Text for the HUD."""
-
-    @property
-    def path(self) -> str:
-        """The ring."""
-        ...
-
-    def show(self) -> None:
-        """Called by the learner between two steps."""
-        ...
-
-    def close(self) -> None: ...
 
 
 def open_view(

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from cleanrl_worker.sdk.live_view import LiveView
 from cleanrl_worker.sdk.pace import Pace
 from mosaic.envs import VecEnv
 from mosaic.fastlane.layout import MAX_TILES, Tile
@@ -29,7 +30,7 @@ RENDER_TIMEOUT_S = 5.0
 Picture = NDArray[np.uint8]
 
 
-class PlainView:
+class PlainView(LiveView):
     """One thread, one ring; `due_at` and `show` are for the learner."""
 
     def __init__(
@@ -42,12 +43,7 @@ class PlainView:
         complain: Callable[[str], None],
         evaluation: bool = False,
     ) -> None:
-        self.due_at = math.inf
-        self.line = ""
-        self._envs = envs
-        self._ring = ring
-        self._global_step = global_step
-        self._complain = complain
+        super().__init__(envs, ring, global_step=global_step, complain=complain)
         self._screen = Screen(
             ring,
             environments=envs.num_envs,
@@ -58,18 +54,12 @@ class PlainView:
             budget=options.fastlane_budget,
             evaluation=evaluation,
         )
-        self._closing = threading.Event()
         self._asked = threading.Event()
         self._rendered = threading.Event()
         self._slot = -1
         self._offered = False
         self._pace = Pace()
-        self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
         self._thread.start()
-
-    @property
-    def path(self) -> str:
-        return str(self._ring.path)
 
     def show(self) -> None:
         """Wait until the view has a picture of one environment."""
@@ -90,14 +80,6 @@ class PlainView:
         self._thread.join(0.1 if gave_up else RENDER_TIMEOUT_S)
         self._ring.close()
         self._screen.close()
-
-    def _give_up(self, why: str) -> None:
-        """No more frames from this run; it goes on without them."""
-        if not self._closing.is_set():
-            self._closing.set()
-            self.due_at = math.inf
-            self._ring.note(f"no live view: {why}")
-            self._complain(f"the live view is off: {why}; the run goes on")
 
     # In the view's thread.
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +19,6 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from cleanrl_worker.sdk import spaces
 from mosaic.errors import PolicyError
 from mosaic.spec import digests, policy_digest, source_copy
 from mosaic.spec.files import write_atomically
@@ -86,8 +85,8 @@ def write(path: Path, file: PolicyFile) -> None:
         "algo": file.algo,
         "env_id": file.env_id,
         "args": json.dumps(file.args),
-        "observation_space": json.dumps(spaces.to_json(file.observation_space)),
-        "action_space": json.dumps(spaces.to_json(file.action_space)),
+        "observation_space": json.dumps(space_to_json(file.observation_space)),
+        "action_space": json.dumps(space_to_json(file.action_space)),
         "global_step": str(file.global_step),
         digests.MEMBER: digests.EMPTY,
     }
@@ -123,8 +122,8 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
             algo=metadata["algo"],
             env_id=metadata["env_id"],
             args=json.loads(metadata["args"]),
-            observation_space=spaces.from_json(json.loads(metadata["observation_space"])),
-            action_space=spaces.from_json(json.loads(metadata["action_space"])),
+            observation_space=space_from_json(json.loads(metadata["observation_space"])),
+            action_space=space_from_json(json.loads(metadata["action_space"])),
             global_step=int(metadata["global_step"]),
             arrays=arrays,
             has_digest=has_digest,
@@ -132,3 +131,47 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
         )
     except (AssertionError, KeyError, TypeError, ValueError) as error:  # Gymnasium's spaces assert.
         raise PolicyError(f"{path} is a damaged MOSAIC policy: {error!r}") from error
+
+
+def space_to_json(space: gym.Space[Any]) -> dict[str, Any]:
+    """Gymnasium spaces as JSON, for policy files and error messages."""
+    if isinstance(space, gym.spaces.Discrete):
+        return {"type": "Discrete", "n": int(space.n), "start": int(space.start)}
+    if isinstance(space, gym.spaces.Box):
+        box = cast(Any, space)
+        return {
+            "type": "Box",
+            "shape": list(box.shape),
+            "dtype": str(box.dtype),
+            "low": _bounds(box.low),
+            "high": _bounds(box.high),
+        }
+    raise PolicyError(f"space {space} cannot be stored in a policy file; only Box and Discrete can")
+
+
+def space_from_json(data: dict[str, Any]) -> gym.Space[Any]:
+    match data:
+        case {"type": "Discrete", "n": n, "start": start}:
+            return gym.spaces.Discrete(n, start=start)
+        case {"type": "Box", "shape": shape, "dtype": dtype, "low": low, "high": high}:
+            kind = np.dtype(dtype)
+            bounds = [np.broadcast_to(np.array(b, dtype=float), shape).astype(kind) for b in (low, high)]
+            return gym.spaces.Box(bounds[0], bounds[1], dtype=kind.type)
+        case _:
+            raise PolicyError(f"the policy file describes a space that is not known: {data}")
+
+
+def _bounds(values: np.ndarray[Any, Any]) -> Any:
+    """One number where all are equal, else the nested list; infinities as strings, which float() reads back."""
+    flat = values.astype(float)
+    if flat.size and (flat == flat.flat[0]).all():
+        return _json_float(float(flat.flat[0]))
+    return _nested(flat.tolist())
+
+
+def _nested(value: Any) -> Any:
+    return [_nested(item) for item in cast("list[Any]", value)] if isinstance(value, list) else _json_float(value)
+
+
+def _json_float(value: float) -> float | str:
+    return value if np.isfinite(value) else str(value)

@@ -8,10 +8,10 @@ view's own thread only waits for the first viewer, because each time that a thre
 import math
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 
+from cleanrl_worker.sdk.live_view import LiveView
 from mosaic.envs import VecEnv
 from mosaic.envs.twin import Freezer
 from mosaic.fastlane.layout import MAX_TILES
@@ -27,7 +27,7 @@ FIRST_STATES_S = 0.05
 END_S = 2.0
 
 
-class TwinView:
+class TwinView(LiveView):
     """`due_at` and `show` are for the learner."""
 
     def __init__(
@@ -41,25 +41,14 @@ class TwinView:
         complain: Callable[[str], None],
         evaluation: bool = False,
     ) -> None:
-        self.due_at = math.inf
-        self.line = ""
-        self._envs = envs
+        super().__init__(envs, ring, global_step=global_step, complain=complain)
         self._freezer = freezer
-        self._ring = ring
         self._options = options
         self._limit = min(options.grid_limit, MAX_TILES, envs.num_envs)
-        self._global_step = global_step
-        self._complain = complain
         self._evaluation = evaluation
         self._table: StateTable | None = None
         self._painter: _Painter | None = None
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
         self._thread.start()
-
-    @property
-    def path(self) -> str:
-        return str(self._ring.path)
 
     def show(self) -> None:
         """Hand over the states of the slots that are shown."""
@@ -129,14 +118,6 @@ class TwinView:
             budget=self._options.fastlane_budget,
             evaluation=self._evaluation,
         )
-
-    def _give_up(self, why: str) -> None:
-        """No more frames from this run; it goes on without them."""
-        if not self._closing.is_set():
-            self._closing.set()
-            self.due_at = math.inf
-            self._ring.note(f"no live view: {why}")
-            self._complain(f"the live view is off: {why}; the run goes on")
 
 
 class _Painter:

@@ -23,18 +23,18 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "train": ("train", "train an algorithm: submit a run and follow it"),
     "runs": ("runs", "list runs"),
     "show": ("show", "everything about a run"),
-    "follow": ("follow", "live progress of runs"),
+    "follow": ("run_verbs:follow", "live progress of runs"),
     "watch": ("watch", "a run's environments in the terminal, live"),
     "frame": ("frame", "save one picture of a run's environments"),
     "clip": ("clip", "film a run's environments"),
     "logs": ("logs", "what a run printed"),
     "metrics": ("metrics", "the numbers that a run logged"),
-    "cancel": ("cancel", "end runs; each saves a checkpoint first"),
-    "pause": ("pause", "hold runs"),
-    "continue": ("go_on", "go on with paused runs"),
-    "resume": ("resume", "go on with ended runs from a checkpoint"),
-    "delete": ("delete", "remove ended runs and their files"),
-    "label": ("label", "change the label or the notes of a run"),
+    "cancel": ("run_verbs:cancel", "end runs; each saves a checkpoint first"),
+    "pause": ("run_verbs:pause", "hold runs"),
+    "continue": ("run_verbs:go_on", "go on with paused runs"),
+    "resume": ("run_verbs:resume", "go on with ended runs from a checkpoint"),
+    "delete": ("run_verbs:delete", "remove ended runs and their files"),
+    "label": ("run_verbs:label", "change the label or the notes of a run"),
     "export": ("export", "copy a run into a zip file or a folder"),
     "policies": ("policies", "list the policies that runs have saved"),
     "evaluate": ("evaluate", "play episodes with trained policies and print what they score"),
@@ -61,7 +61,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "completion": ("completion", "shell completion for bash, zsh or fish"),
     "version": ("version", "print the version"),
 }
-"""Each verb, its module of this package with `main(argv) -> int`, and what it does."""
+"""Each verb, its module of this package with `main(argv) -> int` (or another function, named), and what it does."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -114,7 +114,8 @@ def _run(words: list[str]) -> int:
         meant = " or ".join(f"'mosaic {each}'" for each in near)
         advice = f"did you mean {meant}?" if near else "'mosaic --help' lists the verbs"
         raise reach.BadArguments(f"'mosaic {verb}' is not a command; {advice}")
-    return importlib.import_module(f"mosaic.cli.{VERBS[verb][0]}").main(rest)
+    module, _, function = VERBS[verb][0].partition(":")
+    return getattr(importlib.import_module(f"mosaic.cli.{module}"), function or "main")(rest)
 
 
 def _usage() -> str:

@@ -2,18 +2,20 @@
 
 import json
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 
 from mosaic import __version__
-from mosaic.cli import installed, wording
+from mosaic.cli import wording
 from mosaic.cli.reach import current, look, parser
 from mosaic.cli.screen import columns, pad, paint, print_json
 from mosaic.errors import MosaicError
-from mosaic.installation import install_line
+from mosaic.installation import DISTRIBUTION, install_line
 from mosaic.rpc.locate import running_address
 from mosaic.spec.python_child import PythonChild
 from mosaic.spec.run_dir import Home
@@ -74,8 +76,8 @@ def _look(*, render: bool) -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
-    for extra in ["", *installed.extras()]:
-        versions = {name: installed.version(name) for name in installed.needed(extra)}
+    for extra in ["", *known_extras()]:
+        versions = {name: version_of(name) for name in needed(extra)}
         missing = [name for name, version in versions.items() if version is None]
         if not missing:
             there = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -145,3 +147,46 @@ def _render() -> Iterator[Finding]:
             yield Finding("rendering", level, message + how)
     if process.returncode:
         yield Finding("rendering", "broken", f"the worker's preflight ended with code {process.returncode}")
+
+
+NOT_FOR_USERS = ("all", "dev")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[([^]]*)\])?")
+_EXTRA = re.compile(r"extra == ['\"]([a-z0-9-]+)['\"]")
+_PYTHON = re.compile(r"python_version (<|>=) ['\"](\d+)\.(\d+)['\"]")
+
+
+def known_extras() -> list[str]:
+    """Those that a user may ask for."""
+    named = metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
+    return sorted(extra for extra in named if extra not in NOT_FOR_USERS)
+
+
+def needed(extra: str) -> list[str]:
+    """Packages of an extra; of no extra, those that are always needed."""
+    return list(dict.fromkeys(_needed(DISTRIBUTION, extra)))
+
+
+def version_of(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _needed(distribution: str, extra: str) -> Iterator[str]:
+    """Also what stands behind a package that is named with extras: gymnasium[mujoco] needs mujoco."""
+    for line in (metadata.requires(distribution) or []) if version_of(distribution) else []:
+        requirement, _, marker = line.partition(";")
+        of, match = _EXTRA.search(marker), _REQUIREMENT.match(requirement)
+        if match is None or (of[1] if of else "") != extra or not _for_this_python(marker):
+            continue
+        if match[1] != DISTRIBUTION:
+            yield match[1]
+        for further in filter(None, (match[2] or "").split(",")):
+            yield from _needed(match[1], further.strip())
+
+
+def _for_this_python(marker: str) -> bool:
+    here = sys.version_info[:2]
+    bounds = [(sign, (int(major), int(minor))) for sign, major, minor in _PYTHON.findall(marker)]
+    return all(here < bound if sign == "<" else here >= bound for sign, bound in bounds)

@@ -19,21 +19,22 @@ from mosaic.spec.states import TERMINAL
 from mosaic.track import state
 from mosaic.track.start import exporter
 from mosaic.track.state import WANDB, Export
-from mosaic.track.trackers import ALL, LOCAL
+from mosaic.track.trackers import everywhere, exporter_of, local
 
 
 def main(argv: Sequence[str]) -> int:
     words = parser("track", "How the exports of runs to trackers are; --to exports them now.", json=True, runs="RUN…")
-    words.add_argument("--to", choices=list(LOCAL), help="export these runs, whether they were tracked or not")
+    words.add_argument("--to", choices=list(local()), help="export these runs, whether they were tracked or not")
     flags = words.parse_args(argv)
     if flags.to:
         refuse_remote("track --to")
-        TRACKERS[flags.to].require(f"the export to {LOCAL[flags.to].title}")
+        if flags.to in TRACKERS:
+            TRACKERS[flags.to].require(f"the export to {exporter_of(flags.to).title}")
     with connect() as client:
         runs = pick_all(client, flags.runs, TRAINING)
         for run in runs if flags.to else ():
             _export(run, flags.to)
-        found = [(run, tracker, read(client, run, tracker)) for run in runs for tracker in ALL]
+        found = [(run, tracker, read(client, run, tracker)) for run in runs for tracker in everywhere()]
     exports = [(run, tracker, export) for run, tracker, export in found if export is not None]
     for run, tracker, export in exports:
         if flags.json:
@@ -42,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
             say(_line(run, tracker, export))
     for run in runs if not flags.json else ():
         if not any(of.run_id == run.run_id for of, _, _ in exports):
-            note(f"{run.run_id}  is not exported; --to {' or '.join(LOCAL)}, or 'mosaic wandb sync', exports it")
+            note(f"{run.run_id}  is not exported; --to {' or '.join(local())}, or 'mosaic wandb sync', exports it")
     return 1 if any(export.state == "failed" for _, _, export in exports) else 0
 
 
@@ -68,10 +69,10 @@ def _export(run: RunRecord, tracker: str) -> None:
     ):
         code = child.run(stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode
     if code == MissingExtra.exit_code:
-        raise MissingExtra(f"the export to {LOCAL[tracker].title}", tracker)
+        raise MissingExtra(f"the export to {exporter_of(tracker).title}", tracker)
 
 
 def _line(run: RunRecord, tracker: str, export: Export) -> str:
-    name = "W&B" if tracker == WANDB else LOCAL[tracker].title
+    name = "W&B" if tracker == WANDB else exporter_of(tracker).title
     text = f"{run.run_id}  {name}  {paint(export.state, COLOURS[export.state])}: {plural(export.rows, 'row')}"
     return "  ".join(part for part in (text, clean(export.why), clean(export.url)) if part)

@@ -1,30 +1,34 @@
 """`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
 
 The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
-`mosaic train ./my_ppo.py` is the same for an algorithm of one's own (`own_words`), and
+`mosaic train ./my_ppo.py` is the same for an algorithm of one's own (`algorithm_of`), and
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
 """
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge
 
 from mosaic import config
-from mosaic.cli import own_words, script_words, upstream_words, wording
+from mosaic.cli import script_words, wording
 from mosaic.cli.following import follow_and_report
 from mosaic.cli.output import library_colours
 from mosaic.cli.pick import shown_id
-from mosaic.cli.reach import BadArguments, connect
+from mosaic.cli.reach import BadArguments, connect, refuse_remote
 from mosaic.cli.screen import is_terminal, note, print_json, waiting
 from mosaic.cli.script_words import is_about_script
 from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
 from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
+from mosaic.scripts import algorithm_file, own_algorithms
+from mosaic.scripts.allowed import Allowed
 from mosaic.scripts.script import is_script
 from mosaic.spec import known_environments
 from mosaic.spec.run_config import (
@@ -39,6 +43,7 @@ from mosaic.spec.run_config import (
     Worker,
     WorkerConfig,
 )
+from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seats import has_several
 from mosaic.spec.seed_list import parse_seeds
@@ -90,7 +95,7 @@ def main(argv: Sequence[str]) -> int:
             print("'mosaic algos' lists the algorithms.")
             return 0
         raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
-    argv = [own_words.name_of(argv[0]), *argv[1:]]
+    argv = [algorithm_of(argv[0]), *argv[1:]]
     if is_about_script(argv):
         return _train(*document_of_script(argv))
     if argv[0].startswith("-"):
@@ -159,7 +164,7 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
     if shared := own & {field.name for field in fields(RunFlags)}:
         message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
         raise ConfigError([Problem("Args", message)], what=known[algo].place or algo)
-    words = upstream_words.translated(words, own)
+    words = translated(words, own)
     summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
     with library_colours():
         parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))
@@ -240,3 +245,48 @@ def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, sil
         sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
         print("dry run: ok, nothing was made")
     return 0 if found.ok else MissingExtra.exit_code if found.exit_code == MissingExtra.exit_code else 2
+
+
+def algorithm_of(word: str) -> str:
+    """The name of the algorithm in a file; the word itself if it is no path of one."""
+    if not is_script(word) or word.startswith("-"):
+        return word
+    # Without '..', so that messages show where it lies.
+    path = Path(os.path.abspath(Path(word).expanduser()))  # noqa: PTH100
+    read = algorithm_file.read(path)
+    if not read.is_meant:
+        return word
+    refuse_remote("train FILE")
+    if problem := own_algorithms.refuse_name(read.name) or read.problem:
+        raise ConfigError([Problem(path.name, problem)], what=str(path))
+    allowed = Allowed(Home.resolve())
+    allowed.real_path(path, verb="algos")
+    found = own_algorithms.find(read.name, allowed)
+    if found is None:
+        message = "is not listed: its name is one of a test or of a part, or it lies too deep in its allowed folder"
+        raise ConfigError([Problem(path.name, message)], what=str(path))
+    if found.problem:
+        raise found.error
+    return found.name
+
+
+OURS = {"--track": "--track-wandb", "--no-track": "--no-track-wandb", "--exp-name": "--label"}
+
+
+def translated(words: Sequence[str], own: Collection[str]) -> list[str]:
+    """CleanRL's own flags of a run as ours, so that its command lines work with `mosaic train ppo` for the script.
+
+    All but these (`--wandb-project-name`, `--capture-video`, `--save-model`, …) have the same names. `own` are the
+    settings of the algorithm, by their names in Python: a flag that it has itself is its own.
+    """
+    return [_translated(word, words, own) for word in words]
+
+
+def _translated(word: str, words: Sequence[str], own: Collection[str]) -> str:
+    flag, equals, value = word.partition("=")
+    theirs = flag.replace("_", "-")
+    if theirs not in OURS or theirs[2:].removeprefix("no-").replace("-", "_") in own:
+        return word
+    if theirs == "--exp-name" and any(one.partition("=")[0] == "--label" for one in words):
+        raise BadArguments("--exp-name and --label both name the run; give one of them")
+    return OURS[theirs] + equals + value

@@ -1,5 +1,6 @@
 """The application: flags, fonts, theme, the link to the daemon, the window, and the event loop."""
 
+import gc
 import signal
 import sys
 import threading
@@ -9,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QObject, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
 from mosaic import config
@@ -18,7 +19,6 @@ from mosaic.gui.assets import load_fonts, text_font
 from mosaic.gui.models import beside
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.feed import Feed
-from mosaic.gui.models.garbage import Garbage
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Scheme, Theme
@@ -27,6 +27,7 @@ from mosaic.gui.window import Window
 from mosaic.log import configure, get_logger
 from mosaic.spec.run_dir import Home
 
+COLLECT_EVERY_MS = 500
 SWITCH_INTERVAL_S = 0.001
 """Threads decode for tens of milliseconds; with Python's 5 ms each paint would wait that long for them."""
 
@@ -43,6 +44,35 @@ class GuiFlags:
     """HOST:PORT of a daemon on another machine; without it the home's own daemon is found or started."""
     certificate: Path | None = None
     """TLS certificate of that daemon; not needed on loopback."""
+
+
+class Garbage(QObject):
+    """Collects cyclic garbage in the GUI thread alone, from `start` on, for the rest of the process.
+
+    Python collects in whichever thread happens to allocate, and what it finds there may be widgets: Qt does not survive
+    the deletion of an object in another thread than its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._timer = QTimer(self, interval=COLLECT_EVERY_MS)
+        self._timer.timeout.connect(self._collect)
+
+    def start(self) -> None:
+        gc.disable()
+        gc.freeze()  # modules and the window stay: they need not be looked through again and again
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Nothing is collected any more: threads may outlive the window."""
+        self._timer.stop()
+
+    def _collect(self) -> None:
+        """The oldest generation that is due, as Python itself would."""
+        counts, thresholds = gc.get_count(), gc.get_threshold()
+        due = [generation for generation in range(3) if counts[generation] > thresholds[generation]]
+        if due:
+            gc.collect(due[-1])
 
 
 @dataclass

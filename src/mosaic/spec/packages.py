@@ -1,7 +1,7 @@
 """What is installed beside us, as far as that can be told without importing it."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -16,6 +16,17 @@ def are_importable(modules: Iterable[str]) -> bool:
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """The version of each; empty of one that is not installed."""
     return {name: _version(name) for name in distributions}
+
+
+def entry_points(group: str, ours: Mapping[str, str]) -> dict[str, metadata.EntryPoint]:
+    """By name: ours, then those of other packages, which cannot take a name of ours; all are loaded in the same way.
+
+    Ours come as a table rather than from the metadata of the distribution: a checkout's is as old as its last install.
+    """
+    found = {name: metadata.EntryPoint(name, value, group) for name, value in ours.items()}
+    for point in sorted(metadata.entry_points(group=group), key=lambda point: point.name):
+        found.setdefault(point.name, point)
+    return found
 
 
 def plugin_groups(groups: Iterable[str]) -> Iterator[str]:

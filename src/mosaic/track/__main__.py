@@ -15,7 +15,7 @@ from mosaic.track.export import export
 from mosaic.track.local_export import export_local
 from mosaic.track.state import WANDB
 from mosaic.track.sync import sync
-from mosaic.track.trackers import LOCAL
+from mosaic.track.trackers import everywhere
 
 NICE_VARIABLE = "MOSAIC_EXPORT_NICE"
 LOWEST = "19"
@@ -24,7 +24,7 @@ LOWEST = "19"
 def main() -> int:
     words = argparse.ArgumentParser(prog="python -m mosaic.track", description=__doc__)
     words.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    words.add_argument("--tracker", choices=[WANDB, *LOCAL], default=WANDB, help="where to (default wandb)")
+    words.add_argument("--tracker", choices=everywhere(), default=WANDB, help="where to (default wandb)")
     words.add_argument("--sync", action="store_true", help="upload an offline export to W&B instead")
     words.add_argument("--background", action="store_true", help="give way to everything else on this machine")
     flags = words.parse_args()

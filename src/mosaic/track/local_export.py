@@ -12,7 +12,7 @@ from mosaic.track import follow, state
 from mosaic.track.about import about
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.state import AlreadyExporting, Export
-from mosaic.track.trackers import LOCAL, Local
+from mosaic.track.trackers import Local, exporter_of
 
 STATE_INTERVAL_S = 2.0
 
@@ -63,7 +63,7 @@ class _Exporting:
     def _once(self) -> bool:
         """False if the run was rewound meanwhile."""
         told = about(self._run_dir)
-        exporter: Local = LOCAL[self._tracker].begin(self._run_dir, told)
+        exporter: Local = exporter_of(self._tracker)(self._run_dir, told)
         self._tell(
             project=told.options.track_project_name,
             name=told.name,

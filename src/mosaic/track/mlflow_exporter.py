@@ -47,6 +47,8 @@ log = get_logger()
 class MlflowExporter:
     """One export; numbers are sent in batches."""
 
+    title = "MLflow"
+
     def __init__(self, run_dir: RunDir, about: About) -> None:
         self._run_dir = run_dir
         self._entities, client_of = _package()

@@ -1,15 +1,21 @@
-"""The trackers: a further one is a file with its exporter, an option `track_<name>`, and a line in this table."""
+"""The trackers: a further one is a file with its exporter, an option `track_<name>`, and a line in this table.
+
+Another package adds more through the entry point group `mosaic.trackers`: each names an exporter, and is loaded as ours
+are. `mosaic track --to NAME` exports to it.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import ClassVar, Protocol
 
 from mosaic import config
+from mosaic.errors import MosaicError
 from mosaic.spec import run_config
 from mosaic.spec.files import read_small
+from mosaic.spec.packages import entry_points
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
-from mosaic.track import mlflow_exporter, trackio_exporter
 from mosaic.track.about import About
 from mosaic.track.exporter import Exporter
 from mosaic.track.state import WANDB
@@ -18,6 +24,8 @@ from mosaic.track.state import WANDB
 class Local(Exporter, Protocol):
     """An export that says where its numbers are, and how they are looked at."""
 
+    title: ClassVar[str]
+    """The tracker's own name."""
     place: str
     """Database or server, without a password."""
     page: str
@@ -31,23 +39,38 @@ class Local(Exporter, Protocol):
 class Begin(Protocol):
     """Begin an export anew: what an earlier one of this run left there is removed."""
 
+    title: str
+
     def __call__(self, run_dir: RunDir, about: About) -> Local: ...
 
 
-@dataclass(frozen=True)
-class Tracker:
-    """How people call it, and how an export begins."""
-
-    title: str
-    begin: Begin
-
-
-LOCAL: Mapping[str, Tracker] = {
-    "trackio": Tracker("Trackio", trackio_exporter.TrackioExporter),
-    "mlflow": Tracker("MLflow", mlflow_exporter.MlflowExporter),
+EXPORTERS: Mapping[str, str] = {
+    "trackio": "mosaic.track.trackio_exporter:TrackioExporter",
+    "mlflow": "mosaic.track.mlflow_exporter:MlflowExporter",
 }
 """Trackers that need no probe of a server before; each is an extra of the same name."""
-ALL: Sequence[str] = (WANDB, *LOCAL)
+ENTRY_POINTS = "mosaic.trackers"
+
+
+@cache
+def local() -> Mapping[str, EntryPoint]:
+    """By name, ours and those of other packages."""
+    return entry_points(ENTRY_POINTS, EXPORTERS)
+
+
+def everywhere() -> Sequence[str]:
+    """Every tracker's name."""
+    return (WANDB, *local())
+
+
+@cache
+def exporter_of(name: str) -> Begin:
+    """What begins an export to a tracker of `local`."""
+    point = local()[name]
+    try:
+        return point.load()
+    except Exception as error:  # A border: whatever another package raises when it is imported.
+        raise MosaicError(f"the tracker '{name}' ({point.value}) cannot be used: {error!r}") from error
 
 
 def wanted(run_dir: RunDir) -> list[str]:
@@ -60,4 +83,4 @@ def wanted(run_dir: RunDir) -> list[str]:
 
 
 def chosen_by(options: TrainOptions) -> list[str]:
-    return [name for name in ALL if getattr(options, f"track_{name}")]
+    return [name for name in everywhere() if getattr(options, f"track_{name}", False)]

@@ -24,6 +24,8 @@ BATCH_S = 2.0
 class TrackioExporter:
     """One export; rows are written in batches."""
 
+    title = "Trackio"
+
     def __init__(self, run_dir: RunDir, about: About) -> None:
         self._about = about
         self._project = about.options.track_project_name

@@ -5,6 +5,7 @@ import fcntl
 import gc
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -18,7 +19,7 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec import home_claim
 from mosaic.spec.run_dir import Home
-from mosaic.trainer import frames, gpus, reindex, reserve
+from mosaic.trainer import frames, gpus, reindex
 from mosaic.trainer.bell import Bell
 from mosaic.trainer.catalog import Catalog
 from mosaic.trainer.engines import DEFAULT, engine_named
@@ -32,6 +33,8 @@ from mosaic.trainer.tending import Patience
 
 LOCK_WAIT_S = 0.5
 INDEX_WAIT_S = 0.1
+RESERVE_FILES = 8
+RESERVE_FILE_BYTES = 64 * 2**10
 
 log = get_logger()
 
@@ -64,7 +67,7 @@ def serve(settings: Settings) -> None:
     make_engine = engine_named(settings.engine)
     home.create()
     with _only_one(home) as lock, _claimed(home) as claimed:
-        reserve.give_up(home)
+        give_up_reserve(home)
         log.info("daemon.starting", home=str(home.root), pid=os.getpid())
         engine, bell = make_engine(), Bell()
         found = gpus.names()
@@ -98,7 +101,7 @@ def serve(settings: Settings) -> None:
         supervisor.start()
         frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalog,), name="catalog", daemon=True).start()
-        reserve.keep(home)
+        keep_reserve(home)
         log.info("daemon.ready", addresses=addresses, pid=os.getpid())
         is_home_there = True
         while is_home_there and not health.ending.wait(1.0):
@@ -222,3 +225,25 @@ def _is_network_disk(path: Path) -> bool:
     mounts = [line.split() for line in operating_system.proc_lines("mounts") or []]
     holding = [(len(mount[1]), mount[2]) for mount in mounts if path.is_relative_to(mount[1])]
     return bool(holding) and max(holding)[1].startswith(("nfs", "cifs", "smb", "lustre", "beegfs", "fuse.sshfs"))
+
+
+def give_up_reserve(home: Home) -> None:
+    """A little room kept back on the disk of the home: with it a daemon starts, and deletes runs, on a full disk.
+
+        <home>/trainer/reserve/0 … 7   files of 64 KiB, made of zeros, given up while a daemon starts
+
+    What a start needs of it: the index's two side files, the lock's text, the socket, and an inode for each.
+    """
+    shutil.rmtree(home.reserve, ignore_errors=True)
+
+
+def keep_reserve(home: Home) -> None:
+    """For the next start; without it where there is no room."""
+    try:
+        home.reserve.mkdir(mode=0o700, exist_ok=True)
+        for number in range(RESERVE_FILES):
+            # Written rather than made longer: a hole takes no room.
+            (home.reserve / str(number)).write_bytes(bytes(RESERVE_FILE_BYTES))
+    except OSError as error:
+        log.warning("daemon.no_reserve", error=str(error))
+        give_up_reserve(home)

@@ -167,7 +167,7 @@ class Exporters:
     def _find_unfinished(self) -> None:
         """Exports whose process was killed together with the daemon before us, and those that wait for the server."""
         for run_dir in all_runs(self._home):
-            for tracker in trackers.ALL:
+            for tracker in trackers.everywhere():
                 with contextlib.suppress(OSError, MosaicError):
                     found = state.read(run_dir, tracker)
                     if found is None:

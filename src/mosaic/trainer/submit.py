@@ -15,12 +15,12 @@ from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem
 from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
-from mosaic.spec import run_config, run_record, ulid
+from mosaic.spec import extras, run_config, run_record, ulid
+from mosaic.spec.actors import split
 from mosaic.spec.files import sync_folder, write_atomically
-from mosaic.spec.run_config import PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
+from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
-from mosaic.trainer import needed_extras
 from mosaic.trainer.schedule import Slots
 from mosaic.trainer.workers import WORKERS
 
@@ -59,7 +59,7 @@ def check(
     parsed = run_config.parse(clean)
     _check_request(parsed, seeds, client_key, slots)
     refuse_code(parsed.metadata.worker.config)
-    needed_extras.refuse_missing(parsed, sees_pixels=sees_pixels)
+    refuse_missing(parsed, sees_pixels=sees_pixels)
     problems = [*_problems_of_settings(parsed, settings_of), *misfits_of(parsed)]
     if problems:
         raise ConfigError(problems, what=_command_of(parsed))
@@ -212,3 +212,38 @@ def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_
         client_key=client_key,
         submitted_at=time.time(),
     )
+
+
+def refuse_missing(document: TrainRunConfig, *, sees_pixels: Callable[[str], bool]) -> None:
+    """MissingExtra for the first extra that is missing. A script is looked at elsewhere: it chooses its environment."""
+    worker = document.metadata.worker.config
+    options = worker.extras
+    if not is_script(worker.algo) and (needed := extras.of_environment(worker.env_id)) is not None:
+        needed.require(f"'{worker.env_id}'")
+    if isinstance(options, TrainExtras):
+        _of_training(document, options, sees_pixels)
+    elif isinstance(options, PolicyEvalExtras):
+        if options.eval_trust and Path(options.policy_path).suffix == ".zip":
+            extras.SB3.require("a Stable-Baselines3 zip")
+    else:
+        _of_play(options)
+
+
+def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Callable[[str], bool]) -> None:
+    worker = document.metadata.worker.config
+    if options.env_backend == "envpool":
+        extras.ENVPOOL.require("the envpool backend")
+    if not is_script(worker.algo) and sees_pixels(worker.algo):
+        extras.PICTURES.require(f"{worker.algo}, which makes pictures 84×84,")
+    for tracker, extra in extras.TRACKERS.items():
+        if getattr(options, f"track_{tracker}") or (tracker == "wandb" and document.artifacts.wandb.enabled):
+            extra.require(f"--track-{tracker}")
+    if is_script(worker.algo) and options.algo_params.get("track") is True:
+        extras.TRACKERS["wandb"].require("the script's --track")
+
+
+def _of_play(options: PlayExtras) -> None:
+    for actor in options.actors.values():
+        name = split(actor)[0]
+        if name in extras.ACTORS:
+            extras.ACTORS[name].require(f"the actor '{name}'")

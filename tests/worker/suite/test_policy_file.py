@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from cleanrl_worker.sdk import policy, spaces
+from cleanrl_worker.sdk import policy
 from cleanrl_worker.sdk.policy import PolicyFile
 from mosaic.errors import PolicyError
 
@@ -67,12 +67,12 @@ def test_the_file_is_plain_safetensors_with_a_sorted_header(tmp_path: Path) -> N
     ids=str,
 )
 def test_spaces_come_back_as_they_were(space: gym.Space[Any]) -> None:
-    assert spaces.from_json(json.loads(json.dumps(spaces.to_json(space), allow_nan=False))) == space
+    assert policy.space_from_json(json.loads(json.dumps(policy.space_to_json(space), allow_nan=False))) == space
 
 
 def test_a_space_that_no_policy_can_have_is_refused() -> None:
     with pytest.raises(PolicyError, match="only Box and Discrete"):
-        spaces.to_json(gym.spaces.MultiBinary(3))
+        policy.space_to_json(gym.spaces.MultiBinary(3))
 
 
 def test_a_pickle_is_refused_and_its_payload_is_not_run(tmp_path: Path) -> None:

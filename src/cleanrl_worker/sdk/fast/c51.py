@@ -10,6 +10,7 @@ from torch import nn
 from cleanrl_worker.sdk.fast import c51_gradient
 from cleanrl_worker.sdk.fast.flat import FlatParameters
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.learner import PartsLearner
 from cleanrl_worker.sdk.fast.mlp import Mlp
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +23,7 @@ class Settings(Protocol):
     def batch_size(self) -> int: ...
 
 
-class FastLearner:
+class FastLearner(PartsLearner):
     """The methods of c51.py's `Learner`."""
 
     def __init__(self, q_network: nn.Module, target_network: nn.Module, args: Settings) -> None:
@@ -31,7 +32,7 @@ class FastLearner:
         self.target_network = Mlp(self.target_parameters, target_network.get_submodule("network"), "network")
         self.adam = FusedAdam(self.parameters, eps=0.01 / args.batch_size)
         self.atoms = q_network.get_buffer("atoms").numpy()
-        self.flats, self.optimisers = [self.parameters, self.target_parameters], [self.adam]
+        super().__init__(parameters=self.parameters, target_parameters=self.target_parameters, adam=self.adam)
 
     def act(self, obs: Array) -> Array:
         return c51_gradient.q_values(self.q_network.infer(obs), self.atoms).argmax(0)
@@ -57,18 +58,6 @@ class FastLearner:
 
     def update_target(self) -> None:
         self.target_parameters.values[:] = self.parameters.values
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": self.parameters.values,
-            "target_parameters": self.target_parameters.values,
-            "adam": self.adam.state(),
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.target_parameters.values[:] = state["target_parameters"]
-        self.adam.load(state["adam"])
 
 
 def q_values_by_hand(q_network: nn.Module) -> Callable[[Array], Array]:

@@ -1,34 +1,32 @@
 """The fast path of ddpg_continuous_action.py on a CPU: its losses differentiated by hand, on the parameters' memory."""
 
-import copy
-from collections.abc import Callable
 from typing import Any, SupportsFloat
 
 import numpy as np
 import torch
-from torch import nn
 
 from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.relu_network import ReluNetwork, layers_of
-from cleanrl_worker.sdk.fast.tanh_actor import TanhActor
+from cleanrl_worker.sdk.fast.learner import PartsLearner
+from cleanrl_worker.sdk.fast.relu_network import critic_of
+from cleanrl_worker.sdk.fast.tanh_actor import actor_of
 from cleanrl_worker.sdk.replay import rows_of
 
 Array = np.ndarray[Any, Any]
 
 
-class FastLearner:
+class FastLearner(PartsLearner):
     """The methods of ddpg_continuous_action.py's `Learner`."""
 
     def __init__(self, agent: Any) -> None:
         self.scale, self.bias = agent.actor.action_scale.numpy(), agent.actor.action_bias.numpy()
         self.parameters = {name: FlatParameters(module) for name, module in agent.named_children()}
         self.adams = {name: FusedAdam(self.parameters[name]) for name in ("actor", "qf1")}
-        self.actor, self.target_actor = by_hand(agent.actor), by_hand(agent.target_actor)
-        self.qf1 = critic_by_hand(agent.qf1)
+        self.actor, self.target_actor = actor_of(agent.actor), actor_of(agent.target_actor)
+        self.qf1 = critic_of(agent.qf1)
         # The target has spoken before the critic does: in the same buffers, which are then still in the cache.
-        self.target_qf1 = critic_by_hand(agent.target_qf1, shares=self.qf1)
-        self.flats, self.optimisers = list(self.parameters.values()), list(self.adams.values())
+        self.target_qf1 = critic_of(agent.target_qf1, shares=self.qf1)
+        super().__init__(parameters=self.parameters, adams=self.adams)
 
     def drawn(self, rows: int) -> Floats:
         return torch.randn(rows, len(self.scale)).numpy()
@@ -84,34 +82,3 @@ class FastLearner:
     def disturb(self, generator: np.random.Generator | None) -> None:
         """Disturb last bits; the guard asks how much hangs on them."""
         self.actor.last_bits = self.target_actor.last_bits = generator
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": {name: flat.values for name, flat in self.parameters.items()},
-            "adams": {name: adam.state() for name, adam in self.adams.items()},
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        for name, flat in self.parameters.items():
-            flat.values[:] = state["parameters"][name]
-        for name, own in self.adams.items():
-            own.load(state["adams"][name])
-
-
-def by_hand(actor: nn.Module) -> TanhActor:
-    """An actor whose parameters are flat."""
-    fc1, fc2, fc_mu = layers_of(actor, "fc1", "fc2", "fc_mu")
-    scale, centre = actor.get_buffer("action_scale").numpy(), actor.get_buffer("action_bias").numpy()
-    return TanhActor([fc1, fc2], fc_mu, scale=scale, centre=centre)
-
-
-def critic_by_hand(critic: nn.Module, *, shares: ReluNetwork | None = None) -> ReluNetwork:
-    fc1, fc2, fc3 = layers_of(critic, "fc1", "fc2", "fc3")
-    return ReluNetwork([fc1, fc2], [fc3], shares=shares)
-
-
-def actions_by_hand(actor: nn.Module) -> Callable[[Array], Array]:
-    """What a trained actor does, as a function of observations (rows, features)."""
-    same = copy.deepcopy(actor)
-    FlatParameters(same)
-    return by_hand(same).forward

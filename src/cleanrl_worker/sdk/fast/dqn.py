@@ -8,12 +8,13 @@ from torch import nn
 from cleanrl_worker.sdk.fast import dqn_gradient
 from cleanrl_worker.sdk.fast.adam import Adam
 from cleanrl_worker.sdk.fast.flat import FlatParameters
+from cleanrl_worker.sdk.fast.learner import PartsLearner
 from cleanrl_worker.sdk.fast.mlp import Mlp
 
 Array = np.ndarray[Any, Any]
 
 
-class FastLearner:
+class FastLearner(PartsLearner):
     """The methods of dqn.py's `Learner`."""
 
     def __init__(self, q_network: nn.Module, target_network: nn.Module) -> None:
@@ -21,7 +22,7 @@ class FastLearner:
         self.q_network = Mlp(self.parameters, q_network.get_submodule("network"), "network")
         self.target_network = Mlp(self.target_parameters, target_network.get_submodule("network"), "network")
         self.adam = Adam(self.parameters)
-        self.flats, self.optimisers = [self.parameters, self.target_parameters], [self.adam]
+        super().__init__(parameters=self.parameters, target_parameters=self.target_parameters, adam=self.adam)
 
     def act(self, obs: Array) -> Array:
         return self.q_network.infer(obs).argmax(1)
@@ -43,15 +44,3 @@ class FastLearner:
     def update_target(self, tau: float) -> None:
         values, target = self.parameters.values, self.target_parameters.values
         target[:] = tau * values + (1.0 - tau) * target
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": self.parameters.values,
-            "target_parameters": self.target_parameters.values,
-            "adam": self.adam.state(),
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.target_parameters.values[:] = state["target_parameters"]
-        self.adam.load(state["adam"])

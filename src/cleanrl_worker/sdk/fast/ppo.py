@@ -1,6 +1,6 @@
 """The fast path of ppo.py on a CPU: its loss differentiated by hand, on the parameters' memory."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -8,32 +8,21 @@ from torch import nn
 from cleanrl_worker.sdk.fast import ppo_gradient
 from cleanrl_worker.sdk.fast.adam import Adam
 from cleanrl_worker.sdk.fast.flat import FlatParameters
+from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
 from cleanrl_worker.sdk.fast.mlp import Mlp
 
 Array = np.ndarray[Any, Any]
 
 
-class Settings(Protocol):
-    """What it reads of the algorithm's Args."""
-
-    @property
-    def clip_vloss(self) -> bool: ...
-
-    @property
-    def max_grad_norm(self) -> float: ...
-
-
-class FastLearner:
+class FastLearner(PpoLearner):
     """The methods of ppo.py's `Learner`."""
 
-    def __init__(self, agent: nn.Module, args: Settings) -> None:
-        self.args = args
-        self.parameters = FlatParameters(agent)
-        self.actor = Mlp(self.parameters, agent.get_submodule("actor"), "actor")
-        self.critic = Mlp(self.parameters, agent.get_submodule("critic"), "critic")
-        self.adam = Adam(self.parameters, eps=1e-5)
+    def __init__(self, agent: nn.Module, args: PpoSettings) -> None:
+        parameters = FlatParameters(agent)
+        super().__init__(parameters, Adam(parameters, eps=1e-5), args)
+        self.actor = Mlp(parameters, agent.get_submodule("actor"), "actor")
+        self.critic = Mlp(parameters, agent.get_submodule("critic"), "critic")
         self.last_bits: np.random.Generator | None = None
-        self.flats, self.optimisers = [self.parameters], [self.adam]
 
     def act(self, obs: Array, noise: Array) -> Array:
         return ppo_gradient.sample_categorical(self.actor.infer(obs), noise)
@@ -67,18 +56,6 @@ class FastLearner:
         self.critic.backward(grad_value)
         return {"value_loss": value_loss, **policy.logged()}
 
-    def update(self, batch: Any, coefficients: Any) -> dict[str, float]:
-        losses = self.gradient(batch, coefficients)
-        self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
-        return losses
-
     def disturb(self, generator: np.random.Generator | None) -> None:
         """Disturb last bits; the guard asks how much hangs on them."""
         self.last_bits = generator
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "adam": self.adam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.adam.load(state["adam"])

@@ -1,6 +1,6 @@
 """The fast path of ppo_continuous_action.py on a CPU: its loss differentiated by hand, on the parameters' memory."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from torch import nn
@@ -8,32 +8,21 @@ from torch import nn
 from cleanrl_worker.sdk.fast import ppo_gradient
 from cleanrl_worker.sdk.fast.adam import Adam
 from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, UnknownNetwork
+from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
 from cleanrl_worker.sdk.fast.mlp import Mlp
 
 Array = np.ndarray[Any, Any]
 
 
-class Settings(Protocol):
-    """What it reads of the algorithm's Args."""
-
-    @property
-    def clip_vloss(self) -> bool: ...
-
-    @property
-    def max_grad_norm(self) -> float: ...
-
-
-class FastLearner:
+class FastLearner(PpoLearner):
     """The methods of ppo_continuous_action.py's `Learner`."""
 
-    def __init__(self, agent: nn.Module, args: Settings) -> None:
-        self.args = args
-        self.parameters = FlatParameters(agent)
-        self.actor = Mlp(self.parameters, agent.get_submodule("actor_mean"), "actor_mean")
-        self.logstd = log_std_of(self.parameters)
-        self.critic = Mlp(self.parameters, agent.get_submodule("critic"), "critic")
-        self.adam = Adam(self.parameters, eps=1e-5)
-        self.flats, self.optimisers = [self.parameters], [self.adam]
+    def __init__(self, agent: nn.Module, args: PpoSettings) -> None:
+        parameters = FlatParameters(agent)
+        super().__init__(parameters, Adam(parameters, eps=1e-5), args)
+        self.actor = Mlp(parameters, agent.get_submodule("actor_mean"), "actor_mean")
+        self.logstd = log_std_of(parameters)
+        self.critic = Mlp(parameters, agent.get_submodule("critic"), "critic")
 
     def std(self) -> Array:
         return np.exp(self.logstd)
@@ -47,10 +36,14 @@ class FastLearner:
     def values(self, obs: Array) -> Array:
         return self.critic.infer(obs)[:, 0].copy()
 
+    def means(self, batch: Any) -> Array:
+        """Of the actions that the loss judges."""
+        return self.actor.forward(batch.obs)
+
     def gradient(self, batch: Any, coefficients: Any) -> dict[str, float]:
         """Write the gradient of the loss into the flat vector."""
         policy = ppo_gradient.gaussian(
-            self.actor.forward(batch.obs),
+            self.means(batch),
             self.logstd,
             batch.actions,
             batch.logprobs,
@@ -70,18 +63,6 @@ class FastLearner:
         )
         self.critic.backward(grad_value)
         return {"value_loss": value_loss, **policy.logged()}
-
-    def update(self, batch: Any, coefficients: Any) -> dict[str, float]:
-        losses = self.gradient(batch, coefficients)
-        self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
-        return losses
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "adam": self.adam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.adam.load(state["adam"])
 
 
 def log_std_of(parameters: FlatParameters) -> Floats:

@@ -1,41 +1,30 @@
 """The fast path of ppo_lstm.py on a CPU: its loss differentiated by hand, on the parameters' memory."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from cleanrl_worker.sdk.fast import ppo_gradient
-from cleanrl_worker.sdk.fast.flat import FlatParameters
+from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.linear import Linear
+from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
 from cleanrl_worker.sdk.fast.lstm import Lstm, State
 
 Array = np.ndarray[Any, Any]
 
 
-class Settings(Protocol):
-    """What it reads of the algorithm's Args."""
-
-    @property
-    def clip_vloss(self) -> bool: ...
-
-    @property
-    def max_grad_norm(self) -> float: ...
-
-
-class FastLearner:
+class FastLearner(PpoLearner):
     """The methods of ppo_lstm.py's `Learner`."""
 
-    def __init__(self, agent: nn.Module, args: Settings) -> None:
-        self.args = args
-        self.parameters = FlatParameters(agent)
-        self.network = Linear(self.parameters, "network")
-        self.lstm = Lstm(self.parameters, agent.get_submodule("lstm"), "lstm")
-        self.actor, self.critic = Linear(self.parameters, "actor"), Linear(self.parameters, "critic")
-        self.adam = FusedAdam(self.parameters, eps=1e-5)
+    def __init__(self, agent: nn.Module, args: PpoSettings) -> None:
+        parameters = FlatParameters(agent)
+        super().__init__(parameters, FusedAdam(parameters, eps=1e-5), args)
+        self.network = Linear(parameters, "network")
+        self.lstm = Lstm(parameters, agent.get_submodule("lstm"), "lstm")
+        self.actor, self.critic = Linear(parameters, "actor"), Linear(parameters, "critic")
         self.last_bits: np.random.Generator | None = None
-        self.flats, self.optimisers = [self.parameters], [self.adam]
 
     def remember(self, obs: Array, state: State, starts: Array) -> State:
         features = self.network.infer(obs)
@@ -82,18 +71,38 @@ class FastLearner:
         self.network.backward(grad_features)
         return {"value_loss": value_loss, **policy.logged()}
 
-    def update(self, batch: Any, coefficients: Any) -> dict[str, float]:
-        losses = self.gradient(batch, coefficients)
-        self.adam.step(coefficients.learning_rate, max_norm=self.args.max_grad_norm)
-        return losses
-
     def disturb(self, generator: np.random.Generator | None) -> None:
         """Disturb last bits; the guard asks how much hangs on them."""
         self.last_bits = generator
 
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "adam": self.adam.state()}
 
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.adam.load(state["adam"])
+class Linear:
+    """The layer `name` of the module behind `flat`; a batch is (rows, features)."""
+
+    def __init__(self, flat: FlatParameters, name: str) -> None:
+        values, gradient = flat.linear(name)
+        self._weight, self._bias = values[:-1], values[-1]
+        self._weight_gradient, self._bias_gradient = gradient[:-1], gradient[-1]
+        self._inputs: Floats | None = None
+
+    def infer(self, x: Floats) -> Floats:
+        """Outputs for `x`, leaving alone what `backward` needs."""
+        outputs = x.dot(self._weight)
+        outputs += self._bias
+        return outputs
+
+    def forward(self, x: Floats) -> Floats:
+        """Outputs for `x`, which must stay as it is until `backward`."""
+        self._inputs = x
+        return self.infer(x)
+
+    def backward(self, grad_out: Floats) -> None:
+        """Overwrite this layer's part of the flat gradient."""
+        if self._inputs is None:
+            raise ValueError("backward needs a forward before it")
+        np.dot(self._inputs.T, grad_out, self._weight_gradient)
+        np.add.reduce(grad_out, 0, out=self._bias_gradient)
+
+    def input_gradient(self, grad_out: Floats) -> NDArray[np.float32]:
+        """The loss's gradient by the inputs."""
+        return grad_out.dot(self._weight.T)

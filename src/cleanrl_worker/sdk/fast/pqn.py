@@ -8,6 +8,7 @@ from torch import nn
 from cleanrl_worker.sdk.fast import dqn_gradient
 from cleanrl_worker.sdk.fast.flat import FlatParameters
 from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
+from cleanrl_worker.sdk.fast.learner import PartsLearner
 from cleanrl_worker.sdk.fast.radam import RAdam
 
 Array = np.ndarray[Any, Any]
@@ -20,7 +21,7 @@ class Settings(Protocol):
     def max_grad_norm(self) -> float: ...
 
 
-class FastLearner:
+class FastLearner(PartsLearner):
     """The methods of pqn.py's `Learner`."""
 
     def __init__(self, q_network: nn.Module, args: Settings) -> None:
@@ -28,7 +29,7 @@ class FastLearner:
         self.parameters = FlatParameters(q_network)
         self.q_network = LayerNormMlp(self.parameters, q_network.get_submodule("network"), "network")
         self.radam = RAdam(self.parameters)
-        self.flats, self.optimisers = [self.parameters], [self.radam]
+        super().__init__(parameters=self.parameters, radam=self.radam)
 
     def act(self, obs: Array) -> Array:
         return self.q_network.infer(obs).argmax(1)
@@ -46,10 +47,3 @@ class FastLearner:
         losses = self.gradient(batch)
         self.radam.step(learning_rate, max_norm=self.args.max_grad_norm)
         return losses
-
-    def state(self) -> dict[str, Any]:
-        return {"parameters": self.parameters.values, "radam": self.radam.state()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        self.parameters.values[:] = state["parameters"]
-        self.radam.load(state["radam"])

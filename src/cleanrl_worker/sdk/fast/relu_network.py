@@ -129,6 +129,12 @@ def layers_of(module: nn.Module, *names: str) -> list[nn.Linear]:
     return layers
 
 
+def critic_of(critic: nn.Module, *, shares: ReluNetwork | None = None) -> ReluNetwork:
+    """A critic whose parameters are flat."""
+    fc1, fc2, fc3 = layers_of(critic, "fc1", "fc2", "fc3")
+    return ReluNetwork([fc1, fc2], [fc3], shares=shares)
+
+
 @dataclass(slots=True)
 class _Layer:
     weight: torch.Tensor

@@ -15,7 +15,8 @@ from torch import nn
 
 from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
-from cleanrl_worker.sdk.fast.relu_network import ReluNetwork, layers_of
+from cleanrl_worker.sdk.fast.learner import PartsLearner
+from cleanrl_worker.sdk.fast.relu_network import ReluNetwork, critic_of, layers_of
 from cleanrl_worker.sdk.fast.sac_gradient import SquashedGaussian
 from cleanrl_worker.sdk.replay import rows_of
 
@@ -33,7 +34,7 @@ class Settings(Protocol):
     def policy_frequency(self) -> int: ...
 
 
-class FastLearner:
+class FastLearner(PartsLearner):
     """The methods of sac_continuous_action.py's `Learner`."""
 
     def __init__(self, agent: Any, args: Settings, *, log_std_range: Range) -> None:
@@ -42,12 +43,12 @@ class FastLearner:
         self.parameters = {name: FlatParameters(module) for name, module in agent.named_children()}
         self.adams = {name: FusedAdam(self.parameters[name]) for name in ("actor", "critics", "temperature")}
         self.actor, self.policy = by_hand(agent.actor, log_std_range)
-        self.qf1, self.qf2 = critic_by_hand(agent.critics.qf1), critic_by_hand(agent.critics.qf2)
+        self.qf1, self.qf2 = critic_of(agent.critics.qf1), critic_of(agent.critics.qf2)
         # A target has spoken before its critic does: in the same buffers, which are then still in the cache.
-        self.qf1_target = critic_by_hand(agent.targets.qf1, shares=self.qf1)
-        self.qf2_target = critic_by_hand(agent.targets.qf2, shares=self.qf2)
+        self.qf1_target = critic_of(agent.targets.qf1, shares=self.qf1)
+        self.qf2_target = critic_of(agent.targets.qf2, shares=self.qf2)
         self.log_alpha = self.parameters["temperature"].values
-        self.flats, self.optimisers = list(self.parameters.values()), list(self.adams.values())
+        super().__init__(parameters=self.parameters, adams=self.adams)
 
     def weight_of_entropy(self, coefficients: Any) -> float:
         return math.exp(self.log_alpha[0]) if self.args.autotune else coefficients.alpha
@@ -131,29 +132,12 @@ class FastLearner:
         """Disturb last bits; the guard asks how much hangs on them."""
         self.policy.last_bits = generator
 
-    def state(self) -> dict[str, Any]:
-        return {
-            "parameters": {name: flat.values for name, flat in self.parameters.items()},
-            "adams": {name: adam.state() for name, adam in self.adams.items()},
-        }
-
-    def load(self, state: dict[str, Any]) -> None:
-        for name, flat in self.parameters.items():
-            flat.values[:] = state["parameters"][name]
-        for name, own in self.adams.items():
-            own.load(state["adams"][name])
-
 
 def by_hand(actor: nn.Module, log_std_range: Range) -> tuple[ReluNetwork, SquashedGaussian]:
     """The two halves of an actor whose parameters are flat."""
     fc1, fc2, fc_mean, fc_logstd = layers_of(actor, "fc1", "fc2", "fc_mean", "fc_logstd")
     scale, bias = actor.get_buffer("action_scale").numpy(), actor.get_buffer("action_bias").numpy()
     return ReluNetwork([fc1, fc2], [fc_mean, fc_logstd]), SquashedGaussian(scale, bias, log_std_range=log_std_range)
-
-
-def critic_by_hand(critic: nn.Module, *, shares: ReluNetwork | None = None) -> ReluNetwork:
-    fc1, fc2, fc3 = layers_of(critic, "fc1", "fc2", "fc3")
-    return ReluNetwork([fc1, fc2], [fc3], shares=shares)
 
 
 def actions_by_hand(actor: nn.Module, log_std_range: Range) -> Callable[[Array, Array], Array]:

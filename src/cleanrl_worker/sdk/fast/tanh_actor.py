@@ -3,16 +3,17 @@
 With m the output of the network and s, b the scale and centre of the action space: action = s·tanh(m) + b.
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.last_bits import disturbed
-from cleanrl_worker.sdk.fast.relu_network import ReluNetwork
+from cleanrl_worker.sdk.fast.relu_network import ReluNetwork, layers_of
 
 
 class TanhActor:
@@ -45,3 +46,17 @@ class TanhActor:
         grad_mean *= self._scale
         grad_mean *= grad_actions
         self._network.backward(grad_mean)
+
+
+def actor_of(actor: nn.Module) -> TanhActor:
+    """An actor whose parameters are flat."""
+    fc1, fc2, fc_mu = layers_of(actor, "fc1", "fc2", "fc_mu")
+    scale, centre = actor.get_buffer("action_scale").numpy(), actor.get_buffer("action_bias").numpy()
+    return TanhActor([fc1, fc2], fc_mu, scale=scale, centre=centre)
+
+
+def actions_by_hand(actor: nn.Module) -> Callable[[NDArray[Any]], Floats]:
+    """What a trained actor does, as a function of observations (rows, features)."""
+    same = copy.deepcopy(actor)
+    FlatParameters(same)
+    return actor_of(same).forward

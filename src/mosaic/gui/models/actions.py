@@ -10,12 +10,9 @@ from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client
-from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.rpc.run_verbs import RUN_VERBS, Ask, RunVerb, each
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import TERMINAL, RunState
-
-RUNNABLE = frozenset({RunState.QUEUED, RunState.STARTING, RunState.RUNNING, RunState.PAUSED})
-RESUMABLE = TERMINAL - {RunState.FINISHED}
+from mosaic.spec.states import RunState
 
 
 @dataclass(frozen=True)
@@ -24,11 +21,10 @@ class Action:
 
     title: str
     icon: str
-    states: frozenset[RunState]
-    """Runs in other states are left out."""
+    verb: RunVerb
+    """Runs in states that it does not fit are left out."""
     done: str
     """What has been asked for, of one run, in the past tense."""
-    ask: Callable[[Client, RunRecord], object]
     keys: str = ""
     question: Callable[[Sequence[RunRecord]], str] | None = None
     """Asked before it is done: what will be kept and what will be lost."""
@@ -53,62 +49,21 @@ def _names(runs: Sequence[RunRecord]) -> str:
     return f"“{name_of(runs[0])}”" if len(runs) == 1 else f"these {len(runs)} runs"
 
 
+def _moved(places: int) -> RunVerb:
+    return RunVerb(
+        frozenset({RunState.QUEUED}),
+        lambda client, run: client.set_label(run.run_id, priority=run.priority + places),
+    )
+
+
 ACTIONS: Sequence[Action] = (
-    Action(
-        "Pause",
-        "pause",
-        frozenset({RunState.RUNNING}),
-        "paused at its next step",
-        lambda client, run: client.pause(run.run_id),
-        keys="Ctrl+P",
-    ),
-    Action(
-        "Continue",
-        "play",
-        frozenset({RunState.PAUSED}),
-        "goes on",
-        lambda client, run: client.go_on(run.run_id),
-        keys="Ctrl+Shift+P",
-    ),
-    Action(
-        "Cancel…",
-        "square",
-        RUNNABLE,
-        "ends",
-        lambda client, run: client.cancel(run.run_id),
-        keys="Ctrl+.",
-        question=_cancel_question,
-    ),
-    Action(
-        "Resume from the newest checkpoint",
-        "rotate-ccw",
-        RESUMABLE,
-        "resumed",
-        lambda client, run: client.resume(run.run_id),
-        keys="Ctrl+R",
-    ),
-    Action(
-        "Start earlier in the queue",
-        "chevrons-up",
-        frozenset({RunState.QUEUED}),
-        "moved up",
-        lambda client, run: client.set_label(run.run_id, priority=run.priority + 1),
-    ),
-    Action(
-        "Start later in the queue",
-        "chevrons-down",
-        frozenset({RunState.QUEUED}),
-        "moved down",
-        lambda client, run: client.set_label(run.run_id, priority=run.priority - 1),
-    ),
-    Action(
-        "Delete…",
-        "trash-2",
-        TERMINAL,
-        "deleted",
-        lambda client, run: client.delete(run.run_id),
-        question=_delete_question,
-    ),
+    Action("Pause", "pause", RUN_VERBS["pause"], "paused at its next step", keys="Ctrl+P"),
+    Action("Continue", "play", RUN_VERBS["continue"], "goes on", keys="Ctrl+Shift+P"),
+    Action("Cancel…", "square", RUN_VERBS["cancel"], "ends", keys="Ctrl+.", question=_cancel_question),
+    Action("Resume from the newest checkpoint", "rotate-ccw", RUN_VERBS["resume"], "resumed", keys="Ctrl+R"),
+    Action("Start earlier in the queue", "chevrons-up", _moved(1), "moved up"),
+    Action("Start later in the queue", "chevrons-down", _moved(-1), "moved down"),
+    Action("Delete…", "trash-2", RUN_VERBS["delete"], "deleted", question=_delete_question),
 )
 
 
@@ -129,10 +84,10 @@ class RunActions(QObject):
     def fitting(self, action: Action) -> list[RunRecord]:
         """The selected runs that it can be done with."""
         found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
-        return [run for run in found if run is not None and run.state in action.states]
+        return [run for run in found if run is not None and run.state in action.verb.states]
 
     def do(self, action: Action, runs: Sequence[RunRecord]) -> None:
-        self._each(runs, action.ask, action.done)
+        self._each(runs, action.verb.ask, action.done)
 
     def resume(self, run_id: str, from_step: int) -> None:
         """Go on from one of its checkpoints; in a new run, if there are newer ones."""
@@ -166,19 +121,11 @@ class RunActions(QObject):
     def set_notes(self, run: RunRecord, notes: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, notes=notes), "has new notes")
 
-    def _each(self, runs: Sequence[RunRecord], ask: Callable[[Client, RunRecord], object], asked: str) -> None:
+    def _each(self, runs: Sequence[RunRecord], ask: Ask, asked: str) -> None:
         """All of them in one call, so that a hundred runs do not take a hundred turns; each failure is told."""
 
         def ask_all(client: Client) -> list[tuple[RunRecord, MosaicError]]:
-            failures: list[tuple[RunRecord, MosaicError]] = []
-            for run in runs:
-                try:
-                    ask(client, run)
-                except DaemonUnavailable:
-                    raise
-                except MosaicError as error:
-                    failures.append((run, error))
-            return failures
+            return [(run, after) for run, after in each(client, runs, ask) if isinstance(after, MosaicError)]
 
         def tell(failures: list[tuple[RunRecord, MosaicError]]) -> None:
             for run, error in failures:

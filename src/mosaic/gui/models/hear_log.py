@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
-from mosaic.errors import SpoolCorrupt
-from mosaic.gui.models.batch import Batch, LogLine, NewLines, Notice
-from mosaic.gui.models.detail import detail_of
+from mosaic import config
+from mosaic.config import JsonObject
+from mosaic.errors import MosaicError, SpoolCorrupt
+from mosaic.gui.models.batch import Batch, Detail, LogLine, NewLines, Notice
 from mosaic.gui.models.gathered import Gathered
 from mosaic.gui.models.hearing import Hearing
 from mosaic.gui.models.wording import line_of_event, line_of_output
 from mosaic.rpc.client import Client, Refused
+from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.rpc.trainer_pb2 import EventLine
 from mosaic.spec.events import CheckpointSaved, Episode, Heartbeat, PolicySaved, Scalars, VideoSaved, decode
+from mosaic.spec.manifest import Artifact, ArtifactKind
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -147,3 +150,39 @@ def _complaints(following: Following, line: bytes, error: SpoolCorrupt) -> Itera
         yield f"events.jsonl: {error}"
     else:
         yield f"events.jsonl: more lines that are no events; the first {MOST_COMPLAINTS} are shown"
+
+
+def detail_of(run_id: str, client: Client) -> Batch:
+    """As a piece of news; what cannot be read is a notice."""
+    notices: list[Notice] = []
+    document: JsonObject = {}
+    artifacts: tuple[Artifact, ...] = ()
+    try:
+        artifacts = tuple(
+            Artifact(
+                kind=cast(ArtifactKind, item.kind),
+                path=item.path,
+                label=item.label,
+                global_step=item.global_step if item.HasField("global_step") else None,
+            )
+            for item in client.artifacts(run_id)
+        )
+        if damage := client.manifest_damage(run_id):
+            notices.append(Notice(damage, run_id))
+        if data := _config(run_id, client):
+            document = config.loads(data, what="config.json")
+    except DaemonUnavailable:
+        raise
+    except MosaicError as error:
+        notices.append(Notice(str(error), run_id))
+    return Batch(details=(Detail(run_id, document, artifacts),), notices=tuple(notices))
+
+
+def _config(run_id: str, client: Client) -> bytes:
+    """Empty for a run that a person started without one."""
+    try:
+        return b"".join(client.read_artifact(run_id, "config.json"))
+    except Refused as refused:
+        if refused.status == "INVALID_ARGUMENT":
+            return b""
+        raise

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget, QWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.assets import mono_font
@@ -21,7 +21,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.ask import confirm
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.film_view import FilmView
-from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
+from mosaic.gui.widgets.parts import column, copy_button, icon_button, label, row
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -67,13 +67,13 @@ class ArtifactPage(QWidget):
         self.discard.clicked.connect(self._ask_to_discard)
         self.open.clicked.connect(self._open_folder)
         self.save.clicked.connect(self._ask_where)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(row(self._title, self._about, 1, margins=(14, 14, 12, 8)))
-        layout.addLayout(row(self.open, self.save, self.copy, 1, margins=(14, 0, 12, 10)))
-        layout.addLayout(row(self.resume, self.discard, 1, margins=(14, 0, 12, 0)))
-        layout.addWidget(self.view, 1)
+        column(
+            self,
+            row(self._title, self._about, 1, margins=(14, 14, 12, 8)),
+            row(self.open, self.save, self.copy, 1, margins=(14, 0, 12, 10)),
+            row(self.resume, self.discard, 1, margins=(14, 0, 12, 0)),
+            (self.view, 1),
+        )
         self.show_kept(None, None)
 
     def show_kept(self, run: RunRecord | None, kept: Kept | None) -> None:

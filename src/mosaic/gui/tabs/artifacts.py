@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.artifacts import Kept, listed
@@ -15,6 +15,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs.artifact_page import ArtifactPage
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.artifact_tree import ArtifactTree
+from mosaic.gui.widgets.parts import column
 from mosaic.gui.widgets.seen import Seen
 
 REFRESH_S = 2.0
@@ -47,9 +48,7 @@ class ArtifactsTab(QWidget):
         split.setSizes([300, 700])
         split.setChildrenCollapsible(False)
         split.setHandleWidth(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(split)
+        column(self, split, spacing=None)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.refresh)

@@ -17,7 +17,7 @@ from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.comparison_table import ComparisonTable
 from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.histogram_view import HistogramView
-from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.parts import column, icon_button, label, row
 from mosaic.spec.states import TERMINAL
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ class EvaluateTab(QWidget):
             button.clicked.connect(lambda _=False: self.load_asked.emit())
         self._stack = QStackedWidget()
         self._stack.addWidget(self._nothing())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
+        column(self, self._stack, spacing=None)
         self.model.changed.connect(self.refresh)
         studio.selection_changed.connect(self.refresh)
         studio.runs_changed.connect(self._say)
@@ -101,10 +99,7 @@ class EvaluateTab(QWidget):
         made = QWidget()
         made.setProperty("panel", True)
         made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        layout = QVBoxLayout(made)
-        layout.setContentsMargins(0, 0, 0, 24)
-        layout.addWidget(self.blank, 1)
-        layout.addLayout(row(1, self._load[0], 1))
+        column(made, (self.blank, 1), row(1, self._load[0], 1), margins=(0, 0, 0, 24), spacing=None)
         return made
 
     def _page(self, chart: "ScalarChart") -> QWidget:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeyEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
 from mosaic.fastlane.lease import USUAL_FPS
 from mosaic.gui.models.batch import Notice
@@ -17,7 +17,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.hud import Hud, Tone
 from mosaic.gui.widgets.live_grid import LiveGrid
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.seen import Seen
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.spec.states import LIVE
@@ -58,15 +58,13 @@ class LiveTab(QWidget):
         self.page = page = QWidget()
         page.setProperty("panel", True)
         page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        inside = QVBoxLayout(page)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.setSpacing(0)
-        inside.addLayout(row(self.hud, 1, *tools, spacing=2, margins=(12, 8, 8, 8)))
-        inside.addLayout(row(self.line, 1, margins=(14, 0, 12, 6)))
-        inside.addWidget(self._stack, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(page)
+        column(
+            page,
+            row(self.hud, 1, *tools, spacing=2, margins=(12, 8, 8, 8)),
+            row(self.line, 1, margins=(14, 0, 12, 6)),
+            (self._stack, 1),
+        )
+        column(self, page, spacing=None)
         page.installEventFilter(self)
         self.seen = Seen(page)
         self.seen.changed.connect(self.live.show)

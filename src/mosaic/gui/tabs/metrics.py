@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCursor, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from mosaic.gui.models.batch import Notice
 from mosaic.gui.models.chart_view import ChartView
@@ -22,7 +22,7 @@ from mosaic.gui.widgets.card_tools import FORMATS, CardTools
 from mosaic.gui.widgets.chart_card import ChartCard
 from mosaic.gui.widgets.chart_controls import ChartControls
 from mosaic.gui.widgets.legend import Legend
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.readout import Readout
 from mosaic.spec.states import LIVE
 
@@ -67,10 +67,7 @@ class MetricsTab(QWidget):
             theme, self, log=self._toggle_log, save=self.save, full=lambda card: self.show_full(card.tag)
         )
         self.readout = Readout(theme, self)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(row(self.controls, margins=(14, 10, 12, 4)))
+        layout = column(self, row(self.controls, margins=(14, 10, 12, 4)))
         self._second = row(self.legend, self._chips, spacing=20, margins=(14, 2, 14, 6))
         self._second.setStretch(0, 1)
         self._is_low = False

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +18,7 @@ from mosaic.gui.assets import mono_font
 from mosaic.gui.models.notes import NOTE, Note
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.parts import column
 
 LIST_WIDTH = 230
 Index = QModelIndex | QPersistentModelIndex
@@ -52,9 +52,7 @@ class NotesTab(QWidget):
         split.setStretchFactor(1, 1)
         split.setHandleWidth(1)
         split.setChildrenCollapsible(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(split)
+        column(self, split, spacing=None)
         self._notes.rowsInserted.connect(self._select_newest)
         self._notes.dataChanged.connect(self._show)
         self.list.selectionModel().currentChanged.connect(self._show)

@@ -22,7 +22,7 @@ from mosaic.gui.models.batch import Detail
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import copy_button, label, row
+from mosaic.gui.widgets.parts import column, copy_button, label, row
 from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -53,9 +53,7 @@ class OverviewTab(QWidget):
         split.addWidget(self._right())
         split.setSizes([520, 480])
         split.setHandleWidth(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(split)
+        column(self, split, spacing=None)
         studio.selection_changed.connect(self.refresh)
         studio.runs_changed.connect(self.refresh)
         studio.noticed.connect(self.refresh)
@@ -93,14 +91,7 @@ class OverviewTab(QWidget):
             facts.addWidget(value, line, 1, Qt.AlignmentFlag.AlignTop)
         inside = QWidget()
         inside.setProperty("panel", True)
-        page = QVBoxLayout(inside)
-        page.setContentsMargins(16, 14, 12, 10)
-        page.setSpacing(12)
-        page.addWidget(self._title)
-        page.addWidget(self.alarm)
-        page.addLayout(facts)
-        page.addWidget(self.stderr)
-        page.addStretch(1)
+        column(inside, self._title, self.alarm, facts, self.stderr, 1, margins=(16, 14, 12, 10), spacing=12)
         scroll = QScrollArea()
         scroll.setWidget(inside)
         scroll.setWidgetResizable(True)

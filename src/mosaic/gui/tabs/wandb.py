@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStackedWidget, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
@@ -14,7 +14,7 @@ from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.facts import Facts
-from mosaic.gui.widgets.parts import copy_button, icon_button, label, row
+from mosaic.gui.widgets.parts import column, copy_button, icon_button, label, row
 from mosaic.gui.widgets.web_frame import WebFrame
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -75,9 +75,7 @@ class WandbTab(QWidget):
         self._stack.addWidget(self._page())
         self.frame = WebFrame(theme, back=self.refresh_details, open_=self._open_page)
         self._stack.addWidget(self.frame)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
+        column(self, self._stack, spacing=None)
         self.model.changed.connect(self.refresh)
         studio.selection_changed.connect(self._watch)
         studio.runs_changed.connect(self._watch)
@@ -116,15 +114,17 @@ class WandbTab(QWidget):
     def _page(self) -> QWidget:
         inside = QWidget()
         inside.setProperty("panel", True)
-        page = QVBoxLayout(inside)
-        page.setContentsMargins(16, 14, 16, 12)
-        page.setSpacing(12)
-        page.addLayout(row(self._title, self.state, 1, self.show_page, self.open, self.sync, spacing=12))
-        page.addWidget(self.words)
-        page.addWidget(self.alarm)
-        page.addWidget(self.facts)
-        page.addLayout(row(self.folder, self.copy, 1))
-        page.addWidget(self.key)
+        page = column(
+            inside,
+            row(self._title, self.state, 1, self.show_page, self.open, self.sync, spacing=12),
+            self.words,
+            self.alarm,
+            self.facts,
+            row(self.folder, self.copy, 1),
+            self.key,
+            margins=(16, 14, 16, 12),
+            spacing=12,
+        )
         page.addSpacing(10)
         page.addWidget(label("CONNECTION", "section"))
         page.addLayout(row(self.probe, 1))

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout
+from PySide6.QtWidgets import QFrame
 
 from mosaic.gui.models.chart_view import XAxis
 from mosaic.gui.models.plotted import Plotted
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import title_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.plain_label import PlainLabel
 
 if TYPE_CHECKING:
@@ -55,11 +55,7 @@ class ChartCard(QFrame):
         self.values.setProperty("readout", True)
         self.values.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.values.hide()
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(10, 8, 10, 6)
-        self._layout.setSpacing(2)
-        self._layout.addLayout(row(title, self.remarks, 1))
-        self._layout.addStretch(1)
+        self._layout = column(self, row(title, self.remarks, 1), 1, margins=(10, 8, 10, 6), spacing=2)
         theme.changed.connect(self._show_remarks)
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSlider, QWidget
 
 from mosaic.gui.models.duo import Duo
 from mosaic.gui.models.picture import Picture
@@ -13,7 +13,7 @@ from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.play_board import PlayBoard
 from mosaic.gui.widgets.tool_button import IconTool
 
@@ -30,12 +30,7 @@ class Half(QWidget):
         self.title, self.verdict = ElidedLabel(), ElidedLabel()
         self.title.setProperty("heading", True)
         self.verdict.setProperty("muted", True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 4, 12, 0)
-        layout.setSpacing(2)
-        layout.addWidget(self.title)
-        layout.addWidget(self.verdict)
-        layout.addWidget(self.board, 1)
+        column(self, self.title, self.verdict, (self.board, 1), margins=(12, 4, 12, 0), spacing=2)
 
     def show_state(self) -> None:
         if self._at >= len(self._duo.sessions):
@@ -97,12 +92,7 @@ class DuoView(QWidget):
             self.back, self.play, self.step, self.slider, self.where, self.speed, spacing=4, margins=(8, 2, 12, 6)
         )
         bar.setStretch(3, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(said)
-        layout.addLayout(both, 1)
-        layout.addLayout(bar)
+        column(self, said, (both, 1), bar)
         duo.changed.connect(self._show)
         duo.came.connect(self._came)
         self._show()

@@ -10,7 +10,7 @@ from mosaic.gui.models import examples
 from mosaic.gui.models.examples import EXAMPLES, Example
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import icon_button, icon_label, label, row
+from mosaic.gui.widgets.parts import column, icon_button, icon_label, label, row
 from mosaic.gui.widgets.plain_label import PlainLabel
 
 CARD_WIDTH = 216
@@ -68,12 +68,14 @@ class ExampleCard(QFrame):
         line.setMinimumHeight(52)
         self.start: QPushButton = icon_button(theme, "play", "Start")
         self.start.setAccessibleName(f"Start: {example.title}")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(14, 12, 14, 12)
-        layout.setSpacing(8)
-        layout.addLayout(row(icon_label(theme, example.icon, "accent"), label(example.title, "heading"), 1))
-        layout.addWidget(line)
-        layout.addWidget(self.start)
+        column(
+            self,
+            row(icon_label(theme, example.icon, "accent"), label(example.title, "heading"), 1),
+            line,
+            self.start,
+            margins=(14, 12, 14, 12),
+            spacing=8,
+        )
 
     def show_busy(self, *, is_busy: bool) -> None:
         self.start.setEnabled(not is_busy)

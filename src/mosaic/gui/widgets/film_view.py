@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent
-from PySide6.QtWidgets import QSlider, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSlider, QStackedWidget, QWidget
 
 from mosaic.gui.models.film_reader import FilmReader
 from mosaic.gui.models.shown_text import tip
@@ -12,7 +12,7 @@ from mosaic.gui.models.tiling import fitted
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.seen import Seen
 from mosaic.gui.widgets.tool_button import IconTool
 
@@ -43,11 +43,7 @@ class FilmView(QWidget):
         controls = row(self.play, self.slider, self._time, self.speed, margins=(8, 6, 12, 8))
         controls.setStretch(1, 1)
         self._bar.setLayout(controls)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._stack, 1)
-        layout.addWidget(self._bar)
+        column(self, (self._stack, 1), self._bar)
         self._seen = Seen(self)
         self._seen.changed.connect(self._pause_unseen)
         self.say("")

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QVBoxLayout, QWidget
 from mosaic.gui.models.schema import Setting
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.markdown import dress
-from mosaic.gui.widgets.parts import label
+from mosaic.gui.widgets.parts import column, label
 
 WIDTH, HEIGHT = 660, 720
 NOTHING = "Click into a field to read about it here."
@@ -38,11 +38,7 @@ class HelpWindow(QWidget):
         self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.page.setAccessibleName("Help")
         self._text = ""
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.setSpacing(10)
-        layout.addWidget(about)
-        layout.addWidget(self.page, 1)
+        column(self, about, (self.page, 1), margins=(12, 12, 12, 12), spacing=10)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.close)
         theme.changed.connect(self._render)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QWidget
 
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.play_board import key_name
 
 NO_PAD = "No gamepad found."
@@ -50,12 +50,7 @@ class KeyList(QWidget):
         scroll.setWidgetResizable(True)
         scroll.setWidget(self._rows)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(row(label("KEYS", "section"), 1, self._reset))
-        layout.addWidget(scroll, 1)
-        layout.addWidget(self._idle)
-        layout.addWidget(self.pad)
+        column(self, row(label("KEYS", "section"), 1, self._reset), (scroll, 1), self._idle, self.pad, spacing=None)
 
     def show_pads(self, names: Sequence[str], problem: str) -> None:
         """The gamepads that were found; what they do is shown only then."""

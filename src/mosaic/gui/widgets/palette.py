@@ -11,12 +11,12 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from mosaic.gui.models.commands import Command, fitting
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.parts import column
 
 WIDTH, HEIGHT, ROW_HEIGHT = 560, 420, 34
 COMMAND = int(Qt.ItemDataRole.UserRole)
@@ -42,11 +42,7 @@ class Palette(QDialog):
         self.list.setItemDelegate(_Line(theme))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setUniformItemSizes(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 10, 10, 10)
-        layout.setSpacing(8)
-        layout.addWidget(self.typed)
-        layout.addWidget(self.list, 1)
+        column(self, self.typed, (self.list, 1), margins=(10, 10, 10, 10), spacing=8)
         self.resize(WIDTH, HEIGHT)
         self.typed.textChanged.connect(self._narrow)
         self.typed.returnPressed.connect(self._choose)

@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QIcon
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from mosaic.gui.assets import keep_icon, mono_font
 from mosaic.gui.theme import Theme
@@ -74,6 +74,30 @@ def copy_button(theme: Theme, text: str, content: Callable[[], str], *, token: s
         back.start()
 
     made.clicked.connect(copy)
+    return made
+
+
+Part: TypeAlias = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
+"""A widget or a layout, with how much it stretches; a number alone is a stretch."""
+
+
+def column(
+    of: QWidget, *parts: Part, spacing: int | None = 0, margins: tuple[int, int, int, int] = (0, 0, 0, 0)
+) -> QVBoxLayout:
+    """The parts of a widget below one another; the space between them is the style's if it is None."""
+    made = QVBoxLayout(of)
+    if spacing is not None:
+        made.setSpacing(spacing)
+    made.setContentsMargins(*margins)
+    for part in parts:
+        if isinstance(part, int):
+            made.addStretch(part)
+            continue
+        inner, stretch = part if isinstance(part, tuple) else (part, 0)
+        if isinstance(inner, QLayout):
+            made.addLayout(inner, stretch)
+        else:
+            made.addWidget(inner, stretch)
     return made
 
 

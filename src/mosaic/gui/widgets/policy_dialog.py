@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCompleter, QDialog, QFileDialog, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCompleter, QDialog, QFileDialog, QGridLayout, QLineEdit, QWidget
 
 from mosaic.gui.models.policy_desk import PolicyDesk
 from mosaic.gui.models.policy_form import PLACE, TITLES
@@ -14,7 +14,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.ask import ask_text
 from mosaic.gui.widgets.editors import LineEditor, make_editor
 from mosaic.gui.widgets.field_row import FieldRow
-from mosaic.gui.widgets.parts import icon_button, label, row
+from mosaic.gui.widgets.parts import column, icon_button, label, row
 from mosaic.gui.widgets.plain_label import PlainLabel
 from mosaic.gui.widgets.policy_picker import PolicyPicker
 from mosaic.gui.widgets.switch import Switch
@@ -97,20 +97,22 @@ class PolicyDialog(QDialog):
         for grid in (self._place, self._settings):
             grid.setHorizontalSpacing(28)
             grid.setVerticalSpacing(6)
-            for column in range(2):
-                grid.setColumnStretch(column, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        layout.setSpacing(9)
-        layout.addLayout(row(label("POLICY", "section"), 1, self.browse))
-        layout.addWidget(self.picker, 1)
-        layout.addLayout(row(label("ENVIRONMENT", "section"), 1, override, self.override))
-        layout.addLayout(self._place)
-        layout.addWidget(self.source)
-        layout.addWidget(label("EVALUATION", "section"))
-        layout.addLayout(self._settings)
-        layout.addWidget(self.said)
-        layout.addLayout(row(1, self.dry_run, self.start))
+            for place in range(2):
+                grid.setColumnStretch(place, 1)
+        column(
+            self,
+            row(label("POLICY", "section"), 1, self.browse),
+            (self.picker, 1),
+            row(label("ENVIRONMENT", "section"), 1, override, self.override),
+            self._place,
+            self.source,
+            label("EVALUATION", "section"),
+            self._settings,
+            self.said,
+            row(1, self.dry_run, self.start),
+            margins=(MARGIN, MARGIN, MARGIN, MARGIN),
+            spacing=9,
+        )
 
     def _make_rows(self) -> None:
         for made in self.rows.values():

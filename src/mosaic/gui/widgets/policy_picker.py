@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSortFilterProxyModel, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
 
 from mosaic.gui.models.policies_model import COLUMNS, POLICY, SORT, PoliciesModel
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import search_field
+from mosaic.gui.widgets.parts import column, search_field
 from mosaic.rpc.policy_info import PolicyInfo
 
 NEWEST = COLUMNS.index("Saved")
@@ -43,11 +43,7 @@ class PolicyPicker(QWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for place, name in enumerate(COLUMNS[1:], start=1):
             header.resizeSection(place, WIDTHS[name])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self.search)
-        layout.addWidget(self.table, 1)
+        column(self, self.search, (self.table, 1), spacing=8)
         self._paths: list[str] = []
         self._is_resetting = False
         model.modelAboutToBeReset.connect(self._before)

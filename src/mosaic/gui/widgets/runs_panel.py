@@ -1,18 +1,20 @@
 """The list of runs with its filter, its order and its groups; several runs can be selected."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QSettings, Qt, QTimer
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from mosaic.gui.models.arranged_runs import ArrangedRuns, stretches
+from mosaic.gui.models.arranged_runs import GROUP, ArrangedRuns, stretches
+from mosaic.gui.models.arrangement import GROUPINGS, SORTS, Grouping, Sort
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import indexing_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.order_button import OrderButton
 from mosaic.gui.widgets.parts import icon_label, label, row, search_field
-from mosaic.gui.widgets.run_view import RunView
+from mosaic.gui.widgets.run_delegate import CHEVRON, RunDelegate
+from mosaic.gui.widgets.tool_button import IconTool
 
 
 class RunsPanel(QWidget):
@@ -157,3 +159,100 @@ class RunsPanel(QWidget):
     def _show_count(self) -> None:
         total = self._studio.runs.rowCount()
         self._count.setText(f"{self.arranged.run_count:,} of {total:,}" if self.filter.text() else f"{total:,}")
+
+
+class OrderButton(IconTool):
+    """Its menu acts on the list at once."""
+
+    def __init__(self, theme: Theme, arranged: ArrangedRuns) -> None:
+        super().__init__(theme, "arrow-up-down", "Sort and group")
+        self._arranged = arranged
+        self.choices = QMenu(self)
+        self._sorts = self._add("Sort by", SORTS.items(), lambda name: arranged.show_by(sort=cast(Sort, name)))
+        self.choices.addSeparator()
+        self._groupings = self._add(
+            "Group by", GROUPINGS.items(), lambda name: arranged.show_by(grouping=cast(Grouping, name))
+        )
+        self.choices.addSeparator()
+        self.choices.addAction("Collapse all", lambda: arranged.collapse_all(collapsed=True))
+        self.choices.addAction("Expand all", lambda: arranged.collapse_all(collapsed=False))
+        self.setMenu(self.choices)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+
+    def save(self, settings: QSettings) -> None:
+        settings.setValue("runs/sort", self._arranged.sorting)
+        settings.setValue("runs/grouping", self._arranged.grouping)
+
+    def restore(self, settings: QSettings) -> None:
+        """As it was saved; what this version does not know is left as it is."""
+        for name, choices in (("runs/sort", self._sorts), ("runs/grouping", self._groupings)):
+            for action in choices.actions():
+                if action.data() == settings.value(name):
+                    action.trigger()
+
+    def _add(self, title: str, choices: Iterable[tuple[str, str]], choose: Callable[[str], object]) -> QActionGroup:
+        # Not addSection: its text does not survive a style sheet.
+        self.choices.addAction(title).setEnabled(False)
+        made = QActionGroup(self.choices)
+        for place, (name, text) in enumerate(choices):
+            action = self.choices.addAction(text)
+            action.setCheckable(True)
+            action.setChecked(place == 0)
+            action.setData(name)
+            made.addAction(action)
+
+        def chosen(action: QAction) -> None:
+            choose(str(action.data()))
+
+        made.triggered.connect(chosen)
+        return made
+
+
+class RunView(QListView):
+    """Left and right close and open a group, as do a click on its chevron, a double click and the space bar."""
+
+    def __init__(self, arranged: ArrangedRuns, theme: Theme) -> None:
+        super().__init__()
+        self._arranged = arranged
+        self._delegate = RunDelegate(theme)  # the view does not own it
+        self.setModel(arranged)
+        self.setItemDelegate(self._delegate)
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Runs")
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        theme.changed.connect(self.viewport().update)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        group = index.data(GROUP) if index.isValid() else None
+        is_left = event.button() == Qt.MouseButton.LeftButton
+        if group is not None and is_left and event.position().x() < CHEVRON:
+            self._arranged.collapse(index.row(), collapsed=not group.is_collapsed)
+        else:
+            super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        group = index.data(GROUP) if index.isValid() else None
+        if group is not None:
+            self._arranged.collapse(index.row(), collapsed=not group.is_collapsed)
+        else:
+            super().mouseDoubleClickEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        index = self.currentIndex()
+        group = index.data(GROUP) if index.isValid() else None
+        if index.isValid() and event.key() == Qt.Key.Key_Left:
+            heading = self._arranged.heading_of(index.row())
+            if group is not None:
+                self._arranged.collapse(index.row(), collapsed=True)
+            elif heading is not None:
+                self.setCurrentIndex(self._arranged.index(heading))
+        elif group is not None and event.key() == Qt.Key.Key_Right:
+            self._arranged.collapse(index.row(), collapsed=False)
+        elif group is not None and event.key() == Qt.Key.Key_Space:
+            self._arranged.collapse(index.row(), collapsed=not group.is_collapsed)
+        else:
+            super().keyPressEvent(event)

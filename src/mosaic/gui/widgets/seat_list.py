@@ -12,7 +12,7 @@ from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.actor_choice import ActorChoice
 from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import label, row
+from mosaic.gui.widgets.parts import column, label, row
 from mosaic.gui.widgets.tool_button import IconTool
 
 
@@ -32,11 +32,7 @@ class SeatList(QWidget):
         self.add = IconTool(theme, "plus", "One more actor, in a copy of its own", play.add_copy)
         self._cards = QVBoxLayout()
         self._cards.setSpacing(6)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        layout.addLayout(row(self._title, 1, self.add))
-        layout.addLayout(self._cards)
+        column(self, row(self._title, 1, self.add), self._cards, spacing=6)
         play.offered.connect(self.show_seats)
         play.seated.connect(self.show_seats)
         self.show_seats()
@@ -94,11 +90,9 @@ class SeatCard(QFrame):
         self.remove = IconTool(theme, "x", f"Without {name}", partial(play.remove_copy, name))
         self.remove.setVisible(self.removable)
         self._control = ""
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 6, 8, 8)
-        layout.setSpacing(4)
-        layout.addLayout(row(self._title, 1, self.total, self.remove, spacing=4))
-        layout.addWidget(self.choice)
+        layout = column(
+            self, row(self._title, 1, self.total, self.remove, spacing=4), self.choice, margins=(8, 6, 8, 8), spacing=4
+        )
         below = row(self.result, self.take_over, spacing=4)
         below.setStretch(0, 1)
         layout.addLayout(below)

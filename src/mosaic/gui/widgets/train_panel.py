@@ -1,7 +1,7 @@
 """The panel of a new run: the form, presets and files above it, dry run and start below."""
 
 from PySide6.QtCore import QSettings, Qt, Signal
-from PySide6.QtWidgets import QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from mosaic.gui.models.desk import Desk
 from mosaic.gui.models.shelf import Shelf
@@ -11,7 +11,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form_tools import FormTools
 from mosaic.gui.widgets.form_view import FormView
 from mosaic.gui.widgets.help_window import HelpWindow
-from mosaic.gui.widgets.parts import icon_button, icon_label, label, row
+from mosaic.gui.widgets.parts import column, icon_button, icon_label, label, row
 from mosaic.gui.widgets.plain_label import PlainLabel
 
 NARROWEST = 320
@@ -49,16 +49,14 @@ class TrainPanel(QWidget):
         self._help: HelpWindow | None = None
         self.tools = FormTools(Shelf(self.desk), theme, self.show_help)
         self.tools.copied.connect(self._show_copied)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(
-            row(icon_label(theme, "sliders-horizontal"), label("New run", "heading"), 1, self.tools, margins=TITLE)
+        layout = column(
+            self,
+            row(icon_label(theme, "sliders-horizontal"), label("New run", "heading"), 1, self.tools, margins=TITLE),
+            self.alarm,
+            (self._pages, 1),
+            self.said,
+            _rule(),
         )
-        layout.addWidget(self.alarm)
-        layout.addWidget(self._pages, 1)
-        layout.addWidget(self.said)
-        layout.addWidget(_rule())
         buttons = row(self.dry_run, self.start, margins=(14, 10, 14, 12))
         buttons.setStretch(1, 1)
         layout.addLayout(buttons)
@@ -116,13 +114,7 @@ class TrainPanel(QWidget):
         self._again = icon_button(self._theme, "rotate-ccw", "Try again")
         self._again.clicked.connect(self.desk.catalogue.load)
         made = QWidget()
-        layout = QVBoxLayout(made)
-        layout.setContentsMargins(24, 24, 24, 24)
-        layout.setSpacing(12)
-        layout.addStretch(2)
-        layout.addWidget(self._waiting)
-        layout.addLayout(row(1, self._again, 1))
-        layout.addStretch(3)
+        column(made, 2, self._waiting, row(1, self._again, 1), 3, margins=(24, 24, 24, 24), spacing=12)
         return made
 
     def _dry_run(self) -> None:

@@ -1,15 +1,16 @@
 """The table of actors. A new one is a file with `DESCRIPTOR` and `make(argument, context)`, and a line here.
 
-A package of somebody's own adds more through the entry point group `mosaic.actors`: each names such a module.
+Another package adds more through the entry point group `mosaic.actors`: each names such a module, and is loaded as ours
+are.
 """
 
-import importlib
-from importlib import metadata
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from mosaic.errors import ActorFailed, IncompatibleSpaces, MissingExtra, MosaicError
 from mosaic.play.actor import Actor, Context
 from mosaic.spec.actors import ActorDescriptor, no_such, split
+from mosaic.spec.packages import entry_points
 
 ACTORS = {
     "human": "mosaic.play.actors.human",
@@ -38,17 +39,15 @@ def descriptors() -> list[ActorDescriptor]:
 
 
 def names() -> list[str]:
-    return [*ACTORS, *sorted({point.name for point in _plugins()} - ACTORS.keys())]
+    return list(entry_points(ENTRY_POINTS, ACTORS))
 
 
 def module_of(name: str) -> Any:
     """The module of an actor, or ActorFailed with what there is."""
-    if name in ACTORS:
-        return importlib.import_module(ACTORS[name])
-    for point in _plugins():
-        if point.name == name:
-            return _loaded(point)
-    raise ActorFailed(no_such(name, names()))
+    points = entry_points(ENTRY_POINTS, ACTORS)
+    if name not in points:
+        raise ActorFailed(no_such(name, list(points)))
+    return _loaded(points[name])
 
 
 def make(word: str, context: Context) -> Actor:
@@ -70,16 +69,12 @@ def make(word: str, context: Context) -> Actor:
         raise ActorFailed(f"'{word}' could not be made: {error!r}") from error
 
 
-def _plugins() -> list[metadata.EntryPoint]:
-    return list(metadata.entry_points(group=ENTRY_POINTS))
-
-
-def _loaded(point: metadata.EntryPoint) -> Any:
+def _loaded(point: EntryPoint) -> Any:
     try:
         module: Any = point.load()
         descriptor: Any = module.DESCRIPTOR
     except Exception as error:  # A border: whatever somebody else's package raises when it is imported.
-        raise ActorFailed(f"the plugin '{point.name}' ({point.value}) cannot be used: {error!r}") from error
+        raise ActorFailed(f"the actor '{point.name}' ({point.value}) cannot be used: {error!r}") from error
     if not isinstance(descriptor, ActorDescriptor) or descriptor.id != point.name or not callable(module.make):
-        raise ActorFailed(f"the plugin '{point.name}' ({point.value}) has no DESCRIPTOR of that id and no make()")
+        raise ActorFailed(f"the actor '{point.name}' ({point.value}) has no DESCRIPTOR of that id and no make()")
     return module

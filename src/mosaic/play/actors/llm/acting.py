@@ -1,18 +1,20 @@
 """The actor around an endpoint: asks, understands, asks again after an answer that is no action, counts and notes."""
 
 import asyncio
+import json
 import threading
+import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from mosaic.errors import ActorFailed
+from mosaic.errors import ActorFailed, HomeUnusable
 from mosaic.play import facts
 from mosaic.play.actor import Cancelled, Choice, Context, Outcome, View
 from mosaic.play.actors.llm import prompt
 from mosaic.play.actors.llm.answers import TOOL, Actions, NoAction
 from mosaic.play.actors.llm.endpoint import Endpoint
 from mosaic.play.actors.llm.settings import Settings
-from mosaic.play.actors.llm.transcript import Transcript
 
 
 @dataclass
@@ -194,3 +196,34 @@ class LlmActor:
 
 def _both(text: str, picture: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": picture}}]
+
+
+class Transcript:
+    """What was said: a JSON object a line, each the kernel's before the next request, so a kill loses one at most.
+
+    `session` (model, settings, system prompt), then for each action `prompt` (step and text), `attempt` (each request:
+    status, answer or error, tokens, seconds) and `action` (what it came to, and the totals so far). Pictures are named
+    by their size only, and the key is nowhere in it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: Any = None
+
+    def write(self, kind: str, **said: Any) -> None:
+        line = json.dumps({"kind": kind, "at": round(time.time(), 3), **said}, ensure_ascii=False) + "\n"
+        data = line.encode(errors="replace")
+        try:
+            if self._file is None:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # Unbuffered, and after what an earlier actor of this seat said.
+                self._file = self._path.open("ab", buffering=0)
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            raise HomeUnusable(f"{self._path} could not be written: {error}; free some disk") from error
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
