@@ -448,6 +448,11 @@ def _unchecked_json(value: object) -> object:
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
 
 
+def prepare(cls: type[Any]) -> None:
+    """Make now what the first reading or writing of one would make."""
+    _adapter(cls)
+
+
 @cache
 def _adapter(cls: type[T]) -> "pydantic.TypeAdapter[T]":
     _prepare(cls)
