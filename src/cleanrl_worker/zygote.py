@@ -105,7 +105,7 @@ def _import_everything() -> None:
     for name in catalog.names():
         _rehearse(name, tried)
     for kind in (ProcessIdentity, Manifest):
-        config.json_schema(kind)
+        config.prepare(kind)
     # What is imported now stays shared with the workers: their collections do not touch, and so copy, these pages.
     gc.collect()
     gc.freeze()

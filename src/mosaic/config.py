@@ -10,16 +10,20 @@ In the flag of a `str | None` the word None is null, so the text "None" is writt
 text of backslashes and "None" with one more.
 """
 
+import ast
 import contextlib
 import dataclasses
+import inspect
 import io
 import json
 import math
 import os
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from functools import cache
+from itertools import pairwise
 from types import MappingProxyType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -62,7 +66,7 @@ _RAISED = "Value error, "
 _FIRST_WORD = re.compile(r"(\w+) (.*)", re.DOTALL)
 _SHOWN_CHARACTERS = 200
 _ESCAPED_NONE = re.compile(r"\\*None")
-_RULES = pydantic.ConfigDict(use_attribute_docstrings=True, extra="forbid", strict=True, allow_inf_nan=False)
+_RULES = pydantic.ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 def tagged_by(field: str) -> Any:
@@ -112,7 +116,7 @@ def to_json(value: object) -> JsonObject:
 
 def json_schema(cls: type[Any]) -> JsonObject:
     """JSON Schema with descriptions, defaults, bounds and choices: all that a form needs to know."""
-    return _adapter(cls).json_schema(schema_generator=_schema_generator())
+    return _described_adapter(cls).json_schema(schema_generator=_schema_generator())
 
 
 def class_from_schema(schema: Mapping[str, Any], *, name: str) -> type[Any]:
@@ -187,8 +191,8 @@ def from_joined_flags(
     joined: Any = dataclasses.make_dataclass(
         "Joined",
         [
-            ("first", Annotated[type(first), tyro.conf.arg(name="")]),
-            ("second", Annotated[type(second), tyro.conf.arg(name="")]),
+            ("first", Annotated[type(first), tyro.conf.arg(name="", help="")]),
+            ("second", Annotated[type(second), tyro.conf.arg(name="", help="")]),
         ],
     )
     parsed, problems = _parsed(
@@ -444,8 +448,21 @@ def _unchecked_json(value: object) -> object:
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
 
 
+def prepare(cls: type[Any]) -> None:
+    """Make now what the first reading or writing of one would make."""
+    _adapter(cls)
+
+
 @cache
 def _adapter(cls: type[T]) -> "pydantic.TypeAdapter[T]":
+    _prepare(cls)
+    return pydantic.TypeAdapter(cls)
+
+
+@cache
+def _described_adapter(cls: type[T]) -> "pydantic.TypeAdapter[T]":
+    """One that knows the help texts too; to read them takes longer than all the rest."""
+    _describe(cls)
     _prepare(cls)
     return pydantic.TypeAdapter(cls)
 
@@ -505,19 +522,41 @@ def _prepare(cls: Any) -> None:
     if not isinstance(cls, type) or not dataclasses.is_dataclass(cls) or "__pydantic_config__" in vars(cls):
         return
     cast(Any, cls).__pydantic_config__ = _RULES
-    for base in cls.__mro__[1:]:
-        if dataclasses.is_dataclass(base):
-            _describe_fields(base)
     for hint in get_type_hints(cls, include_extras=True).values():
         _prepare(hint)
 
 
-def _describe_fields(base: type[Any]) -> None:
-    """Write the docstrings of a base's fields into the fields: pydantic reads those of the class itself only."""
-    properties: Any = json_schema(base)["properties"]
-    for field in dataclasses.fields(base):
-        if description := properties[field.name].get("description"):
-            field.metadata = MappingProxyType({"description": description, **field.metadata})
+def _describe(cls: Any) -> None:
+    """Write the strings under the fields of a dataclass, and of every dataclass in its fields, into the fields."""
+    for member in get_args(cls):
+        _describe(member)
+    if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
+        return
+    texts = {name: text for base in reversed(cls.__mro__) for name, text in _texts_under_fields(base).items()}
+    for field in dataclasses.fields(cls):
+        if text := texts.get(field.name):
+            field.metadata = MappingProxyType({"description": text, **field.metadata})
+    for hint in get_type_hints(cls, include_extras=True).values():
+        _describe(hint)
+
+
+@cache
+def _texts_under_fields(cls: type[Any]) -> dict[str, str]:
+    """Of the class itself; none for one that was made without source."""
+    if not dataclasses.is_dataclass(cls):
+        return {}
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    except (OSError, TypeError):
+        return {}
+    texts: dict[str, str] = {}
+    for statement, after in pairwise(cast(ast.ClassDef, tree.body[0]).body):
+        match statement, after:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                texts[name] = inspect.cleandoc(text)
+            case _:
+                pass
+    return texts
 
 
 def _problems(error: pydantic.ValidationError, data: object, cls: Any) -> list[Problem]:

@@ -12,20 +12,27 @@ import pytest
 from edited_algorithms import Trained, edited, trained, without_fast_path
 from worker_cases import CASES
 
-ON_POLICY: dict[str, dict[str, Any]] = {
-    "ppo": {"env_id": "CartPole-v1", "num_envs": 2},
-    "ppo_continuous_action": {"env_id": "Pendulum-v1", "num_envs": 2, "num_minibatches": 2},
-    "rpo_continuous_action": {"env_id": "Pendulum-v1", "num_envs": 2, "num_minibatches": 2},
-    "ppo_lstm": {"env_id": "CartPole-v1", "num_envs": 2, "num_minibatches": 2},
-    "pqn": {"env_id": "CartPole-v1", "num_envs": 2},
+ON_POLICY = {
+    "ppo": "CartPole-v1",
+    "ppo_continuous_action": "Pendulum-v1",
+    "rpo_continuous_action": "Pendulum-v1",
+    "ppo_lstm": "CartPole-v1",
+    "pqn": "CartPole-v1",
 }
-ROLLOUTS = 3
+ENVS = 2
 STEPS = 16
 
 
-def settings_of(algo: str) -> dict[str, Any]:
-    given = ON_POLICY[algo]
-    return {**given, "num_steps": STEPS, "total_timesteps": ROLLOUTS * STEPS * given["num_envs"]}
+def settings_of(algo: str, *, rollouts: int = 2) -> dict[str, Any]:
+    """Two rollouts, for a schedule to go on; four updates of each, for the new policy to leave the old one."""
+    return {
+        "env_id": ON_POLICY[algo],
+        "num_envs": ENVS,
+        "num_steps": STEPS,
+        "num_minibatches": 2,
+        "update_epochs": 2,
+        "total_timesteps": rollouts * STEPS * ENVS,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +188,7 @@ def test_a_loss_that_changes_during_the_run_is_noticed(tmp_path: Path) -> None:
         "        agent.bonus = args.ent_coef * iteration**3\n        coefficients = Coefficients(",
     )
     module = edited("ppo", tmp_path, late, start)
-    found = trained(module, "ppo", tmp_path, {**settings_of("ppo"), "total_timesteps": 40 * STEPS})
+    found = trained(module, "ppo", tmp_path, settings_of("ppo", rollouts=6))
     assert len(found.warnings) == 1
     assert "gradient of actor" in found.warnings[0]
 
@@ -199,7 +206,9 @@ PICTURES = {
 def test_on_pictures_the_loss_trains_too(algo: str, tmp_path: Path) -> None:
     """There is no second path: torch differentiates what the file says."""
     case = CASES[algo]
-    settings = {**case.settings, "env_id": case.env_id, "total_timesteps": 128}
+    settings = {**case.settings, "env_id": case.env_id, "total_timesteps": 64}
+    if "learning_starts" in settings:
+        settings |= {"learning_starts": 20, "buffer_size": 64}
     before = trained(edited(algo, tmp_path), algo, tmp_path, settings)
     after = trained(edited(algo, tmp_path, PICTURES[algo]), algo, tmp_path, settings)
     assert before.distance(after) > 1e-4 * float(np.linalg.norm(before.weights))

@@ -1,6 +1,8 @@
 """A run leaves behind what it should, whatever the algorithm."""
 
+import io
 import json
+from contextlib import redirect_stdout
 from typing import Any
 
 import pytest
@@ -111,6 +113,12 @@ def test_the_schema_describes_every_setting(case: Case, capsys: pytest.CaptureFi
         assert "default" in rules, f"{name} has no default"
 
 
-def test_the_schemas_of_all_algorithms_come_in_one_object(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["--schema"]) == 0
-    assert json.loads(capsys.readouterr().out)[case.algo]["properties"]
+@pytest.fixture(scope="module")
+def all_schemas() -> dict[str, Any]:
+    with redirect_stdout(io.StringIO()) as said:
+        assert cli.main(["--schema"]) == 0
+    return json.loads(said.getvalue())
+
+
+def test_the_schemas_of_all_algorithms_come_in_one_object(case: Case, all_schemas: dict[str, Any]) -> None:
+    assert all_schemas[case.algo]["properties"]

@@ -3,7 +3,7 @@
 import importlib.util
 import itertools
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,6 @@ import torch
 
 from cleanrl_worker import algorithms
 from cleanrl_worker.sdk.run import Run, RunSpec
-from mosaic import config
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -59,6 +58,9 @@ class Noted(Run):
             self.logged.setdefault(name, []).append(float(value))
         super().scalars(values)
 
+    def checkpoint(self, *args: Any, **options: Any) -> None:
+        """None is written: these runs are never resumed."""
+
     def save_policy(self, agent: torch.nn.Module, **normalisers: Any) -> None:
         self.weights = np.concatenate([part.detach().numpy().ravel() for part in agent.parameters()])
 
@@ -87,7 +89,7 @@ def trained(module: Any, algo: str, folder: Path, settings: dict[str, Any]) -> T
     spec = RunSpec(
         run_dir=run_dir,
         algo=algo,
-        args=config.to_json(args),
+        args=asdict(args),
         options=TrainOptions(fastlane_enabled=False),
         tensorboard=False,
         quiet=True,

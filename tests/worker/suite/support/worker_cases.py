@@ -122,7 +122,7 @@ CASES = {
         Case(
             algo="ppo_atari",
             env_id=LIGHTS,
-            total_timesteps=384,
+            total_timesteps=256,
             settings={"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1},
             tags=PPO_TAGS,
             learning=Learning(
@@ -136,7 +136,7 @@ CASES = {
         Case(
             algo="ppo",
             env_id="CartPole-v1",
-            total_timesteps=8192,
+            total_timesteps=2048,
             settings={"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2},
             tags=PPO_TAGS,
             learning=Learning(
@@ -149,7 +149,7 @@ CASES = {
         Case(
             algo="ppo_continuous_action",
             env_id="InvertedPendulum-v5",
-            total_timesteps=6144,
+            total_timesteps=2048,
             settings={"num_envs": 2, "num_steps": 64, "num_minibatches": 4, "update_epochs": 2},
             tags=PPO_TAGS,
             learning=Learning(
@@ -163,11 +163,11 @@ CASES = {
         Case(
             algo="dqn",
             env_id="CartPole-v1",
-            total_timesteps=6000,
+            total_timesteps=2000,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
-                "buffer_size": 500,
-                "learning_starts": 300,
+                "buffer_size": 300,
+                "learning_starts": 200,
                 "batch_size": 16,
                 "train_frequency": 4,
                 "target_network_frequency": 130,
@@ -184,7 +184,7 @@ CASES = {
         Case(
             algo="ppo_rnd",
             env_id=LIGHTS,
-            total_timesteps=320,
+            total_timesteps=256,
             settings={
                 "num_envs": 2,
                 "num_steps": 16,
@@ -218,7 +218,7 @@ CASES = {
                 "learning_starts": 60,
                 "batch_size": 8,
                 "target_network_frequency": 50,
-                "train_frequency": 10,
+                "train_frequency": 20,
             },
             tags=frozenset({"losses/td_loss", "losses/q_values"}),
             learning=Learning(
@@ -246,7 +246,7 @@ CASES = {
                 "learning_starts": 60,
                 "batch_size": 8,
                 "target_network_frequency": 50,
-                "train_frequency": 10,
+                "train_frequency": 20,
             },
             tags=frozenset({"losses/loss", "losses/q_values"}),
             learning=Learning(
@@ -356,11 +356,11 @@ CASES = {
         Case(
             algo="c51",
             env_id="CartPole-v1",
-            total_timesteps=4000,
+            total_timesteps=2000,
             # The buffer wraps around, and epsilon reaches its end.
             settings={
-                "buffer_size": 500,
-                "learning_starts": 300,
+                "buffer_size": 300,
+                "learning_starts": 200,
                 "batch_size": 16,
                 "train_frequency": 4,
                 "target_network_frequency": 130,
@@ -377,7 +377,7 @@ CASES = {
         Case(
             algo="pqn",
             env_id="CartPole-v1",
-            total_timesteps=6144,
+            total_timesteps=2048,
             settings={"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2},
             tags=frozenset({"losses/td_loss", "losses/q_values"}),
             learning=Learning(
@@ -391,7 +391,7 @@ CASES = {
         Case(
             algo="rpo_continuous_action",
             env_id="InvertedPendulum-v5",
-            total_timesteps=3072,
+            total_timesteps=2048,
             settings={"num_envs": 2, "num_steps": 64, "num_minibatches": 4, "update_epochs": 2},
             tags=PPO_TAGS,
             learning=Learning(
@@ -405,7 +405,7 @@ CASES = {
         Case(
             algo="ppo_lstm",
             env_id="mosaic/CartPoleNoVelocity-v1",
-            total_timesteps=3072,
+            total_timesteps=1536,
             # A rollout ends in the middle of most episodes; the large steps change what the policy does.
             settings={
                 "num_envs": 4,
