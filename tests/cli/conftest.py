@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -50,11 +49,10 @@ def run(*words: str) -> Said:
 
 
 @pytest.fixture(scope="session")
-def mosaic(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Said]]:
+def mosaic(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[..., Said]]:
     """`run`, with a daemon behind it."""
     home = Home(tmp_path_factory.mktemp("home"))
     home.create()
-    shutil.copy2(catalog_file, home.trainer / "catalog.json")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOSAIC_HOME", str(home.root))
         patch.setenv("PYTHONPATH", os.pathsep.join([HERE, *sys.path]))

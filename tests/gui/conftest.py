@@ -9,7 +9,6 @@ import os
 os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96"}
 
 import gc
-import shutil
 import sys
 import threading
 import time
@@ -89,11 +88,9 @@ def errors_in_slots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def daemon_home(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Iterator[Home]:
+def daemon_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """Home of the session's daemon; nobody may end it."""
     daemon = Daemon(Home(tmp_path_factory.mktemp("session")), "--cpus", "4")
-    daemon.home.create()
-    shutil.copy2(catalog_file, daemon.home.trainer / "catalog.json")
     try:
         yield daemon.start().home
     finally:
@@ -141,11 +138,10 @@ def filmed(client: Client) -> RunRecord:
 
 
 @pytest.fixture
-def home(tmp_path: Path, catalog_file: Path) -> Iterator[Home]:
+def home(tmp_path: Path) -> Iterator[Home]:
     """A home of one's own, without a daemon; what is started in it ends with the test."""
     made = Home(tmp_path / "home")
     made.create()
-    shutil.copy2(catalog_file, made.trainer / "catalog.json")
     yield made
     end_daemon(made)
 

@@ -1,9 +1,6 @@
 """Real daemons in homes of their own; every process that a test leaves behind is ended by its id."""
 
-import contextlib
-import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -45,10 +42,16 @@ class Daemon:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
-        # A child that it was just making has its lock until it becomes another program.
+        # A child that it was just making has its lock until it becomes another program. A window may already have
+        # started the next daemon.
         end = time.monotonic() + START_S
-        while running_address(self.home) is not None and time.monotonic() < end:
+        while running_address(self.home) and self._is_announced() and time.monotonic() < end:
             time.sleep(0.01)
+
+    def _is_announced(self) -> bool:
+        """Whether the lock still names the daemon that was started here."""
+        assert self.process is not None
+        return f'"pid": {self.process.pid},' in self.home.lock.read_text()
 
     def close(self) -> None:
         """End it, whichever daemon this home has by now, and all workers."""
@@ -58,12 +61,5 @@ class Daemon:
 
 
 def end_daemon(home: Home) -> None:
-    """Whoever started it: a window starts one where there is none."""
-    if running_address(home):
-        pid = int(json.loads(home.lock.read_text())["pid"])
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        end = time.monotonic() + START_S
-        while running_address(home) is not None and time.monotonic() < end:
-            time.sleep(0.02)
+    """Every daemon of a home, and all workers: a window starts one too, and one may wait for another to end."""
     end_all_of(home.root)

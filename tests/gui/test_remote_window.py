@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -26,11 +25,10 @@ MOSAIC = Path(sys.executable).parent / "mosaic"
 
 
 @pytest.fixture(scope="module")
-def far_home(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Iterator[Home]:
+def far_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """The home of a daemon that listens on TCP, with one run."""
     home = Home(tmp_path_factory.mktemp("far") / "home")
     home.create()
-    shutil.copy2(catalog_file, home.trainer / "catalog.json")
     run = HandWritten(home, env_id="CartPole-v1", label="far away")
     run.publish()
     daemon = Daemon(home, "--no-warm", "--listen", free_address())

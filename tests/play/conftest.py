@@ -88,13 +88,12 @@ def eventually(look: Callable[[], T], timeout_s: float = 300.0) -> T:
 
 
 @pytest.fixture(scope="session")
-def client(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Client]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
     """Of a daemon with a warm worker."""
     home = Home(tmp_path_factory.mktemp("home"))
     home.create()
     # Where tests write the files of scripted actors.
     Allowed(home).add(tmp_path_factory.getbasetemp())
-    shutil.copy2(catalog_file, home.trainer / "catalog.json")
     log = home.root / "daemon.log"
     with log.open("ab") as out:
         daemon = subprocess.Popen(

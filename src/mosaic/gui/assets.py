@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QFont, QFontDatabase, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QFont, QFontDatabase, QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from mosaic.gui.theme import Theme
@@ -37,8 +37,12 @@ def mono_font() -> QFont:
 
 
 def pixmap(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QPixmap:
-    """A Lucide icon in a colour of the theme."""
-    drawn = _source(name).replace("currentColor", theme.colour(token).name())
+    """A Lucide icon in a colour of the theme; drawn once, then taken from Qt's cache."""
+    colour = theme.colour(token).name()
+    key = f"{name} {colour} {size}"
+    if kept := QPixmapCache.find(key):
+        return kept
+    drawn = _source(name).replace("currentColor", colour)
     renderer = QSvgRenderer(QByteArray(drawn.encode()))
     image = QPixmap(size * _SCALE, size * _SCALE)
     image.fill(Qt.GlobalColor.transparent)
@@ -46,6 +50,7 @@ def pixmap(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QPi
     renderer.render(painter, QRectF(0, 0, size * _SCALE, size * _SCALE))
     painter.end()
     image.setDevicePixelRatio(_SCALE)
+    QPixmapCache.insert(key, image)
     return image
 
 

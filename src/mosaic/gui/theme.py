@@ -1,6 +1,7 @@
 """The look: one table of colours for dark and light, a palette and a style sheet on Fusion made from it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from string import Template
 from typing import Literal, TypeAlias
@@ -216,9 +217,20 @@ class Theme(QObject):
     def curve(self, place: int) -> QColor:
         return QColor(self.tokens.curves[place % len(self.tokens.curves)])
 
+    @contextmanager
+    def set_aside(self) -> Iterator[None]:
+        """Without the style sheet while a window is built: Qt styles each widget again whenever it gets a parent."""
+        self._application.setStyleSheet("")
+        yield
+        self._application.setStyleSheet(self._sheet)
+
+    @property
+    def _sheet(self) -> str:
+        return _SHEET.substitute(vars(self.tokens))
+
     def _apply(self) -> None:
         self._application.setPalette(_palette(self.tokens))
-        self._application.setStyleSheet(_SHEET.substitute(vars(self.tokens)))
+        self._application.setStyleSheet(self._sheet)
 
 
 def _palette(tokens: Tokens) -> QPalette:

@@ -12,6 +12,7 @@ class Window(Shell):
     """The whole."""
 
     def __init__(self, studio: Studio, theme: Theme, settings: QSettings) -> None:
-        super().__init__(studio, theme, settings)
-        self.menus = Menus(self)
+        with theme.set_aside():
+            super().__init__(studio, theme, settings)
+            self.menus = Menus(self)
         self.restore()
