@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 from mosaic.gui.models.endpoint import Endpoint
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.rpc.client import Client
+from mosaic.rpc.play_socket import PlaySocket
 from mosaic.spec.run_record import RunRecord
 
 from ..play import chat_server  # noqa: TID252
@@ -69,6 +70,9 @@ def status(tab: PlayTab) -> str:
 def test_keys_play_and_are_shown_and_can_be_changed(shown: Shown) -> None:
     tab = begun(shown, "CliffWalking-v1", "human")
     shown.until(lambda: status(tab) == "waiting")
+    # On the session's machine no key goes through the daemon.
+    assert tab.play.session is not None
+    assert isinstance(tab.play.session._play, PlaySocket)
     assert set(tab.keys.buttons) == {"Up", "Right", "Down", "Left"}
     painted = tab.board.painted
     QTest.keyClick(tab.board, Key.Key_Up)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mosaic.rpc.client import Client, Refused
+from mosaic.rpc.play_socket import PlaySocket
 from mosaic.spec import episodes
 
 
@@ -211,3 +212,23 @@ def test_a_run_that_is_no_living_session_takes_no_commands(client: Client, kit: 
     with closing(link), pytest.raises(Refused, match="no living play session"):
         next(iter(link))
     assert json.loads(client.home.run(run.run_id).play_summary.read_text())["episodes"][0]["outcome"] == "terminated"
+
+
+def test_a_client_of_the_same_machine_talks_to_the_session_itself(sit: Callable[..., Any], client: Client) -> None:
+    with sit("CliffWalking-v1", "human") as table:
+        table.until(lambda state: state["status"] == "waiting")
+        run_dir = client.home.run(table.run_id)
+        with closing(PlaySocket(run_dir)) as near:
+            near.send("keys", id="up", down=["Up"])
+            near.send("keys", id="off", down=[])
+            heard = next(state for state in near if state.get("id") == "off")
+            assert heard["error"] == ""
+            assert table.until(lambda state: state["t"] >= 1)["last"]["actor"] == "human"
+            near.send("stop")
+            # It hears the last state, and then the end.
+            assert [state["status"] for state in near if "status" in state][-1] == "ended"
+    with pytest.raises(FileNotFoundError):
+        PlaySocket(run_dir)
+    run_dir.play_socket.symlink_to(client.home.socket)
+    with pytest.raises(FileNotFoundError, match="a link"):
+        PlaySocket(run_dir)

@@ -1,5 +1,6 @@
 """An atomic write leaves the old file or the new, and nothing beside it."""
 
+import os
 import resource
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.spec.files import sync_file, sync_folder, write_atomically
+from mosaic.spec.files import share, sync_file, sync_folder, write_atomically
 
 
 @contextmanager
@@ -89,3 +90,22 @@ def test_files_and_folders_can_be_synced(tmp_path: Path) -> None:
     sync_folder(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync_file(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_shared_file_keeps_its_content_when_the_other_name_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    if not has_links:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError("no links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_atomically(first, "accepted")
+    share(first, second)
+    assert second.read_text() == "accepted"
+    assert first.samefile(second) is has_links
+    write_atomically(second, "with all settings")
+    assert first.read_text() == "accepted"

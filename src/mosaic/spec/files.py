@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -32,6 +33,18 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def share(source: Path, target: Path) -> None:
+    """A file under a second, new name, or a copy where the disk has no links: for what is replaced and never edited.
+
+    Durable once the folder of `target` is synced.
+    """
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # A file system without hard links; anything else fails again.
+        shutil.copyfile(source, target, follow_symlinks=False)
+        sync_file(target)
 
 
 def read_small(path: Path, *, limit: int = 16 * 2**20) -> bytes:

@@ -7,7 +7,6 @@ nothing of its parent from then on, which may be deleted.
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import Any
 
 from mosaic import config
 from mosaic.spec import manifest, run_config, run_list, run_record
-from mosaic.spec.files import read_small, sync_file, sync_folder, write_atomically
+from mosaic.spec.files import read_small, share, sync_folder, write_atomically
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, run_label
 from mosaic.spec.run_record import Progress, RunRecord
@@ -39,7 +38,8 @@ def write(home: Home, parent: RunRecord, step: int, *, run_id: str, client_key: 
         write_atomically(run_dir.config, text)
         manifest.write(run_dir, _manifest(run_dir, record, document))
         run_record.write(run_dir, record.placed)
-        write_atomically(home.config(run_id), text)
+        share(run_dir.config, home.config(run_id))
+        sync_folder(home.configs)
         run_dir.root.rename(home.run(run_id).root)
         sync_folder(home.runs)
     except BaseException:  # Whatever it was, it goes on to the caller.
@@ -67,11 +67,7 @@ def _link(source: Path, target: Path) -> None:
     """Files of a checkpoint are never written to again, so two runs may share them."""
     target.mkdir(parents=True)
     for path in sorted(source.iterdir()):
-        try:
-            os.link(path, target / path.name, follow_symlinks=False)
-        except OSError:  # A file system without hard links; anything else fails again.
-            shutil.copyfile(path, target / path.name, follow_symlinks=False)
-            sync_file(target / path.name)
+        share(path, target / path.name)
     sync_folder(target)
     sync_folder(target.parent)
 

@@ -1,7 +1,6 @@
 """From a record to a worker's command line."""
 
 import itertools
-import json
 import os
 from collections.abc import Mapping
 
@@ -9,7 +8,7 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.scripts.script import is_script
 from mosaic.spec import checkpoint_files, run_config
-from mosaic.spec.files import write_atomically
+from mosaic.spec.files import share
 from mosaic.spec.life_lock import INHERITED
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import RunRecord
@@ -31,9 +30,10 @@ class Launching:
 
     def make(self, run_dir: RunDir, record: RunRecord, *, target: str, secrets: Mapping[str, str]) -> Launch:
         """The start of this run's next attempt; leaves `worker-<RUN>-<slot>.json` behind."""
-        document = config.loads(self._home.config(record.run_id).read_bytes(), what="stored config")
+        accepted = self._home.config(record.run_id)
+        document = config.loads(accepted.read_bytes(), what="stored config")
         worker_config = self._home.worker_config(record.run_id, next(self._slots))
-        write_atomically(worker_config, json.dumps(document, indent=1) + "\n")
+        share(accepted, worker_config)
         cpus = min(record.cpus, self._cpus)
         argv = ["--config", str(worker_config), "--run-dir", str(run_dir.root)]
         if record.kind == "train":

@@ -17,7 +17,7 @@ from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
 from mosaic.spec import extras, run_config, run_record, ulid
 from mosaic.spec.actors import split
-from mosaic.spec.files import sync_folder, write_atomically
+from mosaic.spec.files import share, sync_folder, write_atomically
 from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
@@ -99,11 +99,14 @@ def write(home: Home, accepted: Sequence[Accepted], *, after: str) -> list[RunRe
 def _write_one(home: Home, record: RunRecord, text: str) -> None:
     run_dir = home.run(record.run_id)
     run_dir.create()
-    write_atomically(home.config(record.run_id), text)
+    config_file = home.config(record.run_id)
+    write_atomically(config_file, text)
     if record.kind == "policy_eval":
-        write_atomically(home.config(record.run_id, policy=True), text)
-    write_atomically(run_dir.config, text)
-    # Last: a directory without it is no run.
+        share(config_file, home.config(record.run_id, policy=True))
+        sync_folder(home.configs)
+    # The worker replaces it by the config with all settings.
+    share(config_file, run_dir.config)
+    # Last: a directory without it is no run. It syncs the names in that directory.
     run_record.write(run_dir, record.placed)
 
 
