@@ -89,8 +89,10 @@ class GradientStep(NamedTuple):
 
     raw: Floats
     """The loss's gradient."""
+    given: Floats
+    """The same, of the length that a watch wants: what a clip was given."""
     clipped: Floats
-    """The same as the optimiser took it."""
+    """What the optimiser took."""
 
 
 class GradientWatch:
@@ -101,10 +103,11 @@ class GradientWatch:
         self.steps: list[GradientStep] = []
 
     def before_clip(self, gradient: Floats) -> None:
+        raw = gradient.copy()
         length = math.sqrt(gradient.dot(gradient))
         if self._norm is not None and length > 0:
             gradient *= np.float32(self._norm / length)
-        self.steps.append(GradientStep(gradient.copy(), gradient.copy()))
+        self.steps.append(GradientStep(raw, gradient.copy(), gradient.copy()))
 
     def after_clip(self, gradient: Floats) -> None:
         self.steps[-1].clipped[...] = gradient

@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -74,6 +74,14 @@ def _holds_machinery(value: Any) -> bool:
     return any(isinstance(part, nn.Module) or hasattr(part, "param_groups") for part in parts)  # type: ignore[misc]
 
 
+class GradientParts(NamedTuple):
+    """A GradientStep, each vector cut into its parameters."""
+
+    raw: Mapping[str, Array]
+    given: Mapping[str, Array]
+    clipped: Mapping[str, Array]
+
+
 class PlainCall:
     """A call of `plain` whose parameters have memory of their own (`apart`), while it lasts."""
 
@@ -97,9 +105,9 @@ class PlainCall:
             for place, flat in enumerate(flats)
             for name, parameter in flat.parameters.items()
         }
-        self._raw = [[flat.parts(step.raw) for step in watch.steps] for flat, watch in zip(flats, watches, strict=True)]
-        self._clipped = [
-            [flat.parts(step.clipped) for step in watch.steps] for flat, watch in zip(flats, watches, strict=True)
+        self._fast_steps = [
+            [GradientParts(*(flat.parts(vector) for vector in step)) for step in watch.steps]
+            for flat, watch in zip(flats, watches, strict=True)
         ]
         self._steps_done = [0] * len(flats)
         self._own_raw: dict[int, Array] = {}
@@ -132,7 +140,7 @@ class PlainCall:
             started = time.thread_time()
             result = getattr(self._plain, name)(*args, **kwargs)
             self.seconds = time.thread_time() - started
-        taken = [len(steps) for steps in self._raw]
+        taken = [len(steps) for steps in self._fast_steps]
         if self._difference is None and self._steps_done != taken:
             self._difference = f"{name} takes {sum(self._steps_done)} steps of the optimisers, not {sum(taken)}"
         return (result, getattr(self._plain, "losses", None)), self._difference
@@ -176,8 +184,8 @@ class PlainCall:
         self._own_raw[id(parameter)] = parameter.grad.numpy().copy()
         place, name = self._place_of[id(parameter)]
         step = self._steps_done[place]
-        if self._forced and step < len(self._raw[place]):
-            parameter.grad.copy_(torch.from_numpy(self._raw[place][step][name]))
+        if self._forced and step < len(self._fast_steps[place]):
+            parameter.grad.copy_(torch.from_numpy(self._fast_steps[place][step].given[name]))
 
     def _before_step(self, optimiser: Any) -> None:
         """Compare the gradients of the fast path's step, and put them in the place of these."""
@@ -185,13 +193,11 @@ class PlainCall:
         for place in sorted({self._place_of[id(one)][0] for one in parameters}):
             step = self._steps_done[place]
             self._steps_done[place] += 1
-            if step < len(self._raw[place]):
+            if step < len(self._fast_steps[place]):
                 mine = {self._place_of[id(one)][1]: one for one in parameters if self._place_of[id(one)][0] == place}
-                self._compare_step(mine, self._raw[place][step], self._clipped[place][step])
+                self._compare_step(mine, self._fast_steps[place][step])
 
-    def _compare_step(
-        self, parameters: Mapping[str, nn.Parameter], raw: Mapping[str, Array], clipped: Mapping[str, Array]
-    ) -> None:
+    def _compare_step(self, parameters: Mapping[str, nn.Parameter], fast: "GradientParts") -> None:
         own_raw = {
             name: self._own_raw.get(id(one), np.zeros(tuple(one.shape), np.float32)) for name, one in parameters.items()
         }
@@ -199,10 +205,8 @@ class PlainCall:
             name: np.zeros(tuple(one.shape), np.float32) if one.grad is None else one.grad.numpy()
             for name, one in parameters.items()
         }
-        if not self._forced:
-            found = gradient_difference(own_raw, raw, "gradient", tolerance=self._tolerance)
-            self._difference = self._difference or found
-        found = gradient_difference(own, clipped, "clipped gradient", tolerance=self._tolerance)
+        found = gradient_difference(own_raw, fast.raw, "gradient", tolerance=self._tolerance)
+        found = found or gradient_difference(own, fast.clipped, "clipped gradient", tolerance=self._tolerance)
         self._difference = self._difference or found
         for name, one in parameters.items():
-            one.grad = torch.from_numpy(clipped[name].copy())
+            one.grad = torch.from_numpy(fast.clipped[name].copy())
