@@ -24,9 +24,9 @@ from PySide6.QtWidgets import QApplication
 from bench.calibration import unit_s
 from mosaic.gui import app
 from mosaic.gui.models.batch import Batch, LogLine, NewPoints, Points
+from mosaic.gui.models.feed import PAGE
 from mosaic.gui.models.hear_curves import PIECE_ROWS
 from mosaic.gui.models.hear_log import PIECE
-from mosaic.gui.models.hear_runs import PAGE
 from mosaic.gui.models.link import Link
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.sdk import live, pace, plain_view
+from cleanrl_worker.sdk import live, plain_view
 from cleanrl_worker.sdk.plain_view import PlainView
 from cleanrl_worker.sdk.twin_view import TwinView
 from cleanrl_worker.sdk.vector import Envs
@@ -227,8 +227,8 @@ class Clock:
 def test_rendering_takes_no_more_than_its_share(cost_s: float, budget: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """`make bench-live` measures it on a real run."""
     clock, pictures = Clock(), 0
-    monkeypatch.setattr(pace, "time", clock)
-    kept = pace.Pace()
+    monkeypatch.setattr(plain_view, "time", clock)
+    kept = plain_view.Pace()
     demand = Demand(Wishes(fps=100, budget=budget), sockets=(), fps=100, budget=budget)
     while clock.now_s < 1000:
         clock.now_s += max(kept.wait_s(clock.now_s, demand, 1), 0.0) + 1e-6

@@ -15,8 +15,7 @@ from mosaic.gui.models import arranged_runs
 from mosaic.gui.models.arranged_runs import GROUP, ArrangedRuns
 from mosaic.gui.models.arrangement import Arranged, Grouping, Sort, arrange
 from mosaic.gui.models.batch import Batch
-from mosaic.gui.models.feed import Feed
-from mosaic.gui.models.hear_runs import PAGE
+from mosaic.gui.models.feed import PAGE, Feed
 from mosaic.gui.models.link import Link
 from mosaic.gui.models.runs_model import Index, RunsModel
 from mosaic.gui.models.studio import Studio

@@ -7,7 +7,7 @@ attributes, never looked up in `__dict__`: Python then reads all attributes of t
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium as gym
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
@@ -23,6 +23,7 @@ REPEATING = ("AtariPreprocessing", "MaxAndSkipObservation")
 """Gymnasium's own wrappers that step more than once for a step."""
 COUNTED_ELSEWHERE = (gym.Wrapper, SyncVectorEnv, AsyncVectorEnv, VectorWrapper)
 Method = Callable[..., Any]
+C = TypeVar("C", EnvCount, VectorCount)
 
 
 class CountedClasses:
@@ -160,20 +161,7 @@ class CountedClasses:
         return reset
 
     def _env_step(self, original: Method) -> Method:
-        def step(this: Any, *args: Any, **kwargs: Any) -> Any:
-            count = self._count_at(this)
-            if count is None or count.inside:
-                # Counted elsewhere, or by the class that is derived from this one.
-                return original(this, *args, **kwargs)
-            count.inside = True
-            try:
-                result = original(this, *args, **kwargs)
-            finally:
-                count.inside = False
-            add(this, count.take, result)
-            return result
-
-        return step
+        return _step(original, self._count_at, lambda count: count.take)
 
     def _env_reset(self, original: Method) -> Method:
         def reset(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -185,19 +173,7 @@ class CountedClasses:
         return reset
 
     def _vector_step(self, original: Method) -> Method:
-        def step(this: Any, *args: Any, **kwargs: Any) -> Any:
-            count = self._vector_count(this)
-            if count is None or count.inside:
-                return original(this, *args, **kwargs)
-            count.inside = True
-            try:
-                result = original(this, *args, **kwargs)
-            finally:
-                count.inside = False
-            add(this, count.take_step, result)
-            return result
-
-        return step
+        return _step(original, self._vector_count, lambda count: count.take_step)
 
     def _vector_reset(self, original: Method) -> Method:
         def reset(this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -214,6 +190,23 @@ class CountedClasses:
             count = vector_count(self.counts, this)
             return count if _keep(this, count) else None
         return count
+
+
+def _step(original: Method, count_of: Callable[[Any], C | None], take_of: Callable[[C], Method]) -> Method:
+    def step(this: Any, *args: Any, **kwargs: Any) -> Any:
+        count = count_of(this)
+        if count is None or count.inside:
+            # Counted elsewhere, or by the class that is derived from this one.
+            return original(this, *args, **kwargs)
+        count.inside = True
+        try:
+            result = original(this, *args, **kwargs)
+        finally:
+            count.inside = False
+        add(this, take_of(count), result)
+        return result
+
+    return step
 
 
 def vector_count(counts: StepCounts, envs: Any) -> VectorCount:

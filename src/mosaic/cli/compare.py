@@ -2,21 +2,19 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli import INTERRUPTED
 from mosaic.cli.actor_params import params_of
 from mosaic.cli.compare_script import Script, read, seeds_of
-from mosaic.cli.following import detached
-from mosaic.cli.pick import short
 from mosaic.cli.play import resolved
 from mosaic.cli.reach import connect, parser
 from mosaic.cli.screen import clean, note, paint, print_json, table
 from mosaic.cli.series import Part, Results, Series, failures
 from mosaic.rpc.client import Client
 from mosaic.spec.actors import split
-from mosaic.spec.returns import Interval, Paired, iqm, mean, paired
+from mosaic.spec.returns import Paired, iqm, mean, paired
 from mosaic.spec.seats import SEAT
 
 
@@ -28,17 +26,9 @@ def main(argv: Sequence[str]) -> int:
         else:
             series = Series.new("compare", _asked(client, read(flags.file), flags.file.absolute().parent))
         parts = parts_of(series.request)
-        if flags.detach:
-            print("\n".join(run.run_id for run in series.submit(client, parts)))
-            return 0
-        try:
-            results = series.play(client, parts)
-        except KeyboardInterrupt:
-            going = client.list(states=("queued", "starting", "running"), text=series.series_id)
-            detached(going)
-            if going:
-                note(f"  the result: mosaic compare --resume {short(going[0].run_id)}")
-            return INTERRUPTED
+        results = series.play_or_leave(client, parts, detach=flags.detach)
+        if isinstance(results, int):
+            return results
     code = failures(results)
     for env_id in series.request["environments"]:
         _show(series, env_id, results, as_json=flags.json)
@@ -151,18 +141,7 @@ def _object(
         "runs": found.runs,
         "episodes": len(values),
         "returns": {str(seed): value for seed, value in returns.items()},
-        "mean": _interval(mean(values)) if values else None,
-        "iqm": _interval(iqm(values)) if values else None,
-        "paired": None
-        if pair is None
-        else {
-            "episodes": pair.episodes,
-            "difference": _interval(pair.difference),
-            "better": pair.better,
-            "equal": pair.equal,
-        },
+        "mean": asdict(mean(values)) if values else None,
+        "iqm": asdict(iqm(values)) if values else None,
+        "paired": None if pair is None else asdict(pair),
     }
-
-
-def _interval(found: Interval) -> dict[str, float]:
-    return {"value": found.value, "low": found.low, "high": found.high}

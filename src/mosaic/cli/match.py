@@ -2,20 +2,17 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from mosaic.cli import INTERRUPTED
 from mosaic.cli.actor_params import params_of
-from mosaic.cli.following import detached
-from mosaic.cli.pick import short
 from mosaic.cli.play import resolved
 from mosaic.cli.reach import BadArguments, connect, parser
 from mosaic.cli.screen import note, print_json, table
 from mosaic.cli.series import Part, Results, Series, failures
 from mosaic.cli.wording import plural
 from mosaic.rpc.client import Client
-from mosaic.spec.returns import Interval, mean, share
+from mosaic.spec.returns import mean, share
 from mosaic.spec.seats import has_several
 
 LEGS = ("A first", "B first")
@@ -53,17 +50,9 @@ def main(argv: Sequence[str]) -> int:
             Series.of(client, flags.resume, "match") if flags.resume else Series.new("match", _asked(client, flags))
         )
         parts = parts_of(series.request)
-        if flags.detach:
-            print("\n".join(run.run_id for run in series.submit(client, parts)))
-            return 0
-        try:
-            results = series.play(client, parts)
-        except KeyboardInterrupt:
-            going = client.list(states=("queued", "starting", "running"), text=series.series_id)
-            detached(going)
-            if going:
-                note(f"  the result: mosaic match --resume {short(going[0].run_id)}")
-            return INTERRUPTED
+        results = series.play_or_leave(client, parts, detach=flags.detach)
+        if isinstance(results, int):
+            return results
     sides = counted(series.request, results)
     games = len(sides[0].returns)
     code = failures(results)
@@ -199,15 +188,15 @@ def as_json(series: Series, sides: Sequence[Side], results: Mapping[str, Results
         "runs": [run for found in results.values() for run in found.runs],
         "played": games,
         "draws": sides[0].draws,
-        "draw_rate": _interval(share(sides[0].draws, games)) if games else None,
+        "draw_rate": asdict(share(sides[0].draws, games)) if games else None,
         "sides": [
             {
                 "name": side.name,
                 "actor": side.actor,
                 "wins": side.wins,
                 "losses": side.losses,
-                "win_rate": _interval(share(side.wins, games)),
-                "mean_return": _interval(mean(side.returns)),
+                "win_rate": asdict(share(side.wins, games)),
+                "mean_return": asdict(mean(side.returns)),
                 "by_seat": {
                     seat: dict(zip(("wins", "draws", "losses"), result, strict=True))
                     for seat, result in side.by_seat.items()
@@ -217,7 +206,3 @@ def as_json(series: Series, sides: Sequence[Side], results: Mapping[str, Results
             if games
         ],
     }
-
-
-def _interval(found: Interval) -> dict[str, float]:
-    return {"value": found.value, "low": found.low, "high": found.high}

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mosaic.cli.following import RunFailed, exit_code, follow
-from mosaic.cli.pick import SESSION, pick
+from mosaic.cli import INTERRUPTED
+from mosaic.cli.following import RunFailed, detached, exit_code, follow
+from mosaic.cli.pick import SESSION, pick, short
 from mosaic.cli.play import document_of
 from mosaic.cli.reach import BadArguments
 from mosaic.cli.screen import note
@@ -88,6 +89,20 @@ class Series:
             follow(client, runs, tell=note)
         there = self._runs(client)
         return {part.key: self._results(client, part, there.get(part.key, [])) for part in parts}
+
+    def play_or_leave(self, client: Client, parts: Sequence[Part], *, detach: bool) -> dict[str, Results] | int:
+        """The results; the exit code if the runs are left to themselves, at once or by Ctrl-C."""
+        if detach:
+            print("\n".join(run.run_id for run in self.submit(client, parts)))
+            return 0
+        try:
+            return self.play(client, parts)
+        except KeyboardInterrupt:
+            going = client.list(states=("queued", "starting", "running"), text=self.series_id)
+            detached(going)
+            if going:
+                note(f"  the result: mosaic {self.verb} --resume {short(going[0].run_id)}")
+            return INTERRUPTED
 
     def _document(self, part: Part, seeds: Sequence[int]) -> dict[str, Any]:
         options = {

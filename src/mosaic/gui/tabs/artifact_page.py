@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.assets import mono_font
@@ -21,7 +21,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.ask import confirm
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.film_view import FilmView
-from mosaic.gui.widgets.parts import column, copy_button, icon_button, label, row
+from mosaic.gui.widgets.parts import Panel, column, copy_button, icon_button, label, row
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -29,7 +29,7 @@ from mosaic.spec.states import TERMINAL
 R = TypeVar("R")
 
 
-class ArtifactPage(QWidget):
+class ArtifactPage(Panel):
     """Shows one thing; what is on another machine is fetched from the daemon."""
 
     resume_asked = Signal(str, int)
@@ -39,8 +39,6 @@ class ArtifactPage(QWidget):
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._studio = studio
         self._run: RunRecord | None = None
         self.kept: Kept | None = None

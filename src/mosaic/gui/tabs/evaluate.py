@@ -15,9 +15,8 @@ from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.comparison_table import ComparisonTable
-from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.histogram_view import HistogramView
-from mosaic.gui.widgets.parts import column, icon_button, label, row
+from mosaic.gui.widgets.parts import ElidedLabel, column, icon_button, label, row
 from mosaic.spec.states import TERMINAL
 
 if TYPE_CHECKING:

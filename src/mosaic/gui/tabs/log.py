@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout
 
 from mosaic.gui.models.batch import Level, LogSource
 from mosaic.gui.models.log_model import SOURCES
@@ -12,9 +11,8 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.elided_label import ElidedLabel
 from mosaic.gui.widgets.log_view import LogView
-from mosaic.gui.widgets.parts import chip_button, icon_button, label, row, search_field
+from mosaic.gui.widgets.parts import ElidedLabel, Panel, chip_button, icon_button, label, row, search_field
 
 LEVELS: Mapping[str, Level] = {"all": "", "warnings": "WARN", "errors": "ERR"}
 CHOICES = {
@@ -24,13 +22,11 @@ CHOICES = {
 }
 
 
-class LogTab(QWidget):
+class LogTab(Panel):
     """Chips choose the sources, a menu the level, a field the text, a button whether the end is followed."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._studio = studio
         self.view = LogView(studio.log, theme)
         self._name, self._count = ElidedLabel(), label("", "faint")

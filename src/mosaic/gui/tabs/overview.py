@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLabel,
     QPlainTextEdit,
-    QScrollArea,
     QSizePolicy,
     QSplitter,
     QVBoxLayout,
@@ -22,7 +21,7 @@ from mosaic.gui.models.batch import Detail
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import column, copy_button, label, row
+from mosaic.gui.widgets.parts import column, copy_button, label, restyle, row, scrolled
 from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -92,11 +91,8 @@ class OverviewTab(QWidget):
         inside = QWidget()
         inside.setProperty("panel", True)
         column(inside, self._title, self.alarm, facts, self.stderr, 1, margins=(16, 14, 12, 10), spacing=12)
-        scroll = QScrollArea()
-        scroll.setWidget(inside)
-        scroll.setWidgetResizable(True)
+        scroll = scrolled(inside)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         return scroll
 
     def _right(self) -> QWidget:
@@ -117,10 +113,9 @@ class OverviewTab(QWidget):
         advice = [text] if record and (text := advice_on(record)) else []
         text = "\n".join([*reason, *notices, *advice])
         kind = "bad" if record and record.state in BAD else "warn"
-        if text != self.alarm.text() or self.alarm.property("alarm") != kind:
+        if text != self.alarm.text():
             self.alarm.setText(text)
-            self.alarm.setProperty("alarm", kind)
-            self.alarm.style().polish(self.alarm)
+        restyle(self.alarm, "alarm", kind)
         self.alarm.setVisible(bool(text))
         tail = "\n".join(record.stderr_tail) if record and record.state in BAD else ""
         if tail != self.stderr.text():

@@ -25,7 +25,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.endpoint_row import EndpointRow
-from mosaic.gui.widgets.parts import chip_button, icon_button, label, row
+from mosaic.gui.widgets.parts import Panel, chip_button, icon_button, label, row
 from mosaic.gui.widgets.play_board import PlayBoard
 from mosaic.gui.widgets.play_setup import PlaySetup
 from mosaic.gui.widgets.play_side import PlaySide
@@ -49,13 +49,11 @@ SMALLEST = QSize(520, 240)
 EMPTY = "Choose an environment and an actor, and press Start. Click the picture, then the keys on the right play."
 
 
-class PlayTab(QWidget):
+class PlayTab(Panel):
     """Choices above, controls below them, the picture with its keys in the middle."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.play = play = Play(studio)
         self.setup = PlaySetup(play, theme)
         self.endpoint = EndpointRow(play)

@@ -14,7 +14,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import web_view
-from mosaic.gui.widgets.parts import copy_button, icon_button, icon_label, label, row
+from mosaic.gui.widgets.parts import Panel, copy_button, icon_button, icon_label, label, row
 from mosaic.gui.widgets.web_view import WebView
 from mosaic.installation import install_line
 from mosaic.spec.run_record import RunRecord
@@ -170,13 +170,11 @@ class TensorBoardTab(QWidget):
 WIDTH = 620
 
 
-class BoardPage(QWidget):
+class BoardPage(Panel):
     """A title, a sentence, perhaps a text to copy or to read, and one of two buttons."""
 
     def __init__(self, theme: Theme, *, retry: Callable[[], object], open_: Callable[[], object]) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.title = label("", "title")
         self.text = label("", "muted", selectable=True)
         self.text.setWordWrap(True)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QStackedWidget, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
@@ -14,7 +14,7 @@ from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.facts import Facts
-from mosaic.gui.widgets.parts import column, copy_button, icon_button, label, row
+from mosaic.gui.widgets.parts import column, copy_button, icon_button, label, restyle, row, scrolled
 from mosaic.gui.widgets.web_frame import WebFrame
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -131,11 +131,8 @@ class WandbTab(QWidget):
         page.addWidget(self.answer)
         page.addStretch(1)
         inside.setMaximumWidth(WIDEST)
-        scroll = QScrollArea()
-        scroll.setWidget(inside)
-        scroll.setWidgetResizable(True)
+        scroll = scrolled(inside)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         return scroll
 
     def _watch(self) -> None:
@@ -154,7 +151,7 @@ class WandbTab(QWidget):
         shown = "syncing" if self.model.syncing else export.state
         self._title.setText(name_of(record))
         self.state.setText(shown.capitalize())
-        _restyle(self.state, "tone", TONES.get(shown, ""))
+        restyle(self.state, "tone", TONES.get(shown, ""))
         self.words.setText(WORDS[shown])
         self._show_alarm(seen, export)
         self.facts.say(_facts(record, seen, export))
@@ -183,7 +180,7 @@ class WandbTab(QWidget):
         text = "\n".join(dict.fromkeys(part for part in parts if part))
         if text != self.alarm.text():
             self.alarm.setText(text)
-        _restyle(self.alarm, "alarm", "bad" if self.model.problem or export.state == "failed" else "warn")
+        restyle(self.alarm, "alarm", "bad" if self.model.problem or export.state == "failed" else "warn")
         self.alarm.setVisible(bool(text))
 
     def _show_answer(self) -> None:
@@ -197,7 +194,7 @@ class WandbTab(QWidget):
             text, tone = f"{answer.text} ({answer.seconds:.1f} s) · {key}", "ok" if answer.reachable else "bad"
         self.answer.setText(text)
         self.answer.setVisible(bool(text))
-        _restyle(self.answer, "said", tone)
+        restyle(self.answer, "said", tone)
 
     def _why_not(self, record: RunRecord, shown: str) -> str:
         """Why it cannot be uploaded now."""
@@ -248,9 +245,3 @@ def _facts(record: RunRecord, seen: Seen, export: Export) -> dict[str, str]:
 
 def _moment(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).astimezone().strftime("%H:%M:%S") if time else "–"
-
-
-def _restyle(widget: QLabel, name: str, value: str) -> None:
-    if widget.property(name) != value:
-        widget.setProperty(name, value)
-        widget.style().polish(widget)

@@ -2,21 +2,19 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout
 
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import icon_label, label, row
+from mosaic.gui.widgets.parts import Panel, icon_label, label, row
 
 WIDTH = 420
 
 
-class Blank(QWidget):
+class Blank(Panel):
     """An icon and a sentence in the middle."""
 
     def __init__(self, theme: Theme, icon: str, text: str = "") -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = label(text, "muted", selectable=True)
         self._text.setWordWrap(True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)

@@ -12,8 +12,7 @@ from mosaic.gui.models.plotted import Plotted
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import title_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import column, label, row
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import PlainLabel, column, label, row
 
 if TYPE_CHECKING:
     from mosaic.gui.widgets.scalar_chart import ScalarChart

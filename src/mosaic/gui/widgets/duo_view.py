@@ -12,8 +12,7 @@ from mosaic.gui.models.play import SPEEDS
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import column, label, row
+from mosaic.gui.widgets.parts import ElidedLabel, Panel, column, label, row
 from mosaic.gui.widgets.play_board import PlayBoard
 from mosaic.gui.widgets.tool_button import IconTool
 
@@ -54,7 +53,7 @@ class Half(QWidget):
             self._duo.sessions[self._at].ask_width(width)
 
 
-class DuoView(QWidget):
+class DuoView(Panel):
     left = Signal()
     """Back to the list."""
     export_asked = Signal()
@@ -62,8 +61,6 @@ class DuoView(QWidget):
     def __init__(self, duo: Duo, theme: Theme, name_of: Callable[[str], str]) -> None:
         """`name_of` says what people call an actor."""
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._duo = duo
         self.halves = [Half(duo, at, theme, name_of) for at in range(2)]
         self.play = IconTool(theme, "play", "Play both", self._toggle)

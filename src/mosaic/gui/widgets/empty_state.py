@@ -3,27 +3,24 @@
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models import examples
 from mosaic.gui.models.examples import EXAMPLES, Example
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import column, icon_button, icon_label, label, row
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import Panel, PlainLabel, column, icon_button, icon_label, label, row
 
 CARD_WIDTH = 216
 SENTENCE = "Start an example and watch it learn, or fill in the form of a new run."
 
 
-class EmptyState(QWidget):
+class EmptyState(Panel):
     """Gives way to the first run."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._studio = studio
         self.cards = [ExampleCard(theme, example) for example in EXAMPLES]
         for card in self.cards:

@@ -12,8 +12,7 @@ from mosaic.gui.models.schema import Setting
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.editors import Editor
-from mosaic.gui.widgets.parts import label
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import PlainLabel, label, restyle
 
 EDITOR_WIDTH = 144
 LONG_TITLE = 18
@@ -59,9 +58,7 @@ class FieldRow(QWidget):
         self._shown.show_text(field.text)
         self._mark.show_change(field)
         is_broken = bool(field.problem)
-        if self.editor.property("broken") is not is_broken:
-            self.editor.setProperty("broken", is_broken)
-            self.editor.style().polish(self.editor)
+        restyle(self.editor, "broken", is_broken)
         self._say(field.problem or field.hint, "bad" if is_broken else "warn")
 
     def hide_mark(self) -> None:
@@ -82,9 +79,7 @@ class FieldRow(QWidget):
             self._below.setTextFormat(Qt.TextFormat.PlainText)
             self._below.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._layout.addWidget(self._below, 2, 0, 1, 3)
-        if self._below.property("said") != tone:
-            self._below.setProperty("said", tone)
-            self._below.style().polish(self._below)
+        restyle(self._below, "said", tone)
         self._below.setText(text)
         self._below.setVisible(bool(text))
 

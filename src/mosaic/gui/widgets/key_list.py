@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 
-from mosaic.gui.widgets.parts import column, label, row
+from mosaic.gui.widgets.parts import Panel, column, label, row, scrolled
 from mosaic.gui.widgets.play_board import key_name
 
 NO_PAD = "No gamepad found."
@@ -17,14 +17,12 @@ ARROWS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
 PADS = {"Left": "✚ ←", "Right": "✚ →", "Up": "✚ ↑", "Down": "✚ ↓"}
 
 
-class KeyList(QWidget):
+class KeyList(Panel):
     edited = Signal(object)
     """A whole map, changed."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._map: Mapping[str, Any] | None = None
         self._names: Sequence[str] = ()
         self._of = ""
@@ -46,11 +44,14 @@ class KeyList(QWidget):
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(1, 1)
         self._filled = 0
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(self._rows)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        column(self, row(label("KEYS", "section"), 1, self._reset), (scroll, 1), self._idle, self.pad, spacing=None)
+        column(
+            self,
+            row(label("KEYS", "section"), 1, self._reset),
+            (scrolled(self._rows), 1),
+            self._idle,
+            self.pad,
+            spacing=None,
+        )
 
     def show_pads(self, names: Sequence[str], problem: str) -> None:
         """The gamepads that were found; what they do is shown only then."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 
 from mosaic.gui.models.shown_text import in_html, tip
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import PlainLabel
 
 GAP = "   "
 

@@ -4,17 +4,81 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QIcon
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic.gui.assets import keep_icon, mono_font
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.plain_label import PlainLabel
 from mosaic.plain_text import plain
 
 LabelRole: TypeAlias = Literal["chip", "heading", "title", "section", "muted", "faint", "code"]
 
 COPIED_MS = 1500
+
+
+class PlainLabel(QLabel):
+    """Shows text as text: a QLabel takes what looks like HTML for HTML, pictures included.
+
+    For HTML of our own, set the format and put `in_html` around what comes from elsewhere.
+    """
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        super().setText(plain(text))
+
+
+class ElidedLabel(PlainLabel):
+    """A line that takes the room that is left for it; a QLabel would rather push its neighbours out of the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        painter.end()
+
+
+class Panel(QWidget):
+    """A widget on the colour of panels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("panel", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+
+def restyle(widget: QWidget, name: str, value: object) -> None:
+    """Give a property of the style sheet another value, if it has another one now."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().polish(widget)
+
+
+def scrolled(inside: QWidget) -> QScrollArea:
+    """A page that scrolls up and down, and is as wide as its place."""
+    made = QScrollArea()
+    made.setWidget(inside)
+    made.setWidgetResizable(True)
+    made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return made
 
 
 def label(text: str, role: LabelRole, *, selectable: bool = False) -> QLabel:

@@ -4,29 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QScrollArea, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem
 
 from mosaic.gui.models.play import Play
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.key_list import KeyList
-from mosaic.gui.widgets.parts import column, label, row, search_field
+from mosaic.gui.widgets.parts import Panel, column, label, row, scrolled, search_field
 from mosaic.gui.widgets.seat_list import SeatList
 from mosaic.plain_text import plain_line
 
 WIDTH = 224
 
 
-class PlaySide(QWidget):
+class PlaySide(Panel):
     def __init__(self, play: Play, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedWidth(WIDTH)
         self.seats, self.keys, self.moves = SeatList(play, theme), KeyList(), MoveList(theme)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setWidget(self.seats)
+        self._scroll = scrolled(self.seats)
         self._scroll.setMinimumHeight(60)
         layout = column(self, (self._scroll, 3), (self.keys, 2), (self.moves, 3), margins=(12, 8, 8, 8), spacing=8)
         layout.addStretch(0)
@@ -43,7 +38,7 @@ class PlaySide(QWidget):
         self._scroll.setMaximumHeight(self.seats.sizeHint().height())
 
 
-class MoveList(QWidget):
+class MoveList(Panel):
     """The moves that the rules allow, by name, where there are too many for keys: a double click makes one."""
 
     made = Signal(int)
@@ -51,8 +46,6 @@ class MoveList(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._moves: Sequence[tuple[int, str]] = ()
         self.search = search_field(theme, "Find a move", self._filter)
         self.search.returnPressed.connect(self._make_first)

@@ -6,8 +6,7 @@ from typing import Any
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic.gui.widgets.hud import Hud, Tone
-from mosaic.gui.widgets.parts import row
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import PlainLabel, row
 
 TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
 QUIET = ("paused", "the session is over")

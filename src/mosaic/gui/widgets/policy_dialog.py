@@ -14,8 +14,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.ask import ask_text
 from mosaic.gui.widgets.editors import LineEditor, make_editor
 from mosaic.gui.widgets.field_row import FieldRow
-from mosaic.gui.widgets.parts import column, icon_button, label, row
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import PlainLabel, column, icon_button, label, restyle, row
 from mosaic.gui.widgets.policy_picker import PolicyPicker
 from mosaic.gui.widgets.switch import Switch
 
@@ -87,8 +86,7 @@ class PolicyDialog(QDialog):
 
     def say(self, text: str, level: str) -> None:
         self.said.setText(text)
-        self.said.setProperty("said", level)
-        self.said.style().polish(self.said)
+        restyle(self.said, "said", level)
         self.said.setVisible(bool(text))
 
     def _lay_out(self) -> None:

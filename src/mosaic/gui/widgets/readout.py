@@ -9,7 +9,7 @@ from mosaic.gui.models.plotted import Plotted
 from mosaic.gui.models.shown_text import in_html
 from mosaic.gui.models.wording import number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import PlainLabel
 
 AWAY = 16
 """Pixels from the mouse."""

@@ -14,8 +14,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.columns import fit, list_of, to_the_right
 from mosaic.gui.widgets.duo_view import DuoView
-from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import icon_button, row
+from mosaic.gui.widgets.parts import ElidedLabel, icon_button, row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.plain_text import plain_line
 from mosaic.rpc.trainer_pb2 import RecordedEpisode

@@ -12,18 +12,16 @@ from mosaic.gui.models.arrangement import GROUPINGS, SORTS, Grouping, Sort
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import indexing_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import icon_label, label, row, search_field
+from mosaic.gui.widgets.parts import Panel, icon_label, label, row, search_field
 from mosaic.gui.widgets.run_delegate import CHEVRON, RunDelegate
 from mosaic.gui.widgets.tool_button import IconTool
 
 
-class RunsPanel(QWidget):
+class RunsPanel(Panel):
     """The first run is selected until somebody selects another; a heading stands for all runs under it."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._studio = studio
         self._is_rearranging = False
         self._wants_none = False

@@ -8,15 +8,13 @@ from PySide6.QtWidgets import (
     QStackedWidget,
     QTreeWidgetItem,
     QVBoxLayout,
-    QWidget,
 )
 
 from mosaic.gui.models.script_run import ScriptRun
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank import Blank
 from mosaic.gui.widgets.columns import fit, list_of, to_the_right
-from mosaic.gui.widgets.parts import icon_button, label, row
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import Panel, PlainLabel, icon_button, label, row
 from mosaic.gui.widgets.tool_button import IconTool
 
 COLUMNS = ("actor", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
@@ -27,11 +25,9 @@ EMPTY = (
 )
 
 
-class ScriptView(QWidget):
+class ScriptView(Panel):
     def __init__(self, script: ScriptRun, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._script = script
         self.file = QLineEdit()
         self.file.setPlaceholderText("script.toml")

@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout
 
 from mosaic.gui.models.play import Play
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.actor_choice import ActorChoice
-from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import column, label, row
+from mosaic.gui.widgets.parts import ElidedLabel, Panel, column, label, row
 from mosaic.gui.widgets.tool_button import IconTool
 
 
-class SeatList(QWidget):
+class SeatList(Panel):
     """Made anew when the seats are others; says what is chosen to the model."""
 
     problem_changed = Signal(str)
@@ -24,8 +23,6 @@ class SeatList(QWidget):
 
     def __init__(self, play: Play, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._play, self._theme = play, theme
         self.cards: dict[str, SeatCard] = {}
         self._title = label("", "section")

@@ -9,9 +9,7 @@ from mosaic.gui.models.shown_text import in_html, tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, size
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import icon_label
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import ElidedLabel, PlainLabel, icon_label
 from mosaic.rpc.trainer_pb2 import GpuLoad, Health
 
 NOTICE_MS = 15_000

@@ -11,8 +11,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form_tools import FormTools
 from mosaic.gui.widgets.form_view import FormView
 from mosaic.gui.widgets.help_window import HelpWindow
-from mosaic.gui.widgets.parts import column, icon_button, icon_label, label, row
-from mosaic.gui.widgets.plain_label import PlainLabel
+from mosaic.gui.widgets.parts import Panel, PlainLabel, column, icon_button, icon_label, label, restyle, row
 
 NARROWEST = 320
 MOST_SAID = 400
@@ -21,7 +20,7 @@ TITLE = (14, 7, 8, 5)
 """Margins of the first line."""
 
 
-class TrainPanel(QWidget):
+class TrainPanel(Panel):
     """Everything that it does is done by its desk; this is what a person sees of it."""
 
     submitted = Signal(object)
@@ -29,8 +28,6 @@ class TrainPanel(QWidget):
 
     def __init__(self, studio: Studio, theme: Theme, settings: QSettings) -> None:
         super().__init__()
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumWidth(NARROWEST)
         self._studio, self._theme = studio, theme
         self.desk = Desk(studio)
@@ -92,8 +89,7 @@ class TrainPanel(QWidget):
         """A sentence above the buttons."""
         self.said.setText(text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…")
         self.said.setToolTip(tip(text))
-        self.said.setProperty("said", level)
-        self.said.style().polish(self.said)
+        restyle(self.said, "said", level)
         self.said.setVisible(bool(text))
 
     def remember(self) -> None:

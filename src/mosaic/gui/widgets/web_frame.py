@@ -7,8 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import web_view
-from mosaic.gui.widgets.elided_label import ElidedLabel
-from mosaic.gui.widgets.parts import icon_button, row
+from mosaic.gui.widgets.parts import ElidedLabel, icon_button, row
 from mosaic.gui.widgets.web_proxy import WebProxy
 from mosaic.gui.widgets.web_view import WebView
 
