@@ -7,7 +7,6 @@ import sys
 
 from mosaic.spec.run_dir import new_run_id
 
-
 ENVIRONMENT = "resting:Resting-v0"
 
 
