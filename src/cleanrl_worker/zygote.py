@@ -37,6 +37,8 @@ MODULES = (
     "mosaic.play.describe",
 )
 """Programs that may be run here."""
+COMPILER = "torch._dynamo"
+"""torch's own optimisers import it, which takes 1.5 s; our algorithms have no need of it, scripts mostly do."""
 
 
 def main() -> int:
@@ -48,10 +50,29 @@ def main() -> int:
         request, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
         if not request:
             return 0
-        pid = _fork_worker(json.loads(request), files, connection)
+        wanted = json.loads(request)
+        pid = _fork_worker(wanted, files, connection)
         for descriptor in files:
             os.close(descriptor)
         connection.send(json.dumps({"pid": pid}).encode())
+        if COMPILER not in sys.modules and _is_script(wanted["argv"]):
+            importlib.import_module(COMPILER)
+            gc.collect()
+            gc.freeze()
+
+
+def _is_script(argv: list[str]) -> bool:
+    """Whether a worker runs a user's script: more of them may follow."""
+    from cleanrl_worker.sdk import command
+    from mosaic.scripts.script import is_script
+
+    # A border: whatever is wrong with the words or the file, the worker says so. Nothing else of the file is looked at:
+    # a key in it is that worker's alone.
+    with contextlib.suppress(Exception):
+        path = command.scan(argv).config
+        document = None if path is None else config.any_json(path.read_bytes())
+        return document is not None and is_script(document["metadata"]["worker"]["config"]["algo"])
+    return False
 
 
 @contextlib.contextmanager

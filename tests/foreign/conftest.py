@@ -5,12 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from patience import looks
 from processes import end_all_of
 
 from mosaic.rpc.client import Client
@@ -28,11 +28,10 @@ T = TypeVar("T")
 
 
 def eventually(look: Callable[[], T], timeout_s: float = 300.0, *, what: str = "") -> T:
-    deadline = time.monotonic() + timeout_s
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what or look}"
-        time.sleep(0.02)
-    return found
+    for _ in looks(timeout_s):
+        if found := look():
+            return found
+    raise AssertionError(f"not within {timeout_s} s: {what or look}")
 
 
 class Studio:

@@ -21,8 +21,8 @@ SB3 = """
 import sys, gymnasium as gym
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
-env = make_vec_env("CartPole-v1", n_envs=2, seed=1, monitor_dir=sys.argv[1])
-PPO("MlpPolicy", env, n_steps=128, batch_size=64, tensorboard_log=sys.argv[2], device="cpu").learn(512)
+env = make_vec_env("CartPole-v1", n_envs=2, seed=1, monitor_dir=sys.argv[3])
+PPO("MlpPolicy", env, n_steps=128, batch_size=64, tensorboard_log=sys.argv[4], device="cpu").learn(512)
 """
 
 CLEANRL = """
@@ -61,12 +61,10 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("old")
     variables = {**os.environ, "WANDB_SILENT": "true", "WANDB_CACHE_DIR": str(root / ".cache")}
     variables["WANDB_CONFIG_DIR"] = variables["WANDB_DATA_DIR"] = str(root / ".cache")
-    made = [
-        [sys.executable, "-c", CLEANRL, str(root / "runs"), str(root)],
-        [sys.executable, "-c", SB3, str(root / "sb3" / "monitors"), str(root / "sb3")],
-    ]
-    for command in made:
-        subprocess.run(command, env=variables, check=True, stdout=subprocess.DEVNULL)
+    folders = (root / "runs", root, root / "sb3" / "monitors", root / "sb3")
+    # In one process: both import torch.
+    command = [sys.executable, "-c", CLEANRL + SB3, *map(str, folders)]
+    subprocess.run(command, env=variables, check=True, stdout=subprocess.DEVNULL)
     (root / "runs" / "CartPole-v1__ppo__1__1700000001" / "ppo.cleanrl_model").write_bytes(b"weights")
     films = root / "videos" / "CartPole-v1__ppo__1__1700000001"
     films.mkdir(parents=True)

@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from patience import looks
 
 from mosaic.spec import events, identity
 from mosaic.spec.events import Episode, EventBody, PolicySaved, RunCompleted, RunStarted, Scalars, VideoSaved
@@ -24,11 +24,10 @@ T = TypeVar("T")
 
 def eventually(look: Callable[[], T], timeout_s: float = 300.0) -> T:
     """The first true answer."""
-    deadline = time.monotonic() + timeout_s
-    while not (found := look()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-    return found
+    for _ in looks(timeout_s):
+        if found := look():
+            return found
+    raise AssertionError("it did not happen in time")
 
 
 class Written:

@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
 import pytest
+from patience import looks
 from processes import end_all_of
 
 from mosaic.rpc.client import Client
@@ -29,14 +29,10 @@ ALGO_PARAMS = {"num_envs": 2, "num_steps": 32, "num_minibatches": 1, "update_epo
 
 def eventually(look: Callable[[], T], timeout_s: float = 300.0, *, what: str = "") -> T:
     """The first true answer; looks again until then."""
-    deadline = time.monotonic() + timeout_s
-    while True:
-        found = look()
-        if found:
+    for _ in looks(timeout_s):
+        if found := look():
             return found
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout_s} s: {what or look}")
-        time.sleep(0.02)
+    raise AssertionError(f"not within {timeout_s} s: {what or look}")
 
 
 def document(

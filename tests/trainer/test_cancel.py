@@ -12,13 +12,16 @@ from gymnasium.envs.classic_control import CartPoleEnv
 
 class Stubborn(CartPoleEnv):
     """Its helper ignores SIGTERM, and after a while a step never returns."""
+    said = False
     steps = 0
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.helper = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
     def step(self, action):
         self.steps += 1
-        while self.steps > 200:
+        while self.steps > 100:
+            self.said or print("stuck", flush=True)
+            self.said = True
             time.sleep(0.1)
         return super().step(action)
 
@@ -65,6 +68,8 @@ def test_a_worker_that_ignores_the_signal_is_killed_with_its_children(impatient,
     run = client.submit(document)[0]
     pid = impatient.until(run.run_id, "running").pid
     assert len(kit.session_of(pid)) > 1
+    stdout = impatient.home.run(run.run_id).stdout
+    kit.eventually(lambda: "stuck" in stdout.read_text(), what="a step that does not return")
     client.cancel(run.run_id)
     ended = impatient.until(run.run_id, "cancelled")
     assert ended.reason == "killed after it did not end by itself"

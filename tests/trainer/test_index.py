@@ -1,30 +1,34 @@
 """Promises 11 and 17: the index is a cache. Deleted or damaged, it is made again, and the list is the same."""
 
 import random
+import shutil
 from dataclasses import replace
 
 import pytest
+from planted_runs import plant
 
+from mosaic.spec import run_record
+from mosaic.spec.states import TERMINAL
 from mosaic.trainer.store import SCHEMA_VERSION, open_store
 
 
 @pytest.fixture(scope="module")
-def history(module_daemons, kit):
-    """A home with runs that ended in different ways, and its list."""
-    daemon = module_daemons("--cpus", "3").start()
-    client = daemon.client
-    kit.eventually(lambda: client.health().warm_workers, 300, what="a warm worker")
+def history(shared, module_daemons, kit):
+    """A daemon of a home with runs that ended in different ways; the daemon with a warm worker has made them."""
+    client = shared.client
     finished = client.submit(kit.document(256), seeds=[1, 2])
     cancelled = client.submit(kit.document(kit.ENDLESS))[0]
     failed = client.submit(kit.document(2_048, params={"learning_rate": 1e30}))[0]
-    daemon.until(cancelled.run_id, "running")
+    shared.until(cancelled.run_id, "running")
     client.cancel(cancelled.run_id)
     client.set_label(finished[0].run_id, label="first", notes="of all", priority=2)
+    daemon = module_daemons("--no-warm")
     for run in (*finished, cancelled, failed):
-        daemon.until(run.run_id, "finished", "cancelled", "failed")
-    # From now on it is started again and again: what it lists needs no warm worker.
-    daemon.flags.append("--no-warm")
-    return daemon
+        shared.until(run.run_id, "finished", "cancelled", "failed")
+        made = shared.home.run(run.run_id)
+        kit.eventually(lambda made=made: run_record.read(made).state in TERMINAL, what="the end, written down")
+        shutil.copytree(made.root, daemon.home.run(run.run_id).root)
+    return daemon.start()
 
 
 def listed(daemon):
@@ -112,8 +116,6 @@ def test_an_index_of_another_version_is_made_anew(tmp_path):
 
 
 def test_metrics_are_a_cache_too(history):
-    import shutil
-
     client = history.client
     run_id = client.list(states=["finished"])[0].run_id
     before = client.metrics(run_id)
@@ -134,13 +136,12 @@ def test_a_rebuilt_index_tells_a_watcher_who_comes_back_everything(history):
     assert {next(again).run_id for _ in range(4)} == {record.run_id for record in seen}
 
 
-def test_a_run_directory_that_a_person_removed_leaves_the_list(history, kit):
-    import shutil
-
-    client = history.client
-    run = client.submit(kit.document(64))[0]
-    history.until(run.run_id, "finished")
+def test_a_run_directory_that_a_person_removed_leaves_the_list(history):
     history.stop()
-    shutil.rmtree(history.home.run(run.run_id).root)
+    run_dir = plant(history.home)
     history.start()
-    assert run.run_id not in [one.run_id for one in history.client.list()]
+    history.until(run_dir.run_id, "finished")
+    history.stop()
+    shutil.rmtree(run_dir.root)
+    history.start()
+    assert run_dir.run_id not in [one.run_id for one in history.client.list()]

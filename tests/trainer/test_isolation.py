@@ -5,6 +5,7 @@ import signal
 import threading
 
 import grpc
+from planted_runs import plant
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
@@ -43,8 +44,10 @@ def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
     assert daemon.check_sequence(run.run_id) == ended.last_seq
 
 
-def test_a_daemon_that_is_killed_while_a_watcher_reads_ends_the_stream_with_a_reason(daemons, kit):
-    daemon = daemons("--no-warm", "--cpus", "1").start()
+def test_a_daemon_that_is_killed_while_a_watcher_reads_ends_the_stream_with_a_reason(daemons):
+    daemon = daemons("--no-warm", "--cpus", "1")
+    plant(daemon.home)
+    daemon.start()
     errors = []
     stream_open = threading.Event()
 
@@ -58,8 +61,6 @@ def test_a_daemon_that_is_killed_while_a_watcher_reads_ends_the_stream_with_a_re
             except grpc.RpcError as error:
                 errors.append(error.code())
 
-    run = daemon.client.submit(kit.document(64))[0]
-    daemon.until(run.run_id, "finished")
     thread = threading.Thread(target=watch)
     thread.start()
     assert stream_open.wait(300)

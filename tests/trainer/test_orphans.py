@@ -7,9 +7,11 @@ import sys
 
 from mosaic.spec.run_dir import new_run_id
 
+ENVIRONMENT = "resting:Resting-v0"
 
-def start_by_hand(daemon, run_dir, *more, env_id="CartPole-v1"):
-    flags = ["--algo", "ppo", "--env-id", env_id, "--total-timesteps", "1000000000", "--no-tensorboard"]
+
+def start_by_hand(daemon, run_dir, *more):
+    flags = ["--algo", "ppo", "--env-id", ENVIRONMENT, "--total-timesteps", "1000000000", "--no-tensorboard"]
     return subprocess.Popen(
         [sys.executable, "-m", "cleanrl_worker.cli", *flags, "--run-dir", str(run_dir.root), *more],
         env={**os.environ, "MOSAIC_HOME": str(daemon.home.root)},
@@ -26,7 +28,7 @@ def test_a_worker_that_a_person_started_is_shown_and_can_be_cancelled(shared, ki
         kit.eventually(lambda: run_dir.run_id in [one.run_id for one in client.list()], what="the run in the list")
         found = shared.until(run_dir.run_id, "running")
         kit.eventually(lambda: client.get(run_dir.run_id).pid == worker.pid, what="its pid")
-        assert (found.algo, found.env_id, found.reason) == ("ppo", "CartPole-v1", "started outside the daemon")
+        assert (found.algo, found.env_id, found.reason) == ("ppo", ENVIRONMENT, "started outside the daemon")
         client.cancel(run_dir.run_id)
         assert worker.wait(timeout=300) == 0
     assert shared.until(run_dir.run_id, "cancelled").global_step > 0
@@ -53,7 +55,8 @@ def test_a_run_that_was_resumed_by_hand_is_running_again(shared, kit):
     shared.until(run.run_id, "cancelled")
     run_dir = shared.home.run(run.run_id)
     words = ("--resume", str(run_dir.root), "--grpc")
-    with start_by_hand(shared, run_dir, *words, env_id=run.env_id) as worker:
+    assert run.env_id == ENVIRONMENT
+    with start_by_hand(shared, run_dir, *words) as worker:
         again = kit.eventually(lambda: (r := client.get(run.run_id)).state == "running" and r, what="running again")
         assert (again.attempt, again.pid) == (2, worker.pid)
         assert again.reason == "resumed outside the daemon"

@@ -26,7 +26,7 @@ VARIABLES = (
     "MOSAIC_LLM_API_KEY",
 )
 LEAKY = f"""
-import hashlib, os, sys
+import hashlib, os, sys, time
 import gymnasium
 from gymnasium.envs.classic_control import CartPoleEnv
 
@@ -36,6 +36,10 @@ class Leaky(CartPoleEnv):
         print("keys", *(name for name in {VARIABLES} if name in os.environ), flush=True)
         key = os.environ.get("MOSAIC_LLM_API_KEY", "")
         print("digest", hashlib.sha256(key.encode()).hexdigest(), flush=True)
+
+    def step(self, action):
+        time.sleep(0.005)  # it goes on until it is cancelled: the processor is for the others
+        return super().step(action)
 
 gymnasium.register("Leaky-v0", entry_point=Leaky, max_episode_steps=500)
 """

@@ -13,7 +13,7 @@ import pytest
 from mosaic.errors import MosaicError
 from mosaic.spec import identity
 
-KILLS = int(os.environ.get("MOSAIC_SOAK", "12"))
+KILLS = int(os.environ.get("MOSAIC_SOAK", "8"))
 """`make soak` kills fifty times."""
 
 

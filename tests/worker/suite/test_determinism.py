@@ -49,7 +49,8 @@ def test_gymnasiums_wrapped_environments_give_the_curve_of_the_bare_ones(
 
 
 def test_a_viewer_changes_nothing(run_dir: RunDir, tmp_path: Path) -> None:
-    flags = ("--algo=ppo", "--env-id=CartPole-v1", "--total-timesteps=100352", "--quiet")
+    # Each of its steps takes a while, so that the viewer comes before the end.
+    flags = ("--algo=ppo", "--env-id=resting:Resting-v0", "--total-timesteps=1024", "--quiet")
     with started(*flags, "--run-dir", str(run_dir.root)) as process:
         assert wait_until(lambda: live_view_of(run_dir) is not None, process)
         with Viewer(Path(str(live_view_of(run_dir)))) as viewer:

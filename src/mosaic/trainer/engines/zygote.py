@@ -14,7 +14,8 @@ from mosaic.spec.python_child import PythonChild
 from mosaic.trainer.sources import sources_digest
 
 MODULE = "cleanrl_worker.zygote"
-FORK_REPLY_S = 10.0
+FORK_REPLY_S = 30.0
+"""Longer than the zygote may be importing what scripts need, on a busy machine."""
 LOOK_S = 0.5
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from forked import Forked
+from patience import looks
 from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
 
 from cleanrl_worker import cli, evaluate
@@ -81,14 +81,12 @@ def started_cold(
 
 def wait_until(condition: Callable[[], bool], process: "Forked | subprocess.Popen[bytes]") -> bool:
     """Whether `condition` came true while the process lived."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
+    for _ in looks(DEADLINE_S, longest_s=0.02):
+        if condition():
+            return True
         if process.poll() is not None:
             return condition()
-        assert time.monotonic() < deadline, "the condition never came true"
-        os.sched_yield()
-        time.sleep(0.001)
-    return True
+    raise AssertionError("the condition never came true")
 
 
 def signal_after_a_checkpoint(patch: pytest.MonkeyPatch, number: signal.Signals) -> None:
