@@ -42,6 +42,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
 from .daemon import Daemon, end_daemon
+from .event_loop import BEAT_MS
 from .gui_thread import Waiting, noting_waits
 from .hand_written import STARTED, HandWritten, learning
 
@@ -115,7 +116,7 @@ def client(daemon_home: Home) -> Iterator[Client]:
 @pytest.fixture(scope="session")
 def trained(client: Client) -> RunRecord:
     """A short real training, finished."""
-    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=20_000)[0]
+    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=5_120)[0]
     ended = client.wait(run.run_id)[0]
     assert ended.state == "finished", ended
     return ended
@@ -185,7 +186,7 @@ class Shown:
         self.application, self.opened = application, opened
         self.window, self.studio, self.theme = opened.window, opened.studio, opened.theme
         self._waiting = waiting
-        self._beat = QTimer(interval=10)
+        self._beat = QTimer(interval=BEAT_MS)
         self._beat.start()
 
     def until(self, holds: Callable[[], object], what: str = "", timeout_s: float = TIMEOUT_S) -> None:
