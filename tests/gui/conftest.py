@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QApplication
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
 from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.rpc import locate
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.scripts.allowed import Allowed
@@ -86,6 +87,13 @@ def errors_in_slots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     if raised:
         raise raised[0]
+
+
+@pytest.fixture(autouse=True)
+def no_warm_worker_in_daemons_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that misses its daemon starts one: here without a warm worker, as `start_daemon` does."""
+    start = locate._start  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(locate, "_start", lambda home, flags, stderr: start(home, ("--no-warm", *flags), stderr))
 
 
 @pytest.fixture(scope="session")
