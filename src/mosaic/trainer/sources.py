@@ -2,7 +2,10 @@
 
 import hashlib
 import importlib.util
+import os
+from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 PACKAGES = ("cleanrl_worker", "mosaic")
@@ -19,19 +22,29 @@ PROVIDERS = (
     "mosaic-rl",
 )
 """Distributions that algorithms and environments come from."""
-NOT_IN_WORKERS = frozenset({"gui", "cli", "trainer"})
+NOT_IN_WORKERS = frozenset({"gui", "cli", "trainer", "__pycache__"})
 
 
 def sources_digest() -> str:
     """Changes when a source of the worker, a page of an algorithm or a package that provides environments changes."""
     state = hashlib.sha256()
     for folder in _folders():
-        for path in sorted([*folder.rglob("*.py"), *folder.glob("*.md")]):
-            if NOT_IN_WORKERS.isdisjoint(path.relative_to(folder).parts):
-                stat = path.stat()
-                state.update(f"{path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
+        for entry in _files_of(str(folder)) if folder.is_dir() else ():
+            stat = entry.stat()
+            state.update(f"{entry.path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
     state.update(_versions().encode())
     return state.hexdigest()
+
+
+def _files_of(folder: str) -> "Iterator[os.DirEntry[str]]":
+    """Sources and pages, in order. By scandir: it is asked several times at each submit."""
+    with os.scandir(folder) as listed:
+        entries = sorted(listed, key=attrgetter("name"))
+    for entry in entries:
+        if entry.name.endswith((".py", ".md")):
+            yield entry
+        elif entry.name not in NOT_IN_WORKERS and entry.is_dir(follow_symlinks=False):
+            yield from _files_of(entry.path)
 
 
 @cache
