@@ -14,38 +14,30 @@ by the definition from that call on.
 import copy
 import inspect
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-import numpy as np
 import torch
 
-from cleanrl_worker.sdk.fast.compare import (
-    SMALLEST,
-    TOLERANCE,
-    Array,
-    equal,
-    output_difference,
-    relative_change,
-    step_difference,
+from cleanrl_worker.sdk.fast.compare import equal
+from cleanrl_worker.sdk.fast.flat import UnknownNetwork
+from cleanrl_worker.sdk.fast.shadow import PlainCall, optimisers_of, parameters_of
+from cleanrl_worker.sdk.fast.trials import (
+    AS_IT_IS,
+    FOR_CHOICES,
+    FOR_NUMBERS,
+    FOR_STEPS,
+    BothPaths,
+    Call,
+    Fast,
+    Trial,
+    flags_drawn_anew,
+    is_choice,
 )
-from cleanrl_worker.sdk.fast.flat import FlatParameters, GradientWatch, UnknownNetwork, apart
-from cleanrl_worker.sdk.fast.shadow import PlainCall, optimisers_of, parameters_of, unchanged
 from mosaic.errors import TrainingFailed
 from mosaic.log import get_logger
 
-JITTERS = 2
-"""A difference must be there at slightly other weights too: two branches of a loss may tie within rounding."""
-JITTER = 1e-3
-LAST_BITS = 3e-7
-"""Change of a weight that is as good as none: a product of matrices in another order does as much."""
-DISTURBANCES = 3
-AMPLIFIED = 10
-"""Times the largest effect of such changes, two paths may differ."""
-MOST_TOLERANCE = 0.5
-"""Of a vector's length: what may differ by more is nothing but rounding."""
 L = TypeVar("L")
 log = get_logger()
 NOT_COMPARED = frozenset({"state", "load"})
@@ -58,29 +50,6 @@ class Warns(Protocol):
     def device(self) -> torch.device: ...
 
     def warn(self, message: str) -> None: ...
-
-
-class Optimiser(Protocol):
-    """One optimiser of a fast path."""
-
-    @property
-    def flat(self) -> FlatParameters: ...
-
-    def moments(self) -> dict[str, dict[str, torch.Tensor]]: ...
-
-
-class Fast(Protocol):
-    """What a fast path offers beside the learner's own methods."""
-
-    @property
-    def flats(self) -> Sequence[FlatParameters]: ...
-
-    @property
-    def optimisers(self) -> Sequence[Optimiser]: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def load(self, state: dict[str, Any]) -> None: ...
 
 
 def guarded(run: Warns, plain: L, fast: Callable[[], Fast]) -> L:
@@ -104,49 +73,14 @@ def guarded_policy(plain: L, fast: Callable[[], Fast]) -> L:
     return cast(L, Guard(_Evaluation(), plain, fast))
 
 
-class Setting(NamedTuple):
-    """How a call is made on both paths: as it is, or changed so that more of the maths is seen."""
+class CallCount:
+    """How often the method that learns was called; an object of its own, because it is counted in the training loop."""
 
-    norm: float | None = None
-    """Length that the gradient is given, whatever the loss says."""
-    shake: float = 0.0
-    """Size of the noise that is added to all parameters."""
-    seed: int = 0
-    scale: float = 1.0
-    """Factor of all parameters."""
+    __slots__ = ("calls", "next_compared")
 
-
-AS_IT_IS = Setting()
-FOR_NUMBERS = tuple(Setting(shake=0.5, seed=seed) for seed in (3, 4, 6))
-"""Not the first seeds: with those, torch's first number is positive three times."""
-FOR_CHOICES = tuple(Setting(shake=0.5, seed=seed) for seed in range(8))
-"""Actions are whole numbers: only on weights of many kinds do they show what they are chosen by."""
-FOR_STEPS = (Setting(norm=1e3, shake=0.1), *FOR_NUMBERS[:2], Setting(norm=1e-3, scale=0.25))
-"""The last is a calm network, which saturates nowhere: there no result hangs on a last bit."""
-
-
-class Trial(NamedTuple):
-    """One call on both paths."""
-
-    difference: str | None
-    result: Any
-    """What the fast path returned."""
-    steps: int
-    """Steps that its optimisers took."""
-    fast_s: float
-    plain_s: float
-    fails: bool = False
-    """The fast path raised an error."""
-
-
-class _Call(NamedTuple):
-    """A call, and where the fast path stood before it."""
-
-    name: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    before: dict[str, Any]
-    draws: torch.Tensor
+    def __init__(self) -> None:
+        self.calls = 0
+        self.next_compared = 16
 
 
 class Guard:
@@ -160,14 +94,13 @@ class Guard:
         """Why the definition trains, once it does."""
         self._counted: str | None = None
         """The first method that takes a step of an optimiser; its calls are counted."""
-        self._calls = 0
+        self._count = CallCount()
         self._known: set[str] = set()
         """Methods that were compared in all settings."""
         self._methods: list[str] = []
-        self._only_answers: set[str] = set()
-        """Methods that were seen to change nothing on either path."""
         try:
             self._fast = fast()
+            self._paths = BothPaths(plain, self._fast)
             offered = public_methods(self._fast)
             self._methods = [name for name in public_methods(plain) if name in offered]
             self._refuse_strangers()
@@ -185,7 +118,7 @@ class Guard:
             object.__setattr__(self, name, value)
             return
         if self._by_the_loss is None and not hasattr(self._fast, name):
-            self._hand_over(self._moments())
+            self._hand_over(self._paths.moments())
             self._train_by_the_loss(f"the fast path has no {name!r}")
         for learner in (self._plain, self._fast):
             if learner is not None:
@@ -196,7 +129,7 @@ class Guard:
         if name.startswith("_"):
             raise AttributeError(name)
         if self._by_the_loss is None and not hasattr(self._fast, name) and hasattr(self._plain, name):
-            self._hand_over(self._moments())
+            self._hand_over(self._paths.moments())
             self._train_by_the_loss(f"the fast path has no {name!r}")
         return getattr(self._plain if self._by_the_loss is not None else self._fast, name)
 
@@ -234,170 +167,31 @@ class Guard:
         return call
 
     def _compare(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if name in self._only_answers:
+        if name in self._paths.only_answers:
             draws = torch.get_rng_state()
-            is_alike, result = self._answers_alike(name, args, kwargs)
+            is_alike, result = self._paths.answers_alike(name, args, kwargs)
             if is_alike:
                 self._bind(name, counts=False)
                 return result
             torch.set_rng_state(draws)
-        call = _Call(name, args, kwargs, copy.deepcopy(self._fast.state()), torch.get_rng_state())
-        trial = self._trial(call, AS_IT_IS)
+        call = Call(name, args, kwargs, copy.deepcopy(self._fast.state()), torch.get_rng_state())
+        trial = self._paths.trial(call, AS_IT_IS)
         after, draws_after = copy.deepcopy(self._fast.state()), torch.get_rng_state()
-        trials = [trial] if trial.difference is None else self._confirmed(call, AS_IT_IS, trial)
+        trials = [trial] if trial.difference is None else self._paths.confirmed(call, AS_IT_IS, trial)
         if trials[-1].difference is None and trial.steps == 0 and equal(call.before, after):
-            self._only_answers.add(name)
+            self._paths.only_answers.add(name)
         if name not in self._known:
             self._known.add(name)
             for setting in FOR_STEPS if trial.steps else FOR_CHOICES if is_choice(trial.result) else FOR_NUMBERS:
                 if trials[-1].difference is None:
                     varied = call._replace(args=flags_drawn_anew(args)) if setting.shake else call
-                    trials = self._tried(varied, setting) or trials
+                    trials = self._paths.tried(varied, setting) or trials
         if trials[-1].difference is not None:
             return self._give_up(call, trials)
         self._fast.load(after)
         torch.set_rng_state(draws_after)
         self._bind(name, counts=trial.steps > 0)
         return trial.result
-
-    def _tried(self, call: "_Call", setting: Setting) -> list[Trial]:
-        """The call in a setting that is not the run's; none if two answers told enough."""
-        self._rewind(call, setting)
-        if call.name in self._only_answers:
-            if self._answers_alike(call.name, call.args, call.kwargs)[0]:
-                return []
-            self._rewind(call, setting)
-        trial = self._trial(call, setting)
-        return [trial] if trial.difference is None else self._confirmed(call, setting, trial)
-
-    def _answers_alike(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, Any]:
-        """Whether both paths answer a call that changes nothing with the same, and the fast one's answer."""
-        draws = torch.get_rng_state()
-        wanted = copy.deepcopy(getattr(self._plain, name)(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
-        torch.set_rng_state(draws)
-        try:
-            result = getattr(self._fast, name)(*args, **kwargs)
-        except Exception:  # A border: the whole trial, which comes next, says what failed.
-            return False, None
-        return output_difference(wanted, result, name) is None, result
-
-    def _confirmed(self, call: "_Call", setting: Setting, first: Trial) -> list[Trial]:
-        """The trial again, also at slightly other weights, for as long as the paths differ there too.
-
-        Results that hang on the last bit of a weight anyway are compared less closely, or tell nothing.
-        """
-        trials = [first]
-        if first.fails:
-            return trials
-        tolerance = max(TOLERANCE, AMPLIFIED * self._amplified(call, setting))
-        if tolerance > MOST_TOLERANCE:
-            return [first, first._replace(difference=None)]
-        for jitter in range(0 if tolerance > TOLERANCE else 1, JITTERS + 1):
-            self._rewind(call, setting, jitter=jitter)
-            trials.append(self._trial(call, setting, tolerance=tolerance))
-            if trials[-1].difference is None:
-                break
-        return trials
-
-    def _amplified(self, call: "_Call", setting: Setting) -> float:
-        """How much the results and gradients of the fast path change if its weights do so in their last bits."""
-        result, watches = self._disturbed(call, setting, None)
-        changes: list[float] = []
-        for seed in range(DISTURBANCES):
-            other, others = self._disturbed(call, setting, np.random.default_rng(seed))
-            changes.append(relative_change(result, other, floor=SMALLEST))
-            for flat, watch, second in zip(self._fast.flats, watches, others, strict=True):
-                pairs = zip(watch.steps, second.steps, strict=False)
-                changes += [relative_change(flat.parts(step.raw), flat.parts(again.raw)) for step, again in pairs]
-        return max(changes)
-
-    def _disturbed(
-        self, call: "_Call", setting: Setting, generator: np.random.Generator | None
-    ) -> tuple[Any, list[GradientWatch]]:
-        """The fast path's result and gradients; with a generator, after a change of last bits."""
-        self._rewind(call, setting)
-        if generator is not None:
-            for flat in self._fast.flats:
-                noise = generator.standard_normal(flat.values.size, dtype=np.float32)
-                flat.values *= 1 + np.float32(LAST_BITS) * noise
-        self._disturb(generator)
-        try:
-            return self._call_fast(call, setting)[:2]
-        finally:
-            self._disturb(None)
-
-    def _disturb(self, generator: np.random.Generator | None) -> None:
-        """Let a fast path that has other weak places disturb the last bits there."""
-        if hasattr(self._fast, "disturb"):
-            self._fast.disturb(generator)
-
-    def _rewind(self, call: "_Call", setting: Setting, *, jitter: int = 0) -> None:
-        """Put the fast path where it stood before the call, with the weights that a setting wants."""
-        self._fast.load(copy.deepcopy(call.before))
-        if setting.shake:
-            torch.default_generator.manual_seed(setting.seed)
-        else:
-            torch.set_rng_state(call.draws)
-        for place, flat in enumerate(self._fast.flats):
-            size = flat.values.size
-            flat.values *= np.float32(setting.scale)
-            # Each network in another way: a target begins as a copy, and the two must not be mistaken for each other.
-            if setting.shake:
-                noise = np.random.default_rng((setting.seed, place)).standard_normal(size, dtype=np.float32)
-                flat.values += np.float32(setting.shake) * noise
-            if jitter:
-                noise = np.random.default_rng((jitter, place)).standard_normal(size, dtype=np.float32)
-                flat.values *= 1 + np.float32(JITTER) * noise
-
-    def _trial(self, call: "_Call", setting: Setting, *, tolerance: float = TOLERANCE) -> Trial:
-        """Call both from the state of now; the fast one has gone on then."""
-        flats = self._fast.flats
-        values = [flat.values.copy() for flat in flats]
-        moments = self._moments()
-        draws = torch.get_rng_state()
-        try:
-            result, watches, fast_s = self._call_fast(call, setting)
-        except Exception as error:  # A border: a file may hand over what the fast path does not take.
-            return Trial(f"it fails: {error}", None, 0, 0.0, 0.0, fails=True)
-        torch.set_rng_state(draws)
-        args, kwargs = copy.deepcopy(call.args), copy.deepcopy(call.kwargs)
-        with apart(flats), unchanged(self._plain):
-            forced = setting.norm is not None
-            plain = PlainCall(self._plain, flats, values, moments, watches, forced=forced, tolerance=tolerance)
-            plain_result, difference = plain.make(call.name, args, kwargs)
-            if not equal(args, call.args):
-                difference = difference or f"{call.name} changes what it is given"
-            difference = difference or output_difference(
-                plain_result, result, f"result of {call.name}:", tolerance=tolerance
-            )
-            difference = difference or self._moved_differently(values, tolerance)
-            difference = difference or plain.moments_difference(self._moments())
-        return Trial(difference, result[0], sum(len(watch.steps) for watch in watches), fast_s, plain.seconds)
-
-    def _call_fast(self, call: "_Call", setting: Setting) -> tuple[Any, list[GradientWatch], float]:
-        """What it returned with the losses that it noted, its gradients, and the seconds that it took."""
-        flats = self._fast.flats
-        watches = [GradientWatch(setting.norm) for _ in flats]
-        for flat, watch in zip(flats, watches, strict=True):
-            flat.watch = watch
-        try:
-            started = time.thread_time()
-            result = getattr(self._fast, call.name)(*call.args, **call.kwargs)
-            seconds = time.thread_time() - started
-        finally:
-            for flat in flats:
-                flat.watch = None
-        return copy.deepcopy((result, getattr(self._fast, "losses", None))), watches, seconds
-
-    def _moved_differently(self, before: list[Array], tolerance: float) -> str | None:
-        for flat, start in zip(self._fast.flats, before, strict=True):
-            starts, ends = flat.parts(start), flat.parts(flat.values)
-            for name, parameter in flat.parameters.items():
-                end = parameter.detach().numpy()
-                found = step_difference(starts[name], end, ends[name], f"step of {name}", tolerance=tolerance)
-                if found:
-                    return found
-        return None
 
     def _bind(self, name: str, *, counts: bool) -> None:
         """Let the fast method work; the calls of one that learns are counted until the next comparison."""
@@ -408,10 +202,13 @@ class Guard:
         self.__dict__[name] = method
 
     def _counting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        count = self._count
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            self._calls += 1
-            if not is_power_of_sixteen(self._calls):
+            count.calls += 1
+            if count.calls < count.next_compared:
                 return method(*args, **kwargs)
+            count.next_compared *= 16
             self._compare_next_calls()
             assert self._counted is not None
             return getattr(self, self._counted)(*args, **kwargs)
@@ -420,9 +217,9 @@ class Guard:
 
     # The definition takes over.
 
-    def _give_up(self, call: "_Call", trials: list[Trial]) -> Any:
-        self._rewind(call, AS_IT_IS)
-        self._hand_over(self._moments())
+    def _give_up(self, call: Call, trials: list[Trial]) -> Any:
+        self._paths.rewind(call, AS_IT_IS)
+        self._hand_over(self._paths.moments())
         times = [(trial.plain_s, trial.fast_s) for trial in trials if trial.fast_s > 0]
         slower = min(plain for plain, _ in times) / min(fast for _, fast in times) if times else 0.0
         difference = trials[0].difference
@@ -441,14 +238,6 @@ class Guard:
             for parameter in flat.parameters.values():
                 parameter.data = parameter.data.clone(memory_format=torch.contiguous_format)
                 parameter.grad = None
-
-    def _moments(self) -> dict[int, dict[str, torch.Tensor]]:
-        """By the identity of each parameter, as torch's optimisers keep them."""
-        return {
-            id(optimiser.flat.parameters[name]): values
-            for optimiser in self._fast.optimisers
-            for name, values in optimiser.moments().items()
-        }
 
     def _train_by_the_loss(self, reason: str, cost: str = "") -> None:
         self._by_the_loss = reason
@@ -476,27 +265,6 @@ class Guard:
     def _file(self) -> str:
         module = sys.modules[type(self._plain).__module__]
         return Path(getattr(module, "__file__", None) or module.__name__).name
-
-
-def is_choice(result: Any) -> bool:
-    return isinstance(result, np.ndarray) and cast(Array, result).dtype.kind in "iub"
-
-
-def flags_drawn_anew(values: Any) -> Any:
-    """Arrays of nothing but 0.0 and 1.0 in a nest of tuples, with other such: no episode may have ended yet."""
-    if isinstance(values, tuple):
-        drawn = [flags_drawn_anew(value) for value in cast("tuple[Any, ...]", values)]
-        return type(values)(*drawn) if hasattr(values, "_fields") else tuple(drawn)
-    if isinstance(values, np.ndarray):
-        array = cast(Array, values)
-        if array.dtype.kind == "f" and ((array == 0) | (array == 1)).all():
-            return np.random.default_rng(0).integers(0, 2, array.shape).astype(array.dtype)
-        return array
-    return values
-
-
-def is_power_of_sixteen(number: int) -> bool:
-    return not number & (number - 1) and number.bit_length() % 4 == 1 and number > 1
 
 
 def public_methods(learner: Any) -> list[str]:
