@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -28,7 +27,6 @@ def hostile(mosaic, tmp_path_factory) -> Generator[RunDir]:
     assert mosaic("algos").code == 0
     home = Home(tmp_path_factory.mktemp("hostile"))
     home.create()
-    shutil.copy2(Home.resolve().trainer / "catalog.json", home.trainer / "catalog.json")
     planted = [plant_hostile(home), plant_hostile(home)][0]
     with pytest.MonkeyPatch.context() as patch, (home.root / "daemon.log").open("wb") as log:
         patch.setenv("MOSAIC_HOME", str(home.root))

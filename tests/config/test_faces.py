@@ -372,6 +372,14 @@ def test_required_fields_are_required_in_the_schema() -> None:
     assert config.json_schema(Needy)["required"] == ["steps", "loud"]
 
 
+def test_a_schema_belongs_to_the_caller() -> None:
+    """It is made once for a class, and what one caller does with it no other one sees."""
+    first: Any = config.json_schema(Args)
+    first["properties"].clear()
+    again: Any = config.json_schema(Args)
+    assert again["properties"]
+
+
 def test_changed_only_leaves_out_what_equals_the_default() -> None:
     assert config.to_flags(Args(), changed_only=True) == []
     changed = Args(gamma=0.5, network=Network(hidden_sizes=(32,), layer_norm=True))

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QApplication
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
 from mosaic.gui.tabs.artifacts import ArtifactsTab
+from mosaic.rpc import locate
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.scripts.allowed import Allowed
@@ -42,6 +43,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
 from .daemon import Daemon, end_daemon
+from .event_loop import BEAT_MS
 from .gui_thread import Waiting, noting_waits
 from .hand_written import STARTED, HandWritten, learning
 
@@ -87,6 +89,13 @@ def errors_in_slots(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise raised[0]
 
 
+@pytest.fixture(autouse=True)
+def no_warm_worker_in_daemons_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that misses its daemon starts one: here without a warm worker, as `start_daemon` does."""
+    start = locate._start  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(locate, "_start", lambda home, flags, stderr: start(home, ("--no-warm", *flags), stderr))
+
+
 @pytest.fixture(scope="session")
 def daemon_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """Home of the session's daemon; nobody may end it."""
@@ -115,7 +124,7 @@ def client(daemon_home: Home) -> Iterator[Client]:
 @pytest.fixture(scope="session")
 def trained(client: Client) -> RunRecord:
     """A short real training, finished."""
-    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=20_000)[0]
+    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=5_120)[0]
     ended = client.wait(run.run_id)[0]
     assert ended.state == "finished", ended
     return ended
@@ -185,7 +194,7 @@ class Shown:
         self.application, self.opened = application, opened
         self.window, self.studio, self.theme = opened.window, opened.studio, opened.theme
         self._waiting = waiting
-        self._beat = QTimer(interval=10)
+        self._beat = QTimer(interval=BEAT_MS)
         self._beat.start()
 
     def until(self, holds: Callable[[], object], what: str = "", timeout_s: float = TIMEOUT_S) -> None:

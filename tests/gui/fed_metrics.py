@@ -1,10 +1,8 @@
 """The real Metrics tab on a studio that is fed by hand."""
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.batch import Batch, NewPoints, Points
@@ -21,12 +19,13 @@ from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
+from .event_loop import run_until
+
 RETURN = "charts/episodic_return"
 
 
 class Fed:
     def __init__(self, application: QApplication, home: Home) -> None:
-        self._application = application
         self.theme = Theme(application)
         link = Link(home)
         self.studio = Studio(home, Feed(link), link)
@@ -50,10 +49,7 @@ class Fed:
         self.studio.take(Batch(points=(NewPoints(run_id, {tag: points}),)))
 
     def until(self, holds: Callable[[], object], what: str = "") -> None:
-        end = time.monotonic() + 300
-        while not holds():
-            assert time.monotonic() < end, f"waited for {what or holds}"
-            self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+        run_until(holds, what)
 
     def card(self, tag: str = RETURN) -> ChartCard:
         """Drawn, with all that was fed."""

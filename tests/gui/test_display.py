@@ -32,6 +32,7 @@ opened.start()
 end = time.monotonic() + 300
 while not (opened.link.state == "connected" and opened.window.form.form.fields) and time.monotonic() < end:
     application.processEvents()
+    time.sleep(0.01)
 for _ in range(50):
     application.processEvents()
     time.sleep(0.01)

@@ -3,13 +3,11 @@
 import shutil
 import signal
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.batch import Batch, Notice
@@ -24,6 +22,7 @@ from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
 from .conftest import STARTED, Daemon, MakeRun, learning
+from .event_loop import run_until
 
 RETURN = "charts/episodic_return"
 START = Callable[..., Daemon]
@@ -32,24 +31,18 @@ START = Callable[..., Daemon]
 class Listening:
     """A studio without a window, and the event loop around it."""
 
-    def __init__(self, application: QApplication, link: Link) -> None:
-        self._application = application
+    def __init__(self, link: Link) -> None:
         self.link, self.feed = link, Feed(link)
         self.studio = Studio(link.home, self.feed, link)
         self.notices: list[Notice] = []
         self.studio.noticed.connect(self.notices.append)
         self.batches: list[Batch] = []
         self.feed.arrived.connect(self.batches.append)
-        self._beat = QTimer(interval=10)
-        self._beat.start()
         self.feed.start()
         link.start()
 
     def until(self, holds: Callable[[], object], what: str = "", timeout_s: float = 120.0) -> None:
-        end = time.monotonic() + timeout_s
-        while not holds():
-            assert time.monotonic() < end, f"waited {timeout_s:.0f} s for {what or holds}"
-            self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+        run_until(holds, what, timeout_s)
 
     def open(self, run_id: str) -> None:
         self.until(lambda: self.studio.runs.get(run_id), f"run {run_id}")
@@ -65,7 +58,6 @@ class Listening:
         return [line.text for line in lines if line.source == source]
 
     def close(self) -> None:
-        self._beat.stop()
         self.feed.stop()
         self.link.stop()
 
@@ -75,7 +67,7 @@ def listen(application: QApplication) -> Iterator[Callable[[Link | Home], Listen
     made: list[Listening] = []
 
     def begin(to: Link | Home) -> Listening:
-        made.append(Listening(application, to if isinstance(to, Link) else Link(to)))
+        made.append(Listening(to if isinstance(to, Link) else Link(to)))
         return made[-1]
 
     yield begin

@@ -55,7 +55,9 @@ def document(extras: TrainExtras | PolicyEvalExtras, env_id: str) -> TrainRunCon
     )
 
 
-def started(client: Client, extras: TrainExtras | PolicyEvalExtras, env_id: str = "CartPole-v1") -> RunRecord:
+def started(client: Client, extras: TrainExtras | PolicyEvalExtras) -> RunRecord:
+    """A training takes little of the processor; an evaluation plays what its policy has learnt."""
+    env_id = "resting:Resting-v0" if isinstance(extras, TrainExtras) else "CartPole-v1"
     return client.submit(document(extras, env_id))[0]
 
 
@@ -69,8 +71,8 @@ def end(client: Client, run: RunRecord) -> None:
 
 @pytest.fixture(scope="module")
 def endless(client: Client) -> Iterator[RunRecord]:
-    """A run with eight environments that goes on until the last of these tests, and takes little of the processor."""
-    run = started(client, TrainExtras(algo_params={"num_envs": 8}), "resting:Resting-v0")
+    """A run with eight environments that goes on until the last of these tests."""
+    run = started(client, TrainExtras(algo_params={"num_envs": 8}))
     yield run
     end(client, run)
 

@@ -22,6 +22,7 @@ LATER = {"pyqtgraph", "av", "PIL", "matplotlib", "scipy", "pandas", "wandb"}
 """Packages that take long to import and that a window needs, if at all, when it is there."""
 PROBE = """
 import json, sys
+from PySide6.QtCore import QEventLoop
 from mosaic.gui import app
 from mosaic.gui.models.link import Link
 from mosaic.spec.run_dir import Home
@@ -30,8 +31,9 @@ opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
 opened.window.show()
 shown = sorted(sys.modules)
 opened.start()
+# The window's own timers end the wait.
 while "pyqtgraph" not in sys.modules or not opened.studio.curves.tags():
-    application.processEvents()
+    application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 opened.close()
 packages = [sorted({name.split(".")[0] for name in names}) for names in (shown, sys.modules)]
 print(json.dumps({"shown": packages[0], "loaded": packages[1]}))

@@ -1,6 +1,5 @@
 """The list of runs: order, groups, selection, keys, and ten thousand of them."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from mosaic.spec.states import RunState
 from mosaic.trainer.store import Store
 
 from .conftest import Show
+from .event_loop import run_until
 
 STRICT = QAbstractItemModelTester.FailureReportingMode.Fatal
 
@@ -123,10 +123,7 @@ def panel(application: QApplication, tmp_path: Path) -> Iterator[RunsPanel]:
 
 
 def settle(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 300
-    while not holds():
-        assert time.monotonic() < end, f"waited for {holds}"
-        QTest.qWait(5)
+    run_until(holds)
 
 
 def fill(panel: RunsPanel, records: list[RunRecord]) -> Studio:

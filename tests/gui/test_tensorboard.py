@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, QUrl, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
@@ -35,6 +35,7 @@ from mosaic.spec.states import RunState
 from mosaic.track.board_links import BoardRun, count_written, lay, links_of, make_folder
 
 from .conftest import Show
+from .event_loop import run_until
 
 pytestmark = pytest.mark.usefixtures("application")
 NO_WEB = not web_view.is_installed()
@@ -44,7 +45,6 @@ class Fed:
     """The real tab on a studio that is fed by hand."""
 
     def __init__(self, application: QApplication, home: Home, target: str | None = None) -> None:
-        self._application = application
         self.theme = Theme(application)
         link = Link(home, target=target)
         self.studio = Studio(home, Feed(link), link)
@@ -56,10 +56,7 @@ class Fed:
         self.studio.select([record.run_id for record in records])
 
     def until(self, holds: Callable[[], object], what: str = "") -> None:
-        end = time.monotonic() + 300
-        while not holds():
-            assert time.monotonic() < end, f"waited for {what or holds}: {self.tab.board.output}"
-            self._application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+        run_until(holds, lambda: f"{what or holds}: {self.tab.board.output}")
 
 
 @pytest.fixture
@@ -190,15 +187,10 @@ def test_a_board_that_dies_is_told_with_its_output_and_retried(
         (("/bin/sh", "-c", "echo \"No module named 'tensorboard'\"; exit 1"), " install tensorboard", "No module"),
     ],
 )
-def test_what_keeps_a_board_from_starting_is_told(
-    application: QApplication, program: tuple[str, ...], problem: str, output: str
-) -> None:
+def test_what_keeps_a_board_from_starting_is_told(program: tuple[str, ...], problem: str, output: str) -> None:
     board = Board(program=program)
     board.show_runs([BoardRun("a", f"/nowhere/{new_run_id()}")])
-    end = time.monotonic() + 300
-    while board.state != "failed":
-        assert time.monotonic() < end
-        application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+    run_until(lambda: board.state == "failed")
     assert problem in board.problem
     assert output in board.output
     board.stop()

@@ -5,6 +5,7 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 PACKAGES = ("cleanrl_worker", "mosaic")
@@ -21,38 +22,36 @@ PROVIDERS = (
     "mosaic-rl",
 )
 """Distributions that algorithms and environments come from."""
-PASSED_OVER = frozenset({"gui", "cli", "trainer", "__pycache__"})
-"""Folders of which nothing is in a worker."""
+NOT_IN_WORKERS = frozenset({"gui", "cli", "trainer", "__pycache__"})
 
 
 def sources_digest() -> str:
     """Changes when a source of the worker, a page of an algorithm or a package that provides environments changes."""
     state = hashlib.sha256()
     for folder in _folders():
-        for line in sorted(_files_of(folder, (".py", ".md"))):
-            state.update(line.encode())
+        for entry in _files_of(str(folder)) if folder.is_dir() else ():
+            stat = entry.stat()
+            state.update(f"{entry.path}:{stat.st_mtime_ns}:{stat.st_size}\n".encode())
     state.update(_versions().encode())
     return state.hexdigest()
 
 
-def _files_of(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
-    """A line for each file, pages only of the folder itself. Each submit asks: `Path.rglob` takes ten times as long."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(endings):
-                stat = entry.stat()
-                yield f"{entry.path}:{stat.st_mtime_ns}:{stat.st_size}\n"
-            elif entry.name not in PASSED_OVER and entry.is_dir():
-                yield from _files_of(entry.path, (".py",))
+def _files_of(folder: str) -> "Iterator[os.DirEntry[str]]":
+    """Sources and pages, in order. By scandir: it is asked several times at each submit."""
+    with os.scandir(folder) as listed:
+        entries = sorted(listed, key=attrgetter("name"))
+    for entry in entries:
+        if entry.name.endswith((".py", ".md")):
+            yield entry
+        elif entry.name not in NOT_IN_WORKERS and entry.is_dir(follow_symlinks=False):
+            yield from _files_of(entry.path)
 
 
 @cache
-def _folders() -> tuple[str, ...]:
-    """Those of the packages, and that of the pages where it lies beside them."""
+def _folders() -> tuple[Path, ...]:
     found = [importlib.util.find_spec(package) for package in PACKAGES]
     roots = [Path(next(iter(spec.submodule_search_locations or []))) for spec in found if spec is not None]
-    pages = roots[0].parent.parent / "docs" / "algorithms"
-    return (*map(str, roots), *([str(pages)] if pages.is_dir() else []))
+    return (*roots, roots[0].parent.parent / "docs" / "algorithms")
 
 
 @cache
