@@ -88,6 +88,9 @@ def _well_formed(request: Any, context: Any) -> Any:
 def _abort(error: Exception, context: Any) -> None:
     if context.code() is not None:
         raise error  # It was told already: this is how gRPC's own abort leaves a behaviour.
+    if isinstance(error, grpc.RpcError):
+        # How a stream of requests ends whose client was killed.
+        context.abort(grpc.StatusCode.CANCELLED, "the client is gone")
     for kind, status in STATUS.items():
         if isinstance(error, kind):
             context.abort(status, _sendable(str(error)))
