@@ -1,5 +1,6 @@
 """One dataclass gives flags, JSON and schema, and all three obey the same rules."""
 
+import inspect
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -447,3 +448,21 @@ def test_a_derived_value_is_in_no_face() -> None:
     assert "batch_size" not in config.to_json(Args())
     assert "batch_size" not in str(config.json_schema(Args))
     assert problems_of({"batch_size": 3}) == {"batch_size": "is not a known key"}
+
+
+def test_help_texts_are_read_for_a_schema_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read them takes most of the time in which a worker gets to know its settings."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Late:
+        steps: int = 1
+        """How many."""
+
+    read: list[object] = []
+    right = inspect.getsource
+    monkeypatch.setattr(inspect, "getsource", lambda one: read.append(one) or right(one))
+    assert config.to_json(config.from_json(Late, {"steps": 2})) == {"steps": 2}
+    assert read == []
+    described: Any = config.json_schema(Late)["properties"]
+    assert described["steps"]["description"] == "How many."
+    assert read == [Late]

@@ -141,7 +141,7 @@ CASES = {
             tags=PPO_TAGS,
             learning=Learning(
                 env_id="CartPole-v1",
-                total_timesteps=50_000,
+                total_timesteps=25_000,
                 above=150,
                 sign_error=ascend_the_policy_gradient,
             ),
@@ -175,7 +175,7 @@ CASES = {
             tags=frozenset({"losses/td_loss", "losses/q_values"}),
             learning=Learning(
                 env_id="CartPole-v1",
-                total_timesteps=40_000,
+                total_timesteps=20_000,
                 settings={"learning_starts": 1000},
                 above=60,
                 sign_error=subtract_the_future,
@@ -316,7 +316,7 @@ CASES = {
             ),
             learning=Learning(
                 env_id="InvertedPendulum-v5",
-                total_timesteps=2000,
+                total_timesteps=1300,
                 settings={"learning_starts": 400, "batch_size": 64, "buffer_size": 5000},
                 above=40,
                 sign_error=flee_the_critic,
