@@ -40,8 +40,9 @@ def pixmap(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QPi
     """A Lucide icon in a colour of the theme; drawn once, then taken from Qt's cache."""
     colour = theme.colour(token).name()
     key = f"{name} {colour} {size}"
-    if kept := QPixmapCache.find(key):
-        return kept
+    image = QPixmap()
+    if QPixmapCache.find(key, image):
+        return image
     drawn = _source(name).replace("currentColor", colour)
     renderer = QSvgRenderer(QByteArray(drawn.encode()))
     image = QPixmap(size * _SCALE, size * _SCALE)

@@ -1,6 +1,6 @@
 """The look: one table of colours for dark and light, a palette and a style sheet on Fusion made from it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from string import Template
@@ -218,7 +218,7 @@ class Theme(QObject):
         return QColor(self.tokens.curves[place % len(self.tokens.curves)])
 
     @contextmanager
-    def set_aside(self) -> Iterator[None]:
+    def set_aside(self) -> Generator[None]:
         """Without the style sheet while a window is built: Qt styles each widget again whenever it gets a parent."""
         self._application.setStyleSheet("")
         yield
