@@ -38,9 +38,9 @@ test: setup ## the whole test suite
 	@tools/test.sh
 
 soak: setup ## kill the daemon 200 times under runs that are killed, stopped and resumed; learning tests see a wrong sign
-	@MOSAIC_SOAK=200 $(BIN)/pytest tests/trainer/test_soak.py
-	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/test_survival.py
-	@$(BIN)/pytest -n 2 -m slow --ignore tests/trainer/test_soak.py
+	@MOSAIC_SOAK=200 $(BIN)/pytest tests/trainer/runs/test_soak.py
+	@MOSAIC_SOAK=50 $(BIN)/pytest tests/trainer/runs/test_survival.py
+	@$(BIN)/pytest -n 2 -m slow --ignore tests/trainer/runs/test_soak.py
 
 check: setup ## format, lint, types, import contracts, generated code
 	@$(BIN)/ruff format --check .

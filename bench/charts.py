@@ -19,9 +19,9 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
 
 from mosaic.gui.app import make_application
-from mosaic.gui.models.batch import Batch, NewPoints, Points
-from mosaic.gui.models.feed import Feed
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.daemon.news import Batch, NewPoints, Points
+from mosaic.gui.models.daemon.news_feed import NewsFeed
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Theme
@@ -60,8 +60,8 @@ class Fed:
     """A studio with runs whose curves grow."""
 
     def __init__(self, home: Home, case: Case) -> None:
-        link = Link(home)
-        self.studio = Studio(home, Feed(link), link)
+        link = DaemonLink(home)
+        self.studio = Studio(home, NewsFeed(link), link)
         self._random = np.random.default_rng(1)
         self._tags = [f"bench/tag_{number}" for number in range(case.tags)]
         self._ids = [new_run_id() for _ in range(case.runs)]

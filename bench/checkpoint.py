@@ -29,11 +29,11 @@ import gymnasium as gym
 import numpy as np
 import xxhash
 
-from cleanrl_worker.sdk import checkpoint
-from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
-from cleanrl_worker.sdk.paged import PagedArray
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.checkpoints.checkpoint import BackgroundWriter, Header
+from cleanrl_worker.sdk.checkpoints.paged_array import PagedArray
 from cleanrl_worker.sdk.replay import ReplayBuffer
-from mosaic.spec import digests
+from mosaic.spec.files import digests
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.spec.run_list import all_runs
 

@@ -25,7 +25,8 @@ import psutil
 
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.spec import identity, run_record
+from mosaic.spec import run_record
+from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import TERMINAL, RunState
@@ -129,7 +130,7 @@ def ingest(root: Path) -> None:
     home.create()
     run_dir = home.run(new_run_id())
     run_dir.create()
-    identity.write_self(run_dir.worker, attempt=1)
+    process_identity.write_self(run_dir.worker, attempt=1)
     placed = Placed(run_id=run_dir.run_id, state=RunState.RUNNING, pid=os.getpid(), attempt=1, algo="ppo")
     run_record.write(run_dir, placed)
     values = {f"losses/value_{number}": 1.234567 for number in range(VALUES)}
@@ -274,7 +275,7 @@ class Storm:
 
     def __enter__(self) -> "Storm":
         self.run_dir.create()
-        identity.write_self(self.run_dir.worker, attempt=1)
+        process_identity.write_self(self.run_dir.worker, attempt=1)
         placed = Placed(run_id=self.run_dir.run_id, state=RunState.RUNNING, pid=os.getpid(), attempt=1, algo="ppo")
         run_record.write(self.run_dir, placed)
         self._lock = self.run_dir.life_lock.open("w")

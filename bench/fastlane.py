@@ -20,15 +20,15 @@ import numpy as np
 import psutil
 
 from bench.ours import flags
-from cleanrl_worker.sdk.live import open_view
+from cleanrl_worker.sdk.live.open_live_view import open_view
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
-from mosaic.fastlane.lease import Wishes
 from mosaic.fastlane.viewer import Viewer
+from mosaic.fastlane.viewer_lease import Wishes
 from mosaic.spec.events import Heartbeat, LiveViewOpened, decode
+from mosaic.spec.files.spool_reader import LineReader
 from mosaic.spec.run_config import LiveView as Options
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
-from mosaic.spec.spool_reader import LineReader
 
 TURN_S = 8.0
 SETTLE_S = 1.0

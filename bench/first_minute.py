@@ -27,10 +27,10 @@ MOST_FIRST_LINE_S, MOST_WINDOW_S, MOST_DRY_RUN = 3.0, 2.0, 2.0
 WINDOW = """
 import json, time
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.spec.run_dir import Home
 application = app.make_application()
-opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
+opened = app.open_window(application, Home.resolve(), DaemonLink(Home.resolve()))
 opened.window.show()
 application.processEvents()
 assert opened.window.form.form.fields, "no form"

@@ -14,10 +14,10 @@ from typing import Any
 import grpc
 import numpy as np
 
-from mosaic.fastlane import lease
-from mosaic.fastlane.bell import Bell
-from mosaic.fastlane.layout import FrameHead, Tile
+from mosaic.fastlane import viewer_lease
+from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.ring_layout import FrameHead, Tile
 from mosaic.fastlane.viewer import Viewer
 from mosaic.rpc import trainer_pb2_grpc
 from mosaic.rpc.client import Client
@@ -25,8 +25,8 @@ from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
 from mosaic.spec import manifest
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
-from mosaic.trainer import frames
-from mosaic.trainer.bell import Bell as DaemonBell
+from mosaic.trainer.serving import live_frames
+from mosaic.trainer.serving.change_signal import ChangeSignal as DaemonBell
 
 SECONDS = 8.0
 FPS = 60
@@ -37,13 +37,13 @@ def write(height: int, width: int, tiles: int) -> None:
     """Publish for a while; prints the path first and the cost of publishing, in milliseconds, last."""
     rows, columns = np.mgrid[:height, :width]
     picture = np.stack([rows % 256, columns % 256, (rows // 3 + columns // 5) % 256, rows * 0], 2).astype(np.uint8)
-    ring, bell, demand = RingWriter.create(), Bell(), None
+    ring, change_signal, demand = RingWriter.create(), ReaderWakeup(), None
     print(ring.path, flush=True)
     costs: list[float] = []
     end = time.monotonic() + SECONDS + 6
     while time.monotonic() < end:
         if len(costs) % 15 == 0:
-            demand = lease.current(ring.path)
+            demand = viewer_lease.current(ring.path)
         picture = np.roll(picture, 5, 1)
         head = FrameHead(
             global_step=len(costs),
@@ -57,7 +57,7 @@ def write(height: int, width: int, tiles: int) -> None:
         began = time.perf_counter()
         ring.publish(head, picture)
         costs.append(time.perf_counter() - began)
-        bell.ring(demand.sockets if demand else ())
+        change_signal.ring(demand.sockets if demand else ())
         time.sleep(1 / FPS)
     ring.close()
     print(*(f"{1e3 * cost:.4f}" for cost in np.percentile(costs, [50, 95])))
@@ -66,7 +66,7 @@ def write(height: int, width: int, tiles: int) -> None:
 def serve(run_dir: Path) -> None:
     class Service(TrainerServicer):
         def StreamFrames(self, request: Any, context: Any) -> Any:  # noqa: N802
-            return frames.stream(RunDir(run_dir), frames.checked(request), DaemonBell(), context)
+            return live_frames.stream(RunDir(run_dir), live_frames.checked(request), DaemonBell(), context)
 
     server = grpc.server(ThreadPoolExecutor(4))
     trainer_pb2_grpc.add_TrainerServicer_to_server(Service(), server)

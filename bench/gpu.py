@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from bench.learners import SUBJECTS, Subject
-from cleanrl_worker.sdk import tree
+from cleanrl_worker.sdk.checkpoints import state_tree
 
 WAYS = ("eager", "graphed")
 ROUNDS = 7
@@ -89,10 +89,10 @@ def checks(name: str) -> dict[str, float]:
     torch.manual_seed(7)
     straight = SUBJECTS[name](cuda_graph=True)
     trained(straight, UPDATES // 2)
-    document, arrays = tree.split(straight.state())
+    document, arrays = state_tree.split(straight.state())
     expected = trained(straight, UPDATES // 2)
     resumed = SUBJECTS[name](cuda_graph=True)
-    resumed.load(tree.join(document, arrays))
+    resumed.load(state_tree.join(document, arrays))
     return {
         "graphed_and_eager": distance(results["graphed"][0], results["eager"][0]),
         "eager_twice": distance(*results["eager"]),

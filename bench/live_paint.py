@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from mosaic.fastlane import lease
-from mosaic.fastlane.bell import Bell
-from mosaic.fastlane.layout import FrameHead, Tile
-from mosaic.fastlane.lease import Wishes
+from mosaic.fastlane import viewer_lease
+from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.ring_layout import FrameHead, Tile
+from mosaic.fastlane.viewer_lease import Wishes
 
 SECONDS = 8.0
 WARM_UP_S = 1.0
@@ -31,16 +31,16 @@ def write() -> None:
     rows, columns = np.mgrid[:height, :width]
     pattern = np.stack([rows % 256, columns % 256, (rows // 3 + columns // 5) % 256, rows * 0 + 255], 2)
     pictures = [np.roll(pattern, 9 * shift, 1).astype(np.uint8) for shift in range(8)]
-    ring, bell, demand = RingWriter.create(), Bell(), None
+    ring, wakeup, demand = RingWriter.create(), ReaderWakeup(), None
     print(ring.path, flush=True)
     began, count = time.monotonic(), 0
     while (now := time.monotonic()) < began + SECONDS + WARM_UP_S + 4:
         if count % 15 == 0:
-            demand = lease.current(ring.path)
+            demand = viewer_lease.current(ring.path)
         tiles = tuple(Tile(env, 1 + count, 3.0 * env + count) for env in range(COLUMNS * ROWS))
         head = FrameHead(global_step=count, steps_per_s=1.0, columns=COLUMNS, rows=ROWS, tiles=tiles, grid=True)
         ring.publish(head, pictures[count % len(pictures)])
-        bell.ring(demand.sockets if demand else ())
+        wakeup.ring(demand.sockets if demand else ())
         count += 1
         time.sleep(max(0.0, began + count / FPS - now))
     ring.close()
@@ -52,9 +52,9 @@ def paint(ring: Path) -> list[tuple[str, float, float]]:
     from PySide6.QtGui import QPaintEvent
 
     from mosaic.gui.app import make_application
-    from mosaic.gui.models.look import LocalLook
+    from mosaic.gui.models.live.frame_source import LocalFrames
     from mosaic.gui.theme import Theme
-    from mosaic.gui.widgets.live_grid import LiveGrid
+    from mosaic.gui.widgets.live.live_grid import LiveGrid
 
     costs: list[float] = []
 
@@ -66,7 +66,7 @@ def paint(ring: Path) -> list[tuple[str, float, float]]:
 
     application = make_application()
     theme = Theme(application)
-    look = LocalLook(ring, Wishes(fps=FPS, tile_width=TILE_WIDTH))
+    look = LocalFrames(ring, Wishes(fps=FPS, tile_width=TILE_WIDTH))
     grid = Measured(theme, look.peek, look.holds)
     grid.resize(COLUMNS * TILE_WIDTH + 54, ROWS * TILE_HEIGHT + 22)
     look.came.connect(grid.update)

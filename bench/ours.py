@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bench.clock import Clock
-from cleanrl_worker.sdk import execute
+from cleanrl_worker.sdk.command import carry_out
 from cleanrl_worker.sdk.run import Run
 from cleanrl_worker.sdk.vector import Envs
 from mosaic.envs import Observations
@@ -44,8 +44,8 @@ def main(result: Path, warmup_steps: int, words: list[str]) -> int:
                 result.write_text(json.dumps(clock.result(self.global_step)))
             super().checkpoint(algorithm, reason=reason)
 
-    execute.Run = ClockedRun
-    return execute.main(argv=words)
+    carry_out.Run = ClockedRun
+    return carry_out.main(argv=words)
 
 
 if __name__ == "__main__":

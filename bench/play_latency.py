@@ -32,13 +32,13 @@ def main() -> int:
 def measure(presses: int) -> float:
     """Print a line for each environment; the highest 95th percentile, in milliseconds."""
     from mosaic.gui import app
-    from mosaic.gui.models.link import Link
+    from mosaic.gui.models.daemon.daemon_link import DaemonLink
     from mosaic.rpc.client import Client
     from mosaic.rpc.locate import running_address
     from mosaic.spec.run_dir import Home
 
     application, home = app.make_application(), Home.resolve()
-    opened = app.open_window(application, home, Link(home), theme="dark")
+    opened = app.open_window(application, home, DaemonLink(home), theme="dark")
     opened.window.show()
     opened.start()
     worst = 0.0

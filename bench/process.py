@@ -17,8 +17,8 @@ from typing import Any
 from bench import ours
 from bench.settings import args_of, spec_of
 from mosaic.spec.events import Episode, decode
+from mosaic.spec.files.spool_reader import LineReader
 from mosaic.spec.run_dir import Home, RunDir
-from mosaic.spec.spool_reader import LineReader
 
 ROOT = Path(__file__).resolve().parent.parent
 

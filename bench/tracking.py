@@ -21,8 +21,8 @@ import psutil
 from mosaic.spec import events
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs
-from mosaic.track import state
-from mosaic.track.start import end, start
+from mosaic.track import export_state
+from mosaic.track.start_exporter import end, start
 
 TARGET = 0.98
 SETTLE_S = 0.3
@@ -46,7 +46,7 @@ def main() -> int:
                 run_dir = wait_for(lambda: next(iter(all_runs(home)), None))
                 wait_for(lambda: run_dir.events.exists() and position(run_dir)[1] > 0)
                 exporter = start(run_dir, variables)
-                wait_for(lambda: (found := state.read(run_dir)) and found.rows > 0)
+                wait_for(lambda: (found := export_state.read(run_dir)) and found.rows > 0)
                 give_way(exporter.pid, flags.nice)
                 began, used = time.monotonic(), cpu_s(exporter.pid)
                 ratios = measure(run_dir, exporter.pid, flags.pairs, flags.seconds)

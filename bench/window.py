@@ -23,11 +23,11 @@ from PySide6.QtWidgets import QApplication
 
 from bench.calibration import unit_s
 from mosaic.gui import app
-from mosaic.gui.models.batch import Batch, LogLine, NewPoints, Points
-from mosaic.gui.models.feed import PAGE
-from mosaic.gui.models.hear_curves import PIECE_ROWS
-from mosaic.gui.models.hear_log import PIECE
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.curves_listener import PIECE_ROWS
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.daemon.log_listener import PIECE
+from mosaic.gui.models.daemon.news import Batch, LogLine, NewPoints, Points
+from mosaic.gui.models.daemon.news_feed import PAGE
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -46,10 +46,10 @@ print(json.dumps(time.process_time()))
 OURS = """
 import json, time
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.spec.run_dir import Home
 application = app.make_application()
-opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
+opened = app.open_window(application, Home.resolve(), DaemonLink(Home.resolve()))
 opened.window.show()
 application.processEvents()
 print(json.dumps(time.process_time()))
@@ -164,7 +164,7 @@ def main() -> int:
         figures.append(("start of the window, times a bare one", ours_s / bare_s, MOST_START))
         application = app.make_application()
         for case in (ten_thousand_runs, a_million_lines, five_hundred_tags):
-            opened = app.open_window(application, home, Link(home))
+            opened = app.open_window(application, home, DaemonLink(home))
             opened.window.show()
             turns = Turns(application)
             turns.settle()

@@ -16,8 +16,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from mosaic.spec.shipped_catalogue import DESCRIBERS
-from mosaic.trainer.sources import sources_digest
+from mosaic.spec.catalogue.shipped_catalogue import DESCRIBERS
+from mosaic.trainer.catalogue.sources_digest import sources_digest
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
 sys.path.append(str(Path(__file__).parent / "support"))
@@ -91,7 +91,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
 
 
 @pytest.fixture(scope="session")
-def catalog_file(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+def catalogue_file(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
     """The daemon's catalogue: copied into a home, it spares the daemon to ask a worker for it."""
 
     def make(path: Path) -> None:

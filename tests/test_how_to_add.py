@@ -48,7 +48,7 @@ FAMILY = Family(name="chalk", title="Chalk", observation_rule="as it is", distri
 
 ENGINE = '''"""No worker lives for long here."""
 
-from mosaic.trainer.out_of_memory import Usage
+from mosaic.trainer.runs.out_of_memory import Usage
 
 
 class MyEngine:
@@ -152,7 +152,7 @@ ADDITIONS = {
             Line("mosaic/trainer/engines/__init__.py", "ENGINES: Mapping", '    "mine": MyEngine,'),
             Line(
                 "mosaic/trainer/engines/__init__.py",
-                "from mosaic.trainer.engines.local",
+                "from mosaic.trainer.engines.local_engine",
                 "from mosaic.trainer.engines.mine import MyEngine",
             ),
         ),
@@ -180,7 +180,7 @@ ADDITIONS = {
             Line("mosaic/spec/run_config.py", '    """Export to MLflow."""', "    track_tally: bool = False"),
         ),
         "import json\nfrom run_directories import BODIES, line_of\nfrom mosaic.spec.run_dir import Home, new_run_id\n"
-        "from mosaic.track import local_export, state\n"
+        "from mosaic.track import local_export, export_state\n"
         "run_dir = Home.resolve().run(new_run_id())\nrun_dir.create()\n"
         "worker = {'algo': 'ppo', 'env_id': 'CartPole-v1', 'extras': {'track_tally': True}}\n"
         "metadata = {'worker': {'config': worker}}\n"
@@ -191,7 +191,7 @@ ADDITIONS = {
         "run_dir.events.write_bytes(b''.join(line + b'\\n' for line in lines))\n"
         "from mosaic.track import trackers\nassert trackers.wanted(run_dir) == ['tally']\n"
         "assert local_export.export_local(run_dir, 'tally') == 0\n"
-        "assert state.read(run_dir, 'tally').state == 'synced'",
+        "assert export_state.read(run_dir, 'tally').state == 'synced'",
     ),
     "a tool to import from": Addition(
         "mosaic/intake/diary.py",
@@ -227,7 +227,7 @@ ADDITIONS = {
         "mosaic/track/hello_child.py",
         PROGRAM,
         (),
-        "from mosaic.spec.python_child import PythonChild\n"
+        "from mosaic.spec.processes.python_child import PythonChild\n"
         "done = PythonChild(module='mosaic.track.hello_child').run(capture_output=True, text=True)\n"
         "assert done.stdout == 'True\\n', done.stderr",
     ),
@@ -236,16 +236,16 @@ ADDITIONS = {
         "",
         (
             Line(
-                "mosaic/scripts/gate.py",
+                "mosaic/scripts/code_gate.py",
                 '    """All that a worker would run on the word of this config."""',
                 '    yield from [Code(Path(worker.agent_id), "agent_id")] if worker.agent_id else []',
             ),
         ),
-        "from mosaic.errors import ConfigError\nfrom mosaic.scripts import gate\n"
-        "from mosaic.scripts.allowed import Allowed\nfrom mosaic.spec import run_config\n"
+        "from mosaic.errors import ConfigError\nfrom mosaic.scripts import code_gate\n"
+        "from mosaic.scripts.allowed_folders import Allowed\nfrom mosaic.spec import run_config\n"
         "from mosaic.spec.run_dir import Home\n"
         "worker = run_config.parse_worker({'algo': 'ppo', 'env_id': 'x', 'agent_id': '/opt/brain.py'})\n"
-        "try:\n    gate.refuse_code(worker, Allowed(Home.resolve()))\n"
+        "try:\n    code_gate.refuse_code(worker, Allowed(Home.resolve()))\n"
         "except ConfigError as error:\n    assert 'mosaic scripts add /opt' in str(error)\n"
         "else:\n    raise AssertionError('nobody asked')",
     ),

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
-from mosaic.spec import shipped_catalogue
-from mosaic.spec.packages import plugin_groups
+from mosaic.spec.catalogue import shipped_catalogue
+from mosaic.spec.catalogue.importable_packages import plugin_groups
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 from mosaic import config
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "algorithms"
@@ -53,10 +53,10 @@ def _as_flags(text: str, names: list[str]) -> str:
 
 def main() -> int:
     stale: list[str] = []
-    for name in catalog.names():
+    for name in algorithm_catalogue.names():
         path = PAGES / f"{name}.md"
         page = path.read_text(encoding="utf-8")
-        fresh = with_table(page, catalog.load(name).Args)
+        fresh = with_table(page, algorithm_catalogue.load(name).Args)
         if fresh != page:
             stale.append(path.name)
             if "--check" not in sys.argv[1:]:

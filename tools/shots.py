@@ -14,7 +14,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
 from mosaic.spec.run_dir import Home
@@ -68,7 +68,7 @@ def mosaic(*words: str) -> None:
 
 
 def with_window(application: QApplication, home: Home, act: Callable[[QApplication, app.Opened], None]) -> None:
-    opened = app.open_window(application, home, Link(home), theme="dark")
+    opened = app.open_window(application, home, DaemonLink(home), theme="dark")
     opened.window.resize(LARGE)
     opened.window.show()
     opened.start()

@@ -57,11 +57,13 @@ def replay(tab: PlayTab, until: Until, policy: str) -> None:
         until(lambda: tab.play.session is not None and tab.play.session.over)
     tab.show_view("Replay")
     until(lambda: len(firsts(tab)) == 2)
-    tab.recordings.duo.open(firsts(tab))
-    duo = tab.recordings.duo
-    until(lambda: len(duo.sessions) == 2 and all(half.board.painted >= 0 for half in tab.recordings.both.halves))
-    duo.go_to(18)
-    until(lambda: duo.arrived)
+    tab.recordings.paired_replay.open(firsts(tab))
+    paired_replay = tab.recordings.paired_replay
+    until(
+        lambda: len(paired_replay.sessions) == 2 and all(half.board.painted >= 0 for half in tab.recordings.both.halves)
+    )
+    paired_replay.go_to(18)
+    until(lambda: paired_replay.arrived)
 
 
 SCENES: Mapping[str, Scene] = {"play": alone, "seats": seats, "lockstep": lockstep, "replay": replay}

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     # Imported here, because every process of the async env backend imports this module again: it needs no torch.
     from cleanrl_worker import evaluate
-    from cleanrl_worker.foreign import launch
-    from cleanrl_worker.sdk import command, execute
+    from cleanrl_worker.foreign import run_script
+    from cleanrl_worker.sdk.command import carry_out, worker_flags
     from mosaic.errors import MosaicError
     from mosaic.scripts.script import is_script
     from mosaic.spec.run_config import PolicyEvalExtras
 
     try:
-        line = command.scan(list(sys.argv[1:] if argv is None else argv))
+        line = worker_flags.scan(list(sys.argv[1:] if argv is None else argv))
         given = None if line.document is None else line.document.metadata.worker.config
     except MosaicError as error:
-        return command.reported(error)
+        return worker_flags.reported(error)
     if given is not None and isinstance(given.extras, PolicyEvalExtras):
         return evaluate.run(line)
     if is_script(line.algo or (given.algo if given else "")):
-        return launch.run(line)
-    return execute.train(line)
+        return run_script.run(line)
+    return carry_out.train(line)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """`python -m cleanrl_worker.describe`: algorithms and environments as JSON, for the daemon's catalogue.
 
-What it prints is specified in `mosaic.spec.shipped_catalogue`. `--algo NAME` describes one algorithm of a user's alone,
-which is imported for that: {"problem": "", "algorithm": its entry, "file": its path}, or what is wrong with it as its
-problem.
+What it prints is specified in `mosaic.spec.catalogue.shipped_catalogue`. `--algo NAME` describes one algorithm of a
+user's alone, which is imported for that: {"problem": "", "algorithm": its entry, "file": its path}, or what is wrong
+with it as its problem.
 """
 
 import contextlib
@@ -12,14 +12,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
-from cleanrl_worker.sdk import catalog, command, own
-from cleanrl_worker.sdk.settings_rules import rules_of
+from cleanrl_worker.sdk.command import algorithm_catalogue, own_algorithm, worker_flags
+from cleanrl_worker.sdk.command.settings_rules import rules_of
 from mosaic import config, envs
 from mosaic.envs.families import unlisted_ids
 from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
-from mosaic.spec.algorithm_pages import page
-from mosaic.spec.packages import are_importable, versions
+from mosaic.spec.catalogue.algorithm_pages import page
+from mosaic.spec.catalogue.importable_packages import are_importable, versions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _write(_own(name))
         case _:
             pass
-    algorithms = [algorithm(name, catalog.load(name)) | {"docs": page(name)} for name in catalog.names()]
+    algorithms = [
+        algorithm(name, algorithm_catalogue.load(name)) | {"docs": page(name)} for name in algorithm_catalogue.names()
+    ]
     return _write({"algorithms": algorithms, "families": _families()})
 
 
@@ -41,8 +43,8 @@ def _own(name: str) -> dict[str, Any]:
     """What a user's file prints while it is imported must not stand among the JSON."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            found = own.of_name(name)
-            command.refuse_shared_flags(name, cast(Any, found.module))
+            found = own_algorithm.of_name(name)
+            worker_flags.refuse_shared_flags(name, cast(Any, found.module))
             text = inspect.cleandoc(found.module.__doc__ or "")
             entry = algorithm(name, found.module) | {"docs": f"# {name}\n\n{text}\n" if text else ""}
             return {"problem": "", "algorithm": entry, "file": str(found.path)}

@@ -9,27 +9,29 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-from cleanrl_worker.sdk import catalog, command, live
-from cleanrl_worker.sdk.command import CommandLine
-from cleanrl_worker.sdk.console import Console
-from cleanrl_worker.sdk.eval_batches import Batches
-from cleanrl_worker.sdk.eval_plan import EvalFlags, Plan, check_fit, resolve
-from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, publishing, refuse_used, write_start
-from cleanrl_worker.sdk.ledger import Ledger
-from cleanrl_worker.sdk.recorder import Recorder, Sink
-from cleanrl_worker.sdk.spool import Spool
-from cleanrl_worker.sdk.stop import on_stop_signal
-from cleanrl_worker.sdk.tee import logged_to
-from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
-from cleanrl_worker.sdk.video import FILMED_SLOT, Video, Videos
+from cleanrl_worker.sdk.command import algorithm_catalogue, worker_flags
+from cleanrl_worker.sdk.command.carry_out import Rehearsal, free_bytes, publishing, refuse_used, write_start
+from cleanrl_worker.sdk.command.worker_flags import CommandLine
+from cleanrl_worker.sdk.evaluation.eval_batches import Batches
+from cleanrl_worker.sdk.evaluation.eval_plan import EvalFlags, Plan, check_fit, resolve
+from cleanrl_worker.sdk.live import open_live_view
+from cleanrl_worker.sdk.live.video import FILMED_SLOT, Video, Videos
+from cleanrl_worker.sdk.record.console import Console
+from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Sink
+from cleanrl_worker.sdk.record.log_copy import logged_to
+from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from cleanrl_worker.sdk.record.spool import Spool
+from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
+from cleanrl_worker.sdk.stop_and_hold import on_stop_signal
 from mosaic import envs
 from mosaic.errors import EnvironmentFailed, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import identity, policy_digest
 from mosaic.spec.events import LiveViewOpened, RunCompleted, RunFailed, RunStarted, Warned
-from mosaic.spec.keys import hidden
-from mosaic.spec.life_lock import own_life
+from mosaic.spec.files import policy_digest
 from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
+from mosaic.spec.processes import process_identity
+from mosaic.spec.processes.life_lock import own_life
+from mosaic.spec.processes.secret_keys import hidden
 from mosaic.spec.run_dir import RunDir, run_label
 
 log = get_logger()
@@ -39,9 +41,9 @@ PARALLEL = 10
 
 def main(argv: Sequence[str] | None = None) -> int:
     try:
-        line = command.scan(list(sys.argv[1:] if argv is None else argv))
+        line = worker_flags.scan(list(sys.argv[1:] if argv is None else argv))
     except MosaicError as error:
-        return command.reported(error)
+        return worker_flags.reported(error)
     return run(line)
 
 
@@ -62,13 +64,13 @@ def run(line: CommandLine) -> int:
                 sys.stdout.write(f"run directory: {plan.run_dir.root}\n")
                 return _reported(lambda: evaluate(plan, vector))
     except MosaicError as error:
-        return command.reported(error)
+        return worker_flags.reported(error)
 
 
 def _make_vector(plan: Plan) -> envs.VecEnv:
     """With pictures where they are wanted and can be had."""
-    size, seen = min(PARALLEL, plan.flags.episodes), catalog.observations(plan.file.algo)
-    if live.wanted(plan.flags) or plan.flags.capture_video:
+    size, seen = min(PARALLEL, plan.flags.episodes), algorithm_catalogue.observations(plan.file.algo)
+    if open_live_view.wanted(plan.flags) or plan.flags.capture_video:
         try:
             return envs.make_vec(plan.env_id, size, observations=seen, render_mode="rgb_array")
         except EnvironmentFailed as error:
@@ -81,7 +83,7 @@ def _reported(action: Callable[[], int]) -> int:
     try:
         return action()
     except MosaicError as error:
-        return command.reported(error)
+        return worker_flags.reported(error)
     except Exception:  # A border: the traceback belongs into the run's own log, whatever raised.
         sys.stderr.write(traceback.format_exc())
         return 1
@@ -96,16 +98,16 @@ def evaluate(plan: Plan, vector: envs.VecEnv) -> int:
 def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
     flags, run_dir = plan.flags, plan.run_dir
     write_start(run_dir, plan.run_config)
-    identity.write_self(run_dir.worker, attempt=1)
+    process_identity.write_self(run_dir.worker, attempt=1)
     spool = Spool(run_dir.events)
-    ledger = Ledger(run_dir, _new_manifest(plan))
+    manifest_writer = ManifestWriter(run_dir, _new_manifest(plan))
     mirrors: list[Sink] = [Console(quiet=flags.quiet)]
     if flags.tensorboard and not flags.fastlane_only:
         folder = board_folder(run_dir, flags.tensorboard_dir)
         mirrors.append(TensorBoard(folder, hyperparameters=markdown_table(plan.file.args)))
-        ledger.add_board(folder)
-    batches = Batches(plan, vector, ledger)
-    recorder = Recorder(spool, mirrors, beat=batches.beat)
+        manifest_writer.add_board(folder)
+    batches = Batches(plan, vector, manifest_writer)
+    recorder = EventRecorder(spool, mirrors, beat=batches.beat)
     recorder.emit(_start_event(plan))
     if not plan.file.has_digest:
         recorder.emit(Warned(message=f"{flags.policy_path} {policy_digest.NO_DIGEST}"))
@@ -113,7 +115,7 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
         recorder.emit(Warned(message=remark))
     with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
         try:
-            with seen(batches, flags, run_dir, recorder, ledger):
+            with seen(batches, flags, run_dir, recorder, manifest_writer):
                 batches.play(recorder)
         except BaseException as error:
             recorder.emit(
@@ -173,7 +175,9 @@ def _rehearsal(plan: Plan, vector: envs.VecEnv, room_bytes: int) -> Rehearsal:
 
 
 @contextmanager
-def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder, ledger: Ledger) -> Generator[None]:
+def seen(
+    batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: EventRecorder, manifest_writer: ManifestWriter
+) -> Generator[None]:
     """While the evaluation plays."""
     lanes = batches.lanes
 
@@ -182,7 +186,7 @@ def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder
 
     def saved(video: Video) -> None:
         event = video.event(run_dir)
-        ledger.add(Artifact(kind="video", path=event.path))
+        manifest_writer.add(Artifact(kind="video", path=event.path))
         recorder.emit(event)
 
     def counts() -> bool:
@@ -191,11 +195,11 @@ def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder
 
     if flags.capture_video:
         lanes.videos = Videos(lanes.backend, run_dir.eval_videos, counts=counts, saved=saved, complain=warn)
-    lanes.live = view = live.open_view(
+    lanes.live = view = open_live_view.open_view(
         lanes.backend, flags, global_step=lambda: lanes.global_step, complain=warn, evaluation=True
     )
     if view is not None:
-        ledger.add(Artifact(kind="fastlane", path=view.path))
+        manifest_writer.add(Artifact(kind="fastlane", path=view.path))
         recorder.emit(LiveViewOpened(path=view.path, environments=lanes.num_envs))
     try:
         yield
@@ -203,7 +207,7 @@ def seen(batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: Recorder
         if lanes.videos is not None:
             lanes.videos.close()
         if view is not None:
-            ledger.remove(view.path)
+            manifest_writer.remove(view.path)
             view.close()
 
 

@@ -2,8 +2,9 @@
 
     python -m cleanrl_worker.painter '{"env_id": …}'
 
-`cleanrl_worker.sdk.twin_view` starts it and hands over a table of states; it ends when its stdin is closed, that is,
-when the worker ends however it may end, or when nobody has looked for a while. Nothing here is in the learner's time.
+`cleanrl_worker.sdk.live.twin_view` starts it and hands over a table of states; it ends when its stdin is closed, that
+is, when the worker ends however it may end, or when nobody has looked for a while. Nothing here is in the learner's
+time.
 """
 
 import select
@@ -16,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from mosaic import envs
-from mosaic.envs.twin import Twin
-from mosaic.fastlane.lease import Demand
+from mosaic.envs.vector.twin import Twin
 from mosaic.fastlane.ring import RingWriter
-from mosaic.fastlane.screen import Screen
-from mosaic.fastlane.table import Job, Shown, StateTable
+from mosaic.fastlane.state_table import Job, Shown, StateTable
+from mosaic.fastlane.tile_picture import TilePicture
+from mosaic.fastlane.viewer_lease import Demand
 from mosaic.operating_system import lower_priority
 
 NICENESS = 14
@@ -38,7 +39,7 @@ class Painter:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._table = StateTable(job.table, job.environments, job.floats)
-        self._screen = Screen(
+        self._screen = TilePicture(
             RingWriter.attach(Path(job.ring)),
             environments=job.environments,
             grid_limit=job.grid_limit,

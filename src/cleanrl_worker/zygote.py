@@ -24,8 +24,8 @@ from types import FrameType
 from typing import Any
 
 from mosaic import config
-from mosaic.spec.identity import ProcessIdentity
 from mosaic.spec.manifest import Manifest
+from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 STDOUT, STDERR = 1, 2
@@ -34,7 +34,7 @@ MODULES = (
     "cleanrl_worker.evaluate",
     "cleanrl_worker.describe",
     "mosaic.play.worker",
-    "mosaic.play.describe",
+    "mosaic.play.describe_actors",
 )
 """Programs that may be run here."""
 COMPILER = "torch._dynamo"
@@ -63,13 +63,13 @@ def main() -> int:
 
 def _is_script(argv: list[str]) -> bool:
     """Whether a worker runs a user's script: more of them may follow."""
-    from cleanrl_worker.sdk import command
+    from cleanrl_worker.sdk.command import worker_flags
     from mosaic.scripts.script import is_script
 
     # A border: whatever is wrong with the words or the file, the worker says so. Nothing else of the file is looked at:
     # a key in it is that worker's alone.
     with contextlib.suppress(Exception):
-        path = command.scan(argv).config
+        path = worker_flags.scan(argv).config
         document = None if path is None else config.any_json(path.read_bytes())
         return document is not None and is_script(document["metadata"]["worker"]["config"]["algo"])
     return False
@@ -118,12 +118,16 @@ def _import_everything() -> None:
     for module in MODULES:
         importlib.import_module(module)
     # Imported by a run only where it has somebody to publish to, or is a script's.
-    for module in ("cleanrl_worker.sdk.publisher", "cleanrl_worker.foreign.launch", "torch.utils.tensorboard"):
+    for module in (
+        "cleanrl_worker.sdk.record.event_publisher",
+        "cleanrl_worker.foreign.run_script",
+        "torch.utils.tensorboard",
+    ):
         importlib.import_module(module)
-    from cleanrl_worker.sdk import catalog
+    from cleanrl_worker.sdk.command import algorithm_catalogue
 
     tried: set[tuple[str, str]] = set()
-    for name in catalog.names():
+    for name in algorithm_catalogue.names():
         _rehearse(name, tried)
     for kind in (ProcessIdentity, Manifest):
         config.prepare(kind)
@@ -138,7 +142,7 @@ def _rehearse(algo: str, tried: set[tuple[str, str]]) -> None:
 
     An environment is made once for each family and kind of observation: of the next ones nothing is left to be loaded.
     """
-    from cleanrl_worker.sdk import catalog, command, document, execute
+    from cleanrl_worker.sdk.command import algorithm_catalogue, carry_out, config_file, worker_flags
     from mosaic.envs.families import family_of
 
     # A border: an algorithm whose environment is not installed is still warm enough.
@@ -146,14 +150,14 @@ def _rehearse(algo: str, tried: set[tuple[str, str]]) -> None:
     with contextlib.suppress(Exception), _in_temporary_folder() as folder, _silence():
         run_dir = RunDir(folder / new_run_id())
         # Without CUDA: one question to it here, and no worker forked from here could use it.
-        plan = command.resolve(command.scan(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)]))
-        kind = family_of(plan.args.env_id).name, catalog.observations(algo)
+        plan = worker_flags.resolve(worker_flags.scan(["--algo", algo, "--no-cuda", "--run-dir", str(run_dir.root)]))
+        kind = family_of(plan.args.env_id).name, algorithm_catalogue.observations(algo)
         if kind not in tried:
             tried.add(kind)
-            execute.rehearse(plan, render=False)
+            carry_out.rehearse(plan, render=False)
         file = folder / "config.json"
         file.write_text(json.dumps(config.to_json(plan.run_config)))
-        document.read_document(file)
+        config_file.read_document(file)
 
 
 @contextlib.contextmanager

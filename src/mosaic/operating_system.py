@@ -8,9 +8,9 @@
     room for it, reserved                posix_fallocate              zeros, written
     orphans of a worker                  the daemon, as subreaper     init; and no warm worker, each run starts cold
     ending with one's parent             prctl(PR_SET_PDEATHSIG)      a thread that looks once a second
-    which signals a process catches      /proc/PID/status             a note that workers write (`mosaic.spec.signals`)
+    which signals a process catches      /proc/PID/status             a worker's note (`spec.processes.caught_signals`)
     when a process and the machine began /proc                        psutil
-    a claim on a path of any home        an abstract socket           a locked file (`mosaic.spec.home_claim`)
+    a claim on a path of any home        an abstract socket           a locked file (`spec.processes.home_claim`)
     a fence around scripts               Landlock                     Python's audit hook (`foreign.fence`)
 
 MOSAIC_PORTABLE=1 does on Linux, too, what is done elsewhere. It is for tests: all processes of a home must agree on it.

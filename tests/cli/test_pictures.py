@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from mosaic.cli.pictures import COLOURS, Canvas, Pixels, blocks, can, kitty, sixel
+from mosaic.cli.live.terminal_pictures import COLOURS, Canvas, Pixels, blocks, can, kitty, sixel
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from huggingface_hub import ModelCard
 
-from ..track.hub_stand_in import TOKEN, serving  # noqa: TID252
+from ..track.hub_stand_in import TOKEN, serving
 from .conftest import MOSAIC
 
 

@@ -108,8 +108,8 @@ def test_an_environment_of_a_module_of_ones_own_is_tried_by_a_worker(mosaic):
 
 def test_a_run_config_that_its_worker_refuses_is_told_in_flags(mosaic, tmp_path, monkeypatch, capsys):
     """As a worker of the daemon finds it, should the daemon have known less."""
-    from cleanrl_worker.sdk import execute
-    from mosaic.spec.life_lock import INHERITED
+    from cleanrl_worker.sdk.command import carry_out
+    from mosaic.spec.processes.life_lock import INHERITED
 
     worker = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": 100, "extras": {"algo_params": {"gamma": 7}}}
     file = tmp_path / "worker-01M7-3.json"
@@ -119,7 +119,7 @@ def test_a_run_config_that_its_worker_refuses_is_told_in_flags(mosaic, tmp_path,
         )
     )
     monkeypatch.setenv(INHERITED, "1")
-    assert execute.main(argv=["--config", str(file), "--dry-run"]) == 2
+    assert carry_out.main(argv=["--config", str(file), "--dry-run"]) == 2
     assert "--gamma: must be less than or equal to 1 (got 7)" in capsys.readouterr().err
     worker["extras"]["algo_params"] = {}
     file.write_text(
@@ -127,7 +127,7 @@ def test_a_run_config_that_its_worker_refuses_is_told_in_flags(mosaic, tmp_path,
             {"environment": {"env_id": "CartPole-v1"}, "artifacts": {}, "metadata": {"worker": {"config": worker}}}
         )
     )
-    assert execute.main(argv=["--config", str(file), "--dry-run"]) == 2
+    assert carry_out.main(argv=["--config", str(file), "--dry-run"]) == 2
     said = capsys.readouterr().err
     assert "--total-timesteps: is 100, less than the 512 steps of one rollout" in said
     assert "metadata" not in said

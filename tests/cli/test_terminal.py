@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.cli.screen import width_of
+from mosaic.cli.terminal.printing import width_of
 
 MOSAIC = str(Path(sys.executable).parent / "mosaic")
 SILENT_S = 300

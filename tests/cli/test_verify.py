@@ -9,9 +9,10 @@ import pytest
 from safetensors.numpy import save
 
 from mosaic import cli
-from mosaic.cli.export import CopyWatch
-from mosaic.intake import copies
-from mosaic.spec import checkpoint_files, digests, policy_digest, run_record
+from mosaic.cli.runs.export import CopiedDigests
+from mosaic.intake import exported_runs
+from mosaic.spec import run_record
+from mosaic.spec.files import checkpoint_files, digests, policy_digest
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
@@ -133,7 +134,7 @@ def test_a_copy_that_is_taken_in_leaves_out_what_is_damaged(run_dir: RunDir, tmp
     shutil.copytree(run_dir.root, copy)
     flip(copy / "checkpoints/step-128/arrays.safetensors")
     flip(copy / "runs/CartPole-v1__ppo__1__1/ppo.cleanrl_model")
-    found = copies.read(copy)
+    found = exported_runs.read(copy)
     assert [name for name in found.files if name.startswith(("checkpoints", "runs/"))] == [
         "checkpoints/step-64/arrays.safetensors",
         "checkpoints/step-64/page",
@@ -144,7 +145,7 @@ def test_a_copy_that_is_taken_in_leaves_out_what_is_damaged(run_dir: RunDir, tmp
 
 def test_an_export_tells_what_is_damaged_in_it(run_dir: RunDir) -> None:
     def copied() -> list[str]:
-        watch = CopyWatch()
+        watch = CopiedDigests()
         names = [name for name, _ in run_dir.files()]
         for _, pieces in watch.over((name, iter([(run_dir.root / name).read_bytes()])) for name in names):
             assert b"".join(pieces) is not None

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from mosaic.cli import VERBS, completion, wording
-from mosaic.cli.output import ESC
-from mosaic.cli.progress import line_of
-from mosaic.cli.screen import clean, fit, table, width_of
-from mosaic.cli.train import seeds_of
+from mosaic.cli import VERBS, completion
+from mosaic.cli.runs.progress_line import line_of
+from mosaic.cli.terminal import readable
+from mosaic.cli.terminal.plain_output import ESC
+from mosaic.cli.terminal.printing import clean, fit, table, width_of
+from mosaic.cli.train.train import seeds_of
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -58,7 +59,7 @@ def test_a_table_aligns_and_gives_way(monkeypatch):
     ("seconds", "text"), [(0.5, "0.5 s"), (42, "42 s"), (187, "3:07"), (7387, "2:03:07"), (273600, "3 d 04 h")]
 )
 def test_durations(seconds, text):
-    assert wording.duration(seconds) == text
+    assert readable.duration(seconds) == text
 
 
 def test_seeds():

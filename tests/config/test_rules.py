@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cleanrl_worker.sdk import catalog, settings_rules
+from cleanrl_worker.sdk.command import algorithm_catalogue, settings_rules
 from mosaic import config
 from mosaic.errors import ConfigError
 from mosaic.rules import NotARule, Rule, checked
@@ -57,8 +57,8 @@ def test_a_class_made_from_a_schema_has_the_rules_of_the_code_in_the_same_words(
 
 def test_every_algorithm_has_its_rules_in_the_schema():
     """A rule that is written in another way would be told late, by the worker."""
-    for name in catalog.names():
-        args = catalog.load(name).Args
+    for name in algorithm_catalogue.names():
+        args = algorithm_catalogue.load(name).Args
         written = inspect.getsource(args.__post_init__).count("raise ") if hasattr(args, "__post_init__") else 0
         assert len(settings_rules.rules_of(args)) == written + 1, name
 

@@ -7,7 +7,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import register
 
 from mosaic.envs import make, make_vec
-from mosaic.envs.observations import flat_encoder
+from mosaic.envs.observations.observation_rule import flat_encoder
 from mosaic.errors import IncompatibleSpaces
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.envs import headless_defaults, make, preflight, render
+from mosaic.envs import headless_defaults, make, preflight
+from mosaic.envs.rendering import render_preflight
 
 
 def test_mujoco_frame_names_the_variables_to_set() -> None:
@@ -18,7 +19,7 @@ def test_mujoco_frame_names_the_variables_to_set() -> None:
 
 
 def test_failure_names_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "_candidates", lambda family: [{"MUJOCO_GL": "nonsense"}])
+    monkeypatch.setattr(render_preflight, "_candidates", lambda family: [{"MUJOCO_GL": "nonsense"}])
     report = preflight.__wrapped__("HalfCheetah-v5")
     assert not report.ok
     assert "nonsense" in report.message

@@ -6,7 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mosaic.envs import VecEnv, make_vec, replay
+from mosaic.envs import VecEnv, make_vec
+from mosaic.envs.vector import slot_history
 from mosaic.errors import CheckpointError
 
 
@@ -142,7 +143,7 @@ def test_a_replay_that_ends_elsewhere_begins_a_fresh_episode_and_says_so() -> No
 
 
 def test_an_episode_too_long_to_replay_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mosaic.envs.bare.LONGEST", 50)
+    monkeypatch.setattr("mosaic.envs.vector.bare_vector.LONGEST", 50)
     envs = make_vec("Pendulum-v1", 1)
     envs.reset(seed=0)
     for _ in range(60):
@@ -191,4 +192,4 @@ def test_a_foreign_snapshot_is_refused() -> None:
     with pytest.raises(CheckpointError, match="slots"):
         make_vec("CartPole-v1", 3).restore(saved)
     with pytest.raises(CheckpointError, match="format"):
-        make_vec("CartPole-v1", 2).restore(saved | {"format": replay.FORMAT + 1})
+        make_vec("CartPole-v1", 2).restore(saved | {"format": slot_history.FORMAT + 1})

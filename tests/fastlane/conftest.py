@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.envs import headless_defaults
-from mosaic.fastlane import ring, ring_files, sweep
+from mosaic.fastlane import ring, ring_files, ring_sweep
 
 HERE = Path(__file__).parent
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -26,7 +26,7 @@ def headless() -> None:
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     # Not tmp_path, which is too long for sockets.
     folder = Path(tempfile.mkdtemp(prefix="mt-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
-    for module in (ring, ring_files, sweep):
+    for module in (ring, ring_files, ring_sweep):
         monkeypatch.setattr(module, "folders", lambda: (folder,))
     yield folder
     shutil.rmtree(folder)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mosaic.fastlane import layout, lease
-from mosaic.fastlane.layout import FrameHead, Tile
-from mosaic.fastlane.lease import Wishes
+from mosaic.fastlane import ring_layout, viewer_lease
 from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.ring_layout import FrameHead, Tile
+from mosaic.fastlane.viewer_lease import Wishes
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocols" / "fastlane.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -39,37 +39,37 @@ def spelled_out(made: struct.Struct) -> str:
 
 def test_the_header_is_as_documented() -> None:
     table = rows("The header")
-    assert compiled(table[:9]) == spelled_out(layout.HEADER)
+    assert compiled(table[:9]) == spelled_out(ring_layout.HEADER)
     offsets = {name: int(offset) for offset, _, name, *_ in table}
-    assert offsets["published"] == layout.PUBLISHED_AT
-    assert offsets["closed"] == layout.CLOSED_AT
-    assert offsets["pid"] == layout.PID_AT
-    assert (offsets["note"], offsets["fps"]) == (layout.NOTE_AT, layout.FPS_AT)
-    assert table[9][1] == f"{layout.NOTE_BYTES} bytes"
-    assert layout.NOTE_AT + layout.NOTE_BYTES == layout.FPS_AT
+    assert offsets["published"] == ring_layout.PUBLISHED_AT
+    assert offsets["closed"] == ring_layout.CLOSED_AT
+    assert offsets["pid"] == ring_layout.PID_AT
+    assert (offsets["note"], offsets["fps"]) == (ring_layout.NOTE_AT, ring_layout.FPS_AT)
+    assert table[9][1] == f"{ring_layout.NOTE_BYTES} bytes"
+    assert ring_layout.NOTE_AT + ring_layout.NOTE_BYTES == ring_layout.FPS_AT
 
 
 def test_a_slot_is_as_documented() -> None:
     table = rows("A slot")
-    assert compiled(table[:12]) == spelled_out(layout.SLOT)
+    assert compiled(table[:12]) == spelled_out(ring_layout.SLOT)
     offsets = {name: int(offset) for offset, _, name, *_ in table}
-    assert (offsets["line"], offsets["tile"]) == (layout.LINE_AT, layout.TILES_AT)
-    assert offsets["pixels"] == layout.SLOT_HEAD_BYTES
-    assert table[12][1] == f"{layout.MAX_TILES} × {layout.TILE.itemsize} bytes"
-    assert layout.TILES_AT + layout.MAX_TILES * layout.TILE.itemsize <= layout.SLOT_HEAD_BYTES
+    assert (offsets["line"], offsets["tile"]) == (ring_layout.LINE_AT, ring_layout.TILES_AT)
+    assert offsets["pixels"] == ring_layout.SLOT_HEAD_BYTES
+    assert table[12][1] == f"{ring_layout.MAX_TILES} × {ring_layout.TILE.itemsize} bytes"
+    assert ring_layout.TILES_AT + ring_layout.MAX_TILES * ring_layout.TILE.itemsize <= ring_layout.SLOT_HEAD_BYTES
 
 
 def test_a_lease_is_as_documented() -> None:
     names = [name for name, _ in rows("Leases")]
     assert sorted(names) == sorted(["at", "changed", *vars(Wishes())])
-    assert f"for {lease.VALID_S:g} s" in TEXT
-    assert f"{lease.MIN_FPS:g} to {lease.MAX_FPS:g}" in TEXT
-    assert f"{lease.MIN_TILE_WIDTH} to {lease.MAX_TILE_WIDTH}" in TEXT
+    assert f"for {viewer_lease.VALID_S:g} s" in TEXT
+    assert f"{viewer_lease.MIN_FPS:g} to {viewer_lease.MAX_FPS:g}" in TEXT
+    assert f"{viewer_lease.MIN_TILE_WIDTH} to {viewer_lease.MAX_TILE_WIDTH}" in TEXT
 
 
 def test_the_module_documents_the_same_offsets() -> None:
-    assert layout.__doc__ is not None
-    stated = re.findall(r"(?m)^    (\d+) +\S+ ", layout.__doc__)
+    assert ring_layout.__doc__ is not None
+    stated = re.findall(r"(?m)^    (\d+) +\S+ ", ring_layout.__doc__)
     for offset, *_ in rows("The header"):
         assert offset in stated
 

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from mosaic.errors import ConfigError
-from mosaic.fastlane import lease
+from mosaic.fastlane import viewer_lease
 from mosaic.fastlane.ring import RingReader
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc import trainer_pb2_grpc
@@ -25,9 +25,9 @@ from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
 from mosaic.spec import manifest
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
-from mosaic.trainer import frames
-from mosaic.trainer.bell import Bell
-from mosaic.trainer.guard import Guard
+from mosaic.trainer.serving import live_frames
+from mosaic.trainer.serving.change_signal import ChangeSignal
+from mosaic.trainer.serving.interceptor import Interceptor
 
 LONG_S = 3600.0
 """Writers go on until their test ends."""
@@ -51,9 +51,9 @@ def client(run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     class Service(TrainerServicer):
         def StreamFrames(self, request: Any, context: Any) -> Any:  # noqa: N802
-            return frames.stream(run_dir, frames.checked(request), Bell(), context)
+            return live_frames.stream(run_dir, live_frames.checked(request), ChangeSignal(), context)
 
-    server = grpc.server(ThreadPoolExecutor(8), interceptors=[Guard(None)])
+    server = grpc.server(ThreadPoolExecutor(8), interceptors=[Interceptor(None)])
     trainer_pb2_grpc.add_TrainerServicer_to_server(Service(), server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -112,14 +112,14 @@ def test_a_watcher_that_leaves_gives_up_its_lease(client: Client, run_dir: RunDi
     announce(run_dir, ring)
     coming = client.frames(run_dir.run_id, mode="single", slot=2, tile_width=99)
     next(coming)
-    demand = lease.current(ring)
+    demand = viewer_lease.current(ring)
     assert demand is not None
     assert (demand.wishes.mode, demand.wishes.slot, demand.wishes.tile_width) == ("single", 2, 99)
     coming.close()
     deadline = time.monotonic() + 120
-    while lease.current(ring) is not None and time.monotonic() < deadline:
+    while viewer_lease.current(ring) is not None and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert lease.current(ring) is None
+    assert viewer_lease.current(ring) is None
 
 
 def test_the_stream_ends_with_the_run(client: Client, run_dir: RunDir, writer: Writer) -> None:
@@ -158,7 +158,7 @@ def test_a_view_that_was_given_up_says_why(client: Client, run_dir: RunDir) -> N
 )
 def test_a_wrong_request_is_told_what_is_wrong(request_: Any, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        frames.checked(request_)
+        live_frames.checked(request_)
 
 
 def test_the_sweep_runs_at_once_and_ends_with_the_daemon(writer: Writer) -> None:
@@ -166,7 +166,7 @@ def test_the_sweep_runs_at_once_and_ends_with_the_daemon(writer: Writer) -> None
     process.kill()
     process.wait()
     ending = threading.Event()
-    frames.start_sweeping(ending)
+    live_frames.start_sweeping(ending)
     deadline = time.monotonic() + 120
     while ring.exists() and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from mosaic.fastlane import ring as ring_module
-from mosaic.fastlane.layout import FrameHead, RingRefused, Tile
 from mosaic.fastlane.ring import RingReader, RingWriter
 from mosaic.fastlane.ring_files import writer_lives
+from mosaic.fastlane.ring_layout import FrameHead, RingRefused, Tile
 
 LONG_S = 3600.0
 """Writers go on until their test ends."""

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from mosaic import cli
-from mosaic.cli import clip, frame, watch
+from mosaic.cli.live import clip, frame, watch
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.sdk import video
-from cleanrl_worker.sdk.video import Video, Videos, cubic
-from mosaic.fastlane.film import Film
+from cleanrl_worker.sdk.live import video
+from cleanrl_worker.sdk.live.video import Video, Videos, cubic
+from mosaic.fastlane.video_file import VideoFile
 from mosaic.spec.events import Episode
 
 
@@ -123,12 +123,12 @@ def test_a_further_attempt_counts_on(tmp_path: Path) -> None:
 def test_a_slow_encoder_drops_frames_instead_of_growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
 
-    class Slow(Film):
+    class Slow(VideoFile):
         def add(self, *args: Any, **kwargs: Any) -> bool:
             go.wait()
             return super().add(*args, **kwargs)
 
-    monkeypatch.setattr(video, "Film", Slow)
+    monkeypatch.setattr(video, "VideoFile", Slow)
     monkeypatch.setattr(video, "MAX_QUEUED", 10)
     shoot = Shoot(Filmed(), tmp_path)
     shoot.videos.begin()
@@ -141,11 +141,11 @@ def test_a_slow_encoder_drops_frames_instead_of_growing(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("error", [OSError("No space left on device"), RuntimeError("codec")])
 def test_an_encoder_that_fails_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    class Broken(Film):
+    class Broken(VideoFile):
         def add(self, *args: Any, **kwargs: Any) -> bool:
             raise error
 
-    monkeypatch.setattr(video, "Film", Broken)
+    monkeypatch.setattr(video, "VideoFile", Broken)
     envs = Filmed()
     shoot = Shoot(envs, tmp_path)
     shoot.videos.begin()
@@ -173,7 +173,7 @@ def test_an_environment_that_cannot_render_is_a_warning(tmp_path: Path, picture:
 
 
 def test_a_film_takes_pictures_of_changing_size_and_keeps_time(tmp_path: Path) -> None:
-    film = Film(tmp_path / "a.mp4", fps=10)
+    film = VideoFile(tmp_path / "a.mp4", fps=10)
     assert film.add(np.zeros((40, 60, 3), np.uint8), at_s=0.0)
     assert film.add(np.zeros((80, 30, 3), np.uint8), at_s=1.0)
     assert not film.add(np.zeros((40, 60, 3), np.uint8), at_s=1.01)

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.sdk import live, plain_view
-from cleanrl_worker.sdk.plain_view import PlainView
-from cleanrl_worker.sdk.twin_view import TwinView
+from cleanrl_worker.sdk.live import open_live_view, plain_view
+from cleanrl_worker.sdk.live.plain_view import PlainView
+from cleanrl_worker.sdk.live.twin_view import TwinView
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
-from mosaic.fastlane import lease
 from mosaic.fastlane import ring as ring_module
-from mosaic.fastlane.layout import Frame
-from mosaic.fastlane.lease import Demand, Wishes
+from mosaic.fastlane import viewer_lease
 from mosaic.fastlane.ring import RingReader, RingWriter
+from mosaic.fastlane.ring_layout import Frame
 from mosaic.fastlane.viewer import Viewer
+from mosaic.fastlane.viewer_lease import Demand, Wishes
 from mosaic.spec.run_config import LiveView as Options
 
 PATIENCE_S = 120.0
@@ -61,7 +61,7 @@ class Stage:
     def __init__(self, backend: Any, **options: Any) -> None:
         self.complaints: list[str] = []
         self.lanes = Envs(backend, lambda _: None)
-        view = live.open_view(
+        view = open_live_view.open_view(
             backend, Options(**options), global_step=lambda: self.lanes.global_step, complain=self.complaints.append
         )
         assert view is not None
@@ -177,7 +177,7 @@ def test_the_viewer_switches_modes_while_the_run_trains() -> None:
         frame = first(viewer, lambda frame: not frame.head.grid)
         assert [tile.env for tile in frame.head.tiles] == [2]
         viewer.ask(Wishes(mode="off"))
-        stage.until(lambda: lease.current(stage.path).wishes.mode == "off")  # type: ignore[union-attr]
+        stage.until(lambda: viewer_lease.current(stage.path).wishes.mode == "off")  # type: ignore[union-attr]
         stage.until(lambda: renders_in(stage, backend, steps=200) == 0)  # the view looks twice a second
         assert renders_in(stage, backend, steps=500) == 0
         viewer.ask(Wishes(mode="single", slot=99, fps=100, budget=1.0))
@@ -228,7 +228,7 @@ def test_rendering_takes_no_more_than_its_share(cost_s: float, budget: float, mo
     """`make bench-live` measures it on a real run."""
     clock, pictures = Clock(), 0
     monkeypatch.setattr(plain_view, "time", clock)
-    kept = plain_view.Pace()
+    kept = plain_view.PictureBudget()
     demand = Demand(Wishes(fps=100, budget=budget), sockets=(), fps=100, budget=budget)
     while clock.now_s < 1000:
         clock.now_s += max(kept.wait_s(clock.now_s, demand, 1), 0.0) + 1e-6
@@ -274,14 +274,14 @@ def test_a_render_that_never_returns_costs_a_few_seconds_and_the_view(monkeypatc
 def test_without_room_the_run_goes_on_without_a_view(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ring_module, "folders", lambda: (tmp_path / "absent",))
     complaints: list[str] = []
-    view = live.open_view(Fake(), Options(), global_step=lambda: 0, complain=complaints.append)  # type: ignore[arg-type]
+    view = open_live_view.open_view(Fake(), Options(), global_step=lambda: 0, complain=complaints.append)  # type: ignore[arg-type]
     assert view is None
     assert "no room for its frames" in complaints[0]
 
 
 @pytest.mark.parametrize("options", [{"fastlane_enabled": False}, {"video_mode": "off"}])
 def test_a_view_that_is_not_wanted_is_not_opened(options: dict[str, Any], folder: Path) -> None:
-    assert live.open_view(Fake(), Options(**options), global_step=lambda: 0, complain=print) is None  # type: ignore[arg-type]
+    assert open_live_view.open_view(Fake(), Options(**options), global_step=lambda: 0, complain=print) is None  # type: ignore[arg-type]
     assert list(folder.iterdir()) == []
 
 

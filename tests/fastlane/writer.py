@@ -11,23 +11,23 @@ from pathlib import Path
 
 import numpy as np
 
-from mosaic.fastlane import lease
 from mosaic.fastlane import ring as ring_module
-from mosaic.fastlane.bell import Bell
-from mosaic.fastlane.layout import FrameHead, Tile
+from mosaic.fastlane import viewer_lease
+from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
+from mosaic.fastlane.ring_layout import FrameHead, Tile
 
 
 def main(seconds: float, fps: float, width: int, height: int, tiles: int) -> None:
     ring = RingWriter.create(max_pixels=width * height)
-    bell = Bell()
+    wakeup = ReaderWakeup()
     pictures = [np.full((height, width, 4), value, np.uint8) for value in range(256)]
     print(ring.path, flush=True)
     looked, demand, number = 0.0, None, 0
     end = time.monotonic() + seconds
     while (now := time.monotonic()) < end:
         if now - looked > 0.1:
-            looked, demand = now, lease.current(ring.path)
+            looked, demand = now, viewer_lease.current(ring.path)
         number += 1
         head = FrameHead(
             global_step=number,
@@ -40,7 +40,7 @@ def main(seconds: float, fps: float, width: int, height: int, tiles: int) -> Non
         )
         ring.publish(head, pictures[number % 256])
         if fps:
-            bell.ring(demand.sockets if demand else ())
+            wakeup.ring(demand.sockets if demand else ())
             time.sleep(1 / fps)
     ring.close()
 

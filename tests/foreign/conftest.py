@@ -16,8 +16,8 @@ from processes import end_all_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
 from mosaic.scripts import script
-from mosaic.scripts.allowed import Allowed
-from mosaic.scripts.flags import settings_from
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.scripts.script_flags import settings_from
 from mosaic.spec import manifest
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
@@ -37,10 +37,10 @@ def eventually(look: Callable[[], T], timeout_s: float = 300.0, *, what: str = "
 class Studio:
     """A daemon, and what tests ask of it."""
 
-    def __init__(self, root: Path, catalog_file: Path) -> None:
+    def __init__(self, root: Path, catalogue_file: Path) -> None:
         self.home = Home(root / "home")
         self.home.create()
-        shutil.copy2(catalog_file, self.home.trainer / "catalog.json")
+        shutil.copy2(catalogue_file, self.home.trainer / "catalog.json")
         self.outside = root / "outside"
         self.outside.mkdir()
         temporary = root / "tmp"
@@ -95,9 +95,9 @@ class Studio:
 
 
 @pytest.fixture(scope="session")
-def studio(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Iterator[Studio]:
+def studio(tmp_path_factory: pytest.TempPathFactory, catalogue_file: Path) -> Iterator[Studio]:
     root = tmp_path_factory.mktemp("foreign")
-    made = Studio(root, catalog_file)
+    made = Studio(root, catalogue_file)
     try:
         yield made
     finally:

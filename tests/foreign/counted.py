@@ -8,14 +8,14 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from cleanrl_worker.foreign.making import Making
+from cleanrl_worker.foreign.environment_patches import EnvironmentPatches
 from cleanrl_worker.foreign.step_counts import StepCounts
 
 counts = StepCounts()
-stage = SimpleNamespace(wanted=False, slots=[], made={}, look=lambda: None, leave=lambda slot: None)
-stage.eye = SimpleNamespace(due_at=math.inf)
-stage.enter = lambda slot: stage.slots.append(slot) or len(stage.slots) - 1
-Making(stage, counts, old=False).change()
+shown_environments = SimpleNamespace(wanted=False, slots=[], made={}, look=lambda: None, leave=lambda slot: None)
+shown_environments.eye = SimpleNamespace(due_at=math.inf)
+shown_environments.enter = lambda slot: shown_environments.slots.append(slot) or len(shown_environments.slots) - 1
+EnvironmentPatches(shown_environments, counts, old=False).change()
 
 
 class Line(gym.Env):

@@ -9,7 +9,7 @@ from typing import Any
 ASKED = """
 import threading, time
 import gymnasium as gym, numpy as np
-from cleanrl_worker.foreign.making import Making
+from cleanrl_worker.foreign.environment_patches import EnvironmentPatches
 from cleanrl_worker.foreign.step_counts import StepCounts
 from types import SimpleNamespace
 
@@ -21,7 +21,7 @@ class Slow(gym.Wrapper):
 stage = SimpleNamespace(wanted=True, slots=[], made={}, look=lambda: None, leave=lambda slot: None)
 stage.eye = SimpleNamespace(due_at=float("inf"))
 stage.enter = lambda slot: stage.slots.append(slot) or len(stage.slots) - 1
-Making(stage, StepCounts(), old=False).change()
+EnvironmentPatches(stage, StepCounts(), old=False).change()
 envs = gym.vector.AsyncVectorEnv([lambda: Slow(gym.make("CartPole-v1"))] * 2)
 envs.reset(seed=1)
 slot = stage.slots[-2]

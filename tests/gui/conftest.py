@@ -23,12 +23,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.rpc import locate
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.scripts.allowed import Allowed
+from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -42,10 +42,10 @@ from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
-from .daemon import Daemon, end_daemon
 from .event_loop import BEAT_MS
 from .gui_thread import Waiting, noting_waits
 from .hand_written import STARTED, HandWritten, learning
+from .real_daemon import Daemon, end_daemon
 
 __all__ = ["STARTED", "Daemon", "HandWritten", "MakeRun", "Show", "Shown", "artifacts_of", "learning"]
 
@@ -231,7 +231,7 @@ def artifacts_of(shown: Shown, run: RunRecord) -> ArtifactsTab:
 
 
 class Show(Protocol):
-    def __call__(self, home: Home | None = None, *, link: Link | None = None) -> Shown: ...
+    def __call__(self, home: Home | None = None, *, link: DaemonLink | None = None) -> Shown: ...
 
 
 @pytest.fixture
@@ -249,11 +249,11 @@ def show(
     shown: list[Shown] = []
     (daemon_home.root / "gui.ini").unlink(missing_ok=True)
 
-    def open_and_start(home: Home | None = None, *, link: Link | None = None) -> Shown:
+    def open_and_start(home: Home | None = None, *, link: DaemonLink | None = None) -> Shown:
         home = home or (link.home if link else daemon_home)
         if link is None and running_address(home) is None:
             start_daemon(home)
-        opened = app.open_window(application, home, link or Link(home))
+        opened = app.open_window(application, home, link or DaemonLink(home))
         opened.window.show()
         opened.window.activateWindow()  # shortcuts belong to the active window
         assert QTest.qWaitForWindowActive(opened.window)

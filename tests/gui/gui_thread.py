@@ -30,7 +30,7 @@ WAITING_METHODS: tuple[tuple[type[Any], str], ...] = (
 ALLOWED = {
     ("viewer.py", "close"),  # of the thread that renews a lease: it has nothing to do but to end
     ("threading.py", "start"),  # returns when the thread has begun
-    ("beside.py", "_let_go"),  # of a thread that has said that it is at its end
+    ("background_work.py", "_let_go"),  # of a thread that has said that it is at its end
 }
 """File and function of waits for what is happening already."""
 

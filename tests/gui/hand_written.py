@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 from mosaic.spec import manifest
 from mosaic.spec.events import Episode, Event, EventBody, RunCompleted, RunStarted, Scalars, encode
-from mosaic.spec.life_lock import life_lock
 from mosaic.spec.manifest import Manifest
+from mosaic.spec.processes.life_lock import life_lock
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 STARTED = RunStarted(algo="ppo", env_id="CartPole-v1", seed=1, total_timesteps=1000)

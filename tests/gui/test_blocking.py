@@ -8,7 +8,7 @@ from mosaic.rpc.client import Client
 from mosaic.spec.run_dir import Home
 
 from .conftest import Show, Shown
-from .daemon import Daemon
+from .real_daemon import Daemon
 
 
 def do_everything(shown: Shown, run_id: str) -> None:

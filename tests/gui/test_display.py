@@ -22,11 +22,11 @@ SHOT = """
 import sys, time
 from PySide6.QtGui import QGuiApplication
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.spec.run_dir import Home
 application = app.make_application()
 assert QGuiApplication.platformName() == "xcb"
-opened = app.open_window(application, Home.resolve(), Link(Home.resolve()), theme="dark")
+opened = app.open_window(application, Home.resolve(), DaemonLink(Home.resolve()), theme="dark")
 opened.window.show()
 opened.start()
 end = time.monotonic() + 300

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mosaic.gui.widgets.parts import PlainLabel
+from mosaic.gui.widgets.labels_and_buttons import PlainLabel
 from mosaic.spec.run_dir import Home
 
 OUR_TAGS = re.compile(r"</?(?:span|a|table|tr|td|br|p|b)(?: [^<>]*)?>")
@@ -59,7 +59,7 @@ def settle(shown) -> None:
 
 def ask_everything(shown, run_id: str) -> None:
     """The questions that name a run: a box and a dialog, with its label in them."""
-    from mosaic.gui.widgets.ask import ask_text, confirm
+    from mosaic.gui.widgets.dialogs import ask_text, confirm
 
     label = shown.studio.runs.get(run_id).label
     assert FAKE in label

@@ -10,14 +10,14 @@ import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication
 
-from mosaic.gui.models.batch import Batch, Notice, Points
-from mosaic.gui.models.beside import Beside
-from mosaic.gui.models.feed import Feed
-from mosaic.gui.models.gathered import Gathered
-from mosaic.gui.models.hearing import Hearing
-from mosaic.gui.models.link import Link
-from mosaic.gui.models.runs_model import RunsModel
-from mosaic.gui.models.series import Series, reduced, trailing_mean
+from mosaic.gui.models.background_work import BackgroundWork
+from mosaic.gui.models.charts.series import Series, reduced, trailing_mean
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.daemon.daemon_listener import DaemonListener
+from mosaic.gui.models.daemon.gathered_messages import Gathered
+from mosaic.gui.models.daemon.news import Batch, Notice, Points
+from mosaic.gui.models.daemon.news_feed import NewsFeed
+from mosaic.gui.models.runs.runs_model import RunsModel
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import duration, name_of, number, size, thousands, title_of
 from mosaic.rpc.client import Client, Stream
@@ -90,10 +90,10 @@ def test_a_notice_is_told_once() -> None:
     assert list(runs.notices(record.run_id)) == ["odd"]
 
 
-class DeafFeed(Feed):
+class DeafFeed(NewsFeed):
     """Hears nothing, and remembers what it was asked for."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: DaemonLink) -> None:
         super().__init__(link)
         self.opened: list[tuple[str, ...]] = []
 
@@ -103,12 +103,12 @@ class DeafFeed(Feed):
 
 @pytest.fixture
 def feed(tmp_path: Path) -> DeafFeed:
-    return DeafFeed(Link(Home(tmp_path)))
+    return DeafFeed(DaemonLink(Home(tmp_path)))
 
 
 @pytest.fixture
 def studio(tmp_path: Path, feed: DeafFeed) -> Studio:
-    return Studio(Home(tmp_path), feed, Link(Home(tmp_path)))
+    return Studio(Home(tmp_path), feed, DaemonLink(Home(tmp_path)))
 
 
 def test_a_run_keeps_its_colour_while_others_come_and_go(studio: Studio, feed: DeafFeed) -> None:
@@ -144,23 +144,23 @@ def test_a_huge_selection_is_drawn_in_part_and_says_so(studio: Studio) -> None:
 def test_an_error_while_hearing_is_a_notice_and_the_thread_lives_on(
     application: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Connected(Link):
+    class Connected(DaemonLink):
         client = object()  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] (there is no daemon)
 
     told: list[str] = []
     calls: list[object] = []
 
-    def fail(hearing: Hearing, client: Client) -> float:
+    def fail(listener: DaemonListener, client: Client) -> float:
         calls.append(client)
         raise OSError("the disk is gone")
 
-    hearing = Hearing("failing", Connected(Home(tmp_path)), fail, told.append)
-    hearing.start(Beside())
+    listener = DaemonListener("failing", Connected(Home(tmp_path)), fail, told.append)
+    listener.start(BackgroundWork())
     while len(calls) < 2:
-        hearing.turn()
+        listener.turn()
         time.sleep(0.01)
-    hearing.stop()
-    hearing.join(5)
+    listener.stop()
+    listener.join(5)
     assert len(told) == 1
     assert "the disk is gone" in told[0]
     said = capsys.readouterr()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.cli import main
-from mosaic.cli.gui import NoDisplay, refuse_without_display
+from mosaic.cli.daemon.gui import NoDisplay, refuse_without_display
 from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
@@ -24,10 +24,10 @@ PROBE = """
 import json, sys
 from PySide6.QtCore import QEventLoop
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.spec.run_dir import Home
 application = app.make_application()
-opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
+opened = app.open_window(application, Home.resolve(), DaemonLink(Home.resolve()))
 opened.window.show()
 shown = sorted(sys.modules)
 opened.start()
@@ -104,10 +104,10 @@ def test_the_fonts_and_icons_travel_with_their_licences() -> None:
 def test_a_window_that_is_closed_at_once_ends_without_a_word(daemon_home: Home) -> None:
     script = """
 from mosaic.gui import app
-from mosaic.gui.models.link import Link
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.spec.run_dir import Home
 application = app.make_application()
-opened = app.open_window(application, Home.resolve(), Link(Home.resolve()))
+opened = app.open_window(application, Home.resolve(), DaemonLink(Home.resolve()))
 opened.window.show()
 opened.start()
 application.processEvents()
@@ -124,9 +124,9 @@ ALWAYS_TELLING = """
 import sys
 import threading
 from PySide6.QtCore import QCoreApplication, Signal
-from mosaic.gui.models import beside
+from mosaic.gui.models import background_work
 
-class Busy(beside.Beside):
+class Busy(background_work.BackgroundWork):
     said = Signal(int)
 
     def __init__(self):
@@ -159,7 +159,7 @@ ending.set()
 for one in busy:
     one.is_busy.wait()
 if "ended" in sys.argv:
-    beside.end()
+    background_work.end()
     application.processEvents()
     heard = [one.heard for one in busy]
     application.processEvents()

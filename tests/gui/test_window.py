@@ -14,18 +14,18 @@ from PySide6.QtWidgets import QApplication, QLabel, QTabBar
 from mosaic.gui import window
 from mosaic.gui.assets import pixmap
 from mosaic.gui.menus import Menus
-from mosaic.gui.models.batch import Batch
-from mosaic.gui.models.chart_view import ChartView
-from mosaic.gui.models.hear_curves import PIECE_ROWS
-from mosaic.gui.models.link import Link
-from mosaic.gui.models.series import Series
+from mosaic.gui.models.charts.chart_options import ChartOptions
+from mosaic.gui.models.charts.series import Series
+from mosaic.gui.models.daemon.curves_listener import PIECE_ROWS
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.daemon.news import Batch
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.shell import Shell
 from mosaic.gui.tabs import TABS
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.gui.theme import TOKENS
-from mosaic.gui.widgets.chart_controls import ChartControls
+from mosaic.gui.widgets.charts.chart_controls import ChartControls
 from mosaic.rpc.client import Client
 from mosaic.spec.events import RunCompleted
 from mosaic.spec.run_dir import Home
@@ -187,7 +187,7 @@ def test_a_remote_daemon_needs_no_shared_file(
     start_daemon(home, "--listen", address)
     shutil.copy2(home.token, tmp_path / "token")
     monkeypatch.setenv("MOSAIC_TOKEN_FILE", str(tmp_path / "token"))
-    shown = show(link=Link(Home(tmp_path / "elsewhere"), target=address))
+    shown = show(link=DaemonLink(Home(tmp_path / "elsewhere"), target=address))
     assert shown.studio.link.is_remote
     shown.until(lambda: (series := returns(shown)) is not None and len(series) == 3)
     shown.until(lambda: any("finished" in line for line in logged(shown)))
@@ -255,7 +255,7 @@ def test_how_charts_are_shown_is_remembered(show: Show) -> None:
     first.smoothing.setValue(7)
     first.log.setChecked(True)
     first.window().close()
-    assert controls().view == ChartView(x="wall", seeds="IQM", window=7, log=True)
+    assert controls().view == ChartOptions(x="wall", seeds="IQM", window=7, log=True)
 
 
 def test_no_empty_bar_lies_over_the_tabs_after_the_layout_is_reset(show: Show) -> None:

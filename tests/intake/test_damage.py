@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.intake import monitors, wandb_folders, write
+from mosaic.intake import sb3_monitors, wandb_runs, write_run
 from mosaic.intake.found import NotImportable
 from mosaic.intake.search import search
 from mosaic.spec import events
@@ -44,8 +44,8 @@ def test_a_record_of_wandb_that_was_changed_costs_itself_only(tmp_path: Path) ->
     ended = field(18, varint(1 << 3) + varint(2**64 - 1))
     records = [row(1), *broken, row(2), ended]
     data = b"".join(struct.pack("<IHB", 0, len(one), 1) + one for one in records)
-    (folder / "run-abc.wandb").write_bytes(wandb_folders.MAGIC + data)
-    found = wandb_folders.read(folder)
+    (folder / "run-abc.wandb").write_bytes(wandb_runs.MAGIC + data)
+    found = wandb_runs.read(folder)
     assert [moment.body.global_step for moment in found.moments] == [1, 2]
     assert found.exit_code == -1
     assert "2 of its records cannot be read" in found.remarks[0]
@@ -57,7 +57,7 @@ def test_a_time_that_is_no_number_costs_no_episode(tmp_path: Path) -> None:
     (tmp_path / "old" / "monitor.csv").write_text(text)
     home = Home(tmp_path / "home")
     home.create()
-    run_dir = home.run(write.write(home, monitors.read(tmp_path / "old")))
+    run_dir = home.run(write_run.write(home, sb3_monitors.read(tmp_path / "old")))
     with run_dir.events.open("rb") as file:
         found = list(events.decode_spool(file))
     assert len([event for event in found if event.body.kind == "episode"]) == 2
@@ -72,7 +72,7 @@ def test_a_copy_that_is_not_whole_is_skipped_alone(tmp_path: Path, missing: str)
     folder = tmp_path / "monitors"
     folder.mkdir()
     (folder / "monitor.csv").write_text('#{"t_start": 1700000000.0, "env_id": "E"}\nr,l,t\n1.0,5,0.5\n')
-    copy = other.run(write.write(other, monitors.read(folder))).root
+    copy = other.run(write_run.write(other, sb3_monitors.read(folder))).root
     (candidate,) = search(copy)
     if missing == "config.json":
         (copy / "config.json").unlink()
@@ -80,5 +80,5 @@ def test_a_copy_that_is_not_whole_is_skipped_alone(tmp_path: Path, missing: str)
     if missing != "config.json":
         (copy / "config.json").unlink()
     with pytest.raises(NotImportable, match=r"config\.json"):
-        write.write(home, found)
+        write_run.write(home, found)
     assert list(home.runs.iterdir()) == []

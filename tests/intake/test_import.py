@@ -12,8 +12,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from mosaic import cli
-from mosaic.cli.export import main as export
-from mosaic.intake import boards, settings
+from mosaic.cli.runs.export import main as export
+from mosaic.intake import cleanrl_settings, tensorboard_runs
 from mosaic.spec import manifest, run_config
 from mosaic.spec.run_dir import RunDir
 
@@ -122,7 +122,7 @@ def test_bad_folders_are_named_with_their_reason_and_the_rest_is_taken_in(take_i
     good = tmp_path / "cut"
     good.mkdir()
     # Another name, so that it is another run; the end of it is missing.
-    (other,) = boards.event_files(old / "sb3" / "PPO_1")
+    (other,) = tensorboard_runs.event_files(old / "sb3" / "PPO_1")
     (good / "events.out.tfevents.1.cut").write_bytes(other.read_bytes()[:-5])
     folders = {
         "empty": ("events.out.tfevents.2.empty", b""),
@@ -168,7 +168,7 @@ def test_what_cannot_work_is_refused(take_in, home, tmp_path, old):
 
 def test_a_dry_run_takes_nothing_in(take_in, client, tmp_path, old):
     shutil.copytree(old / "sb3" / "PPO_1", tmp_path / "A2C_3")
-    (file,) = boards.event_files(tmp_path / "A2C_3")
+    (file,) = tensorboard_runs.event_files(tmp_path / "A2C_3")
     file.rename(file.with_name("events.out.tfevents.9.renamed"))
     before = len(client.list())
     code, said = take_in(str(tmp_path), "--dry-run")
@@ -190,7 +190,7 @@ def test_a_copy_of_our_own_run_comes_back_under_its_id(take_in, imported, client
 def test_a_home_that_cannot_be_written_is_told_and_nothing_is_left_in_it(take_in, home, old, tmp_path):
     """Root may write everywhere, so a file stands where a folder is needed."""
     shutil.copytree(old / "sb3" / "PPO_1", tmp_path / "PPO_9")
-    (file,) = boards.event_files(tmp_path / "PPO_9")
+    (file,) = tensorboard_runs.event_files(tmp_path / "PPO_9")
     file.rename(file.with_name("events.out.tfevents.7.other"))
     there = set(home.runs.iterdir())
     home.imports.write_text("in the way")
@@ -207,5 +207,5 @@ def test_a_table_of_settings_is_read_as_values():
     rows = ("lr|0.01", "anneal|True", "kl|None", "name|a b", "sizes|(64, 64)", "odd|__import__('os')")
     text = "|param|value|\n|-|-|\n" + "\n".join(f"|{row}|" for row in rows)
     found = {"lr": 0.01, "anneal": True, "kl": None, "name": "a b", "sizes": [64, 64], "odd": "__import__('os')"}
-    assert settings.of_table(text) == found
-    assert settings.of_table("no table") == {}
+    assert cleanrl_settings.of_table(text) == found
+    assert cleanrl_settings.of_table("no table") == {}

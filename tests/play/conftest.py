@@ -17,9 +17,9 @@ from processes import end_all_of
 from mosaic.play import worker
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.scripts.allowed import Allowed
-from mosaic.spec import episodes
-from mosaic.spec.episodes import EpisodeFile
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.spec import episode_file
+from mosaic.spec.episode_file import EpisodeFile
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Played:
 
     @property
     def episodes(self) -> list[EpisodeFile]:
-        return [episodes.read(path) for path in sorted(self.run_dir.episodes.glob("*.jsonl"))]
+        return [episode_file.read(path) for path in sorted(self.run_dir.episodes.glob("*.jsonl"))]
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from cleanrl_worker.sdk import main as train
 from mosaic.errors import ActorFailed, ConfigError, IncompatibleSpaces, MissingExtra
 from mosaic.play import actors
 from mosaic.play.actor import Context
-from mosaic.play.arena import Arena
+from mosaic.play.arenas.arena import Arena
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.run_dir import Home, new_run_id
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.rpc.client import Client
-from mosaic.spec import episodes
+from mosaic.spec import episode_file
 
 from . import chat_server as chat
 
@@ -45,7 +45,7 @@ def test_an_endpoint_that_goes_down_pauses_the_session_which_goes_on_when_it_is_
             paused = until(link, lambda state: state["status"] == "paused")
             assert "on fire" in paused["reason"]
             assert paused["t"] == 4
-            assert len(episodes.read(client.home.run(run.run_id).episode(1)).steps) == 4
+            assert len(episode_file.read(client.home.run(run.run_id).episode(1)).steps) == 4
     with linked(client, kit, run.run_id) as link:
         link.send("continue")
         paused = until(link, lambda state: state["status"] == "paused" and "cannot be reached" in state["reason"])
@@ -54,7 +54,7 @@ def test_an_endpoint_that_goes_down_pauses_the_session_which_goes_on_when_it_is_
             link.send("continue")
             [ended] = client.wait(run.run_id)
     assert ended.state == "finished"
-    assert len(episodes.read(client.home.run(run.run_id).episode(1)).steps) == 13
+    assert len(episode_file.read(client.home.run(run.run_id).episode(1)).steps) == 13
 
 
 def test_a_plan_that_fails_pauses_the_session_which_goes_on_when_it_is_mended(
@@ -71,7 +71,7 @@ def test_a_plan_that_fails_pauses_the_session_which_goes_on_when_it_is_mended(
         link.send("continue")
         [ended] = client.wait(run.run_id)
     assert ended.state == "finished"
-    assert len(episodes.read(client.home.run(run.run_id).episode(1)).steps) == 13
+    assert len(episode_file.read(client.home.run(run.run_id).episode(1)).steps) == 13
 
 
 def test_a_person_who_takes_over_breaks_the_request_off(client: Client, kit: Any) -> None:
@@ -86,7 +86,7 @@ def test_a_person_who_takes_over_breaks_the_request_off(client: Client, kit: Any
             link.send("control", control="agent")
             [ended] = client.wait(run.run_id)
     assert ended.state == "finished"
-    steps = episodes.read(client.home.run(run.run_id).episode(1)).steps
+    steps = episode_file.read(client.home.run(run.run_id).episode(1)).steps
     assert [step.actor for step in steps[:3]] == ["llm", "human", "llm"]
 
 

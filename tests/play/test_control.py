@@ -10,7 +10,7 @@ import pytest
 
 from mosaic.rpc.client import Client, Refused
 from mosaic.rpc.play_socket import PlaySocket
-from mosaic.spec import episodes
+from mosaic.spec import episode_file
 
 
 class Table:
@@ -86,7 +86,7 @@ def test_a_session_pauses_steps_resets_and_ends_as_it_is_told(sit: Callable[...,
         table.until(lambda state: state["status"] == "ended")
         [ended] = client.wait(table.run_id)
     assert ended.state == "finished"
-    assert episodes.read(client.home.run(table.run_id).episode(1)).end.outcome == "stopped"  # type: ignore[union-attr]
+    assert episode_file.read(client.home.run(table.run_id).episode(1)).end.outcome == "stopped"  # type: ignore[union-attr]
 
 
 def test_a_person_takes_over_shares_and_hands_back(sit: Callable[..., Any]) -> None:
@@ -112,7 +112,7 @@ def test_a_person_takes_over_shares_and_hands_back(sit: Callable[..., Any]) -> N
         assert table.do("control", control="agent") == ""
         table.until(lambda state: state["episode"] > 4)
         assert "none of" in table.do("control", control="nobody")
-    seats = episodes.read(table.client.home.run(table.run_id).episode(2))
+    seats = episode_file.read(table.client.home.run(table.run_id).episode(2))
     assert [step.actor for step in seats.steps[:2]] == ["human", "random"]
 
 
@@ -144,7 +144,7 @@ def test_an_actor_that_raises_pauses_the_session_and_another_one_goes_on(
         assert table.do("actor", actor="random") == ""
         assert table.do("continue") == ""
         table.until(lambda state: state["t"] > 5)
-    recorded = episodes.read(table.client.home.run(table.run_id).episode(1))
+    recorded = episode_file.read(table.client.home.run(table.run_id).episode(1))
     assert [step.actor for step in recorded.steps[:4]] == [f"scripted:{script}"] * 3 + ["random"]
 
 
@@ -167,7 +167,7 @@ def test_an_environment_that_raises_is_made_anew_when_a_person_says_so(sit: Call
         assert stopped["t"] == 4
         assert table.do("continue") == ""
         table.until(lambda state: (state["episode"], state["t"]) > (2, 6))
-    assert len(episodes.read(client.home.run(table.run_id).episode(1)).steps) == 4
+    assert len(episode_file.read(client.home.run(table.run_id).episode(1)).steps) == 4
 
 
 def test_an_environment_that_hangs_is_reported_and_does_not_keep_the_session_from_ending(
@@ -181,7 +181,7 @@ def test_an_environment_that_hangs_is_reported_and_does_not_keep_the_session_fro
     assert ended.state == "cancelled"
     assert ended.reason.startswith("ended by the user; ")
     assert "step() has not come back" in ended.reason
-    assert len(episodes.read(client.home.run(table.run_id).episode(1)).steps) == 4
+    assert len(episode_file.read(client.home.run(table.run_id).episode(1)).steps) == 4
     # Nobody there to see it: the run fails by itself, with the reason.
     [run] = client.submit(kit.document("strange_envs:Hangs-v0", "random", episodes=1, stall_s=0.5))
     [alone] = client.wait(run.run_id)
@@ -192,7 +192,7 @@ def test_an_environment_that_hangs_is_reported_and_does_not_keep_the_session_fro
 def test_a_replay_goes_to_any_step_and_back(sit: Callable[..., Any], client: Client, kit: Any) -> None:
     [run] = client.submit(kit.document("CartPole-v1", "random", seed=9, episodes=1, record_observations=True))
     client.wait(run.run_id)
-    recorded = episodes.read(client.home.run(run.run_id).episode(1))
+    recorded = episode_file.read(client.home.run(run.run_id).episode(1))
     with sit("CartPole-v1", f"replay:{run.run_id}/1", paused=True) as table:
         for step in (7, 2, len(recorded.steps), 5):
             assert table.do("seek", step=step) == ""

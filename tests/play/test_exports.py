@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from mosaic.errors import MissingExtra, RecordingError, RenderUnavailable
-from mosaic.play.dataset import export
-from mosaic.play.filming import film
-from mosaic.spec.episodes import EpisodeFile
+from mosaic.play.export.dataset import export
+from mosaic.play.export.filming import film
+from mosaic.spec.episode_file import EpisodeFile
 
 
 @pytest.fixture

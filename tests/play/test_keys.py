@@ -8,11 +8,11 @@ import pytest
 from gymnasium import spaces
 
 from mosaic.errors import ActorFailed
-from mosaic.play.arena import Arena
-from mosaic.play.keys import checked, default_map, touch_of
-from mosaic.play.moves import moves_of
-from mosaic.play.score import Score
-from mosaic.play.table import Table
+from mosaic.play.arenas.arena import Arena
+from mosaic.play.arenas.game_arena import GameArena
+from mosaic.play.arenas.legal_moves import moves_of
+from mosaic.play.key_maps import checked, default_map, touch_of
+from mosaic.play.session.score import Score
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_stick_is_the_cross_where_actions_are_discrete() -> None:
 
 
 def test_moves_of_large_games_have_names_and_small_ones_a_place_in_the_picture() -> None:
-    with closing(Table("classic/chess-v6", pictures=False)) as chess:
+    with closing(GameArena("classic/chess-v6", pictures=False)) as chess:
         chess.reset(1)
         moves = moves_of(chess, "player_0")
         assert isinstance(moves, list)
@@ -60,7 +60,7 @@ def test_moves_of_large_games_have_names_and_small_ones_a_place_in_the_picture()
         replies = moves_of(chess, "player_1")
         assert isinstance(replies, list)
         assert "e5" in {name for _, name in replies}  # type: ignore[misc]
-    with closing(Table("classic/connect_four-v3", pictures=False)) as four:
+    with closing(GameArena("classic/connect_four-v3", pictures=False)) as four:
         four.reset(1)
         assert moves_of(four, "player_0") is None
         assert touch_of(four.env_id, four.at("player_0").action_space) == (tuple(range(7)),)

@@ -15,7 +15,7 @@ import pytest
 from mosaic.errors import ActorFailed
 from mosaic.play import actors
 from mosaic.play.actor import Context, View
-from mosaic.play.arena import Arena
+from mosaic.play.arenas.arena import Arena
 from mosaic.spec.run_dir import Home, new_run_id
 
 from . import chat_server as chat

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 from mosaic import cli
-from mosaic.cli.compare_script import read, seeds_of
+from mosaic.cli.play.compare_script import read, seeds_of
 from mosaic.errors import ConfigError
 from mosaic.rpc.client import Client
-from mosaic.spec import episodes
-from mosaic.spec.returns import share
+from mosaic.spec import episode_file
+from mosaic.spec.return_statistics import share
 
 FIRST_FREE = "def select_action(view): return next(at for at, free in enumerate(view.legal) if free)"
 SLOW = "import time\n" + FIRST_FREE.replace("return", "time.sleep(0.02); return")
@@ -66,7 +66,7 @@ def test_a_match_alternates_seats_and_counts_every_game(
     wins, seeds = 0, []
     for run_id in result["runs"]:
         files = sorted(client.home.run(run_id).episodes.glob("*.jsonl"))
-        games = [episodes.read(path) for path in files]
+        games = [episode_file.read(path) for path in files]
         seeds.append([game.head.seed for game in games])
         for game in games:
             seat = next(seat for seat, actor in game.head.seats.items() if actor == "random")
@@ -196,7 +196,7 @@ def test_a_seat_that_fails_pauses_the_game_with_the_reason(
         client.cancel(run.run_id)
         link.close()
     client.wait(run.run_id)
-    assert len(episodes.read(client.home.run(run.run_id).episode(1)).steps) > 4
+    assert len(episode_file.read(client.home.run(run.run_id).episode(1)).steps) > 4
 
 
 def test_lock_step_is_one_picture_of_all(mosaic: Callable[..., Any], client: Client, kit: Any, tmp_path: Path) -> None:

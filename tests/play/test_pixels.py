@@ -14,7 +14,7 @@ from cleanrl_worker.algorithms import ppo_atari
 from cleanrl_worker.sdk import policy
 from cleanrl_worker.sdk.policy import PolicyFile
 from mosaic import config, envs
-from mosaic.envs.pixels import SHAPE
+from mosaic.envs.observations.pixels import SHAPE
 
 GAME = "ALE/Breakout-v5"
 Play = Callable[..., Any]

@@ -12,9 +12,9 @@ import pytest
 from gymnasium import spaces
 
 from mosaic.errors import ActorFailed, RecordingError
-from mosaic.play.values import action_from_json, digest, to_json
+from mosaic.play.json_values import action_from_json, digest, to_json
 from mosaic.rpc.client import Client
-from mosaic.spec import episodes
+from mosaic.spec import episode_file
 
 ENVIRONMENTS = [
     "CartPole-v1",
@@ -86,7 +86,7 @@ def test_kill_9_loses_at_most_the_running_step(client: Client, kit: Any) -> None
     kit.eventually(lambda: client.get(run.run_id).state in ("failed", "lost"))
     with path.open("ab") as file:
         file.write(b'{"kind":"step","t":')  # What a kill in the middle of a write would leave.
-    found = episodes.read(path)
+    found = episode_file.read(path)
     assert len(found.steps) >= steps_done
     assert next(listed for listed in client.episodes(run.run_id) if listed.episode == 1).length == len(found.steps)
     [again] = client.submit(kit.document("CartPole-v1", f"replay:{run.run_id}/1"))
@@ -125,7 +125,7 @@ def test_a_file_that_is_no_recording_is_refused_with_its_reason(tmp_path: Path, 
     path = tmp_path / "episode.jsonl"
     path.write_text(text)
     with pytest.raises(RecordingError, match=reason):
-        episodes.read(path)
+        episode_file.read(path)
 
 
 @pytest.mark.parametrize(

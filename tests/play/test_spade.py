@@ -10,7 +10,7 @@ import pytest
 from agentspeak import GoalType, Literal, Trigger
 
 from mosaic.errors import ActorFailed
-from mosaic.play.actors.bdi_spade.letters import SpadeBox
+from mosaic.play.actors.bdi_spade.spade_mailbox import SpadeBox
 
 TELL = (Trigger.addition, GoalType.belief)
 COACH = """

@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
-from mosaic.spec.files import scratch_file
+from mosaic.spec.files.shared_files import scratch_file
 from mosaic.spec.run_dir import Home
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import ConfigError, UnknownAlgorithm
-from mosaic.scripts import algorithm_file, gate, own_algorithms
-from mosaic.scripts.allowed import Allowed
-from mosaic.spec import run_config, source_copy
+from mosaic.scripts import algorithm_file, code_gate, own_algorithms
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.spec import run_config
+from mosaic.spec.files import source_copy
+from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.run_config import WorkerConfig
 from mosaic.spec.run_dir import Home
-from mosaic.spec.source_copy import SourceCopy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "random_search.py"
 WHOLE = "from cleanrl_worker.sdk import Run\nclass Args: ...\nACTIONS = 'discrete'\n"
@@ -77,10 +78,10 @@ def test_what_is_wrong_with_a_file_is_said(allowed: Allowed, folder: Path, name:
     [found] = own_algorithms.known(allowed)
     assert found.name == name
     with pytest.raises(ConfigError, match=problem):
-        gate.algorithm(name, allowed)
+        code_gate.algorithm(name, allowed)
     if name == "mine":
         with pytest.raises(ConfigError, match=problem):
-            gate.refuse_code(config(name), allowed)
+            code_gate.refuse_code(config(name), allowed)
 
 
 def test_two_files_of_one_name_are_refused_with_both_places(allowed: Allowed, folder: Path) -> None:
@@ -88,7 +89,7 @@ def test_two_files_of_one_name_are_refused_with_both_places(allowed: Allowed, fo
     (folder / "other").mkdir()
     (folder / "other" / "mine.py").write_text(WHOLE)
     with pytest.raises(ConfigError) as refused:
-        gate.refuse_code(config("mine"), allowed)
+        code_gate.refuse_code(config("mine"), allowed)
     assert "is the name of 2 algorithms" in str(refused.value)
     assert f"{folder}/mine.py and {folder}/other/mine.py; rename one of them" in str(refused.value)
 
@@ -102,12 +103,12 @@ def test_only_files_of_allowed_folders_are_found(allowed: Allowed, folder: Path,
     (runs / "planted.py").write_text(WHOLE)
     for name in ("mine", "linked", "planted"):
         with pytest.raises(UnknownAlgorithm, match="mosaic algos add DIR"):
-            gate.algorithm(name, allowed)
+            code_gate.algorithm(name, allowed)
     (folder / "mine.py").write_text(WHOLE)
-    assert gate.algorithm("mine", allowed).file == folder / "mine.py"
+    assert code_gate.algorithm("mine", allowed).file == folder / "mine.py"
     allowed.remove(folder)
     with pytest.raises(UnknownAlgorithm):
-        gate.algorithm("mine", allowed)
+        code_gate.algorithm("mine", allowed)
 
 
 def test_an_installed_package_is_found_by_its_entry_point(
@@ -118,14 +119,14 @@ def test_an_installed_package_is_found_by_its_entry_point(
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-rl\nVersion: 1.2\n")
     (about / "entry_points.txt").write_text("[mosaic.algorithms]\ntheirs = their_rl.search\nppo = their_rl.ppo\n")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    found = gate.algorithm("theirs", allowed)
+    found = code_gate.algorithm("theirs", allowed)
     assert (found.module, found.package, found.file) == ("their_rl.search", "their-rl 1.2", None)
-    assert list(gate.code_of(config("theirs"), allowed)) == []
+    assert list(code_gate.code_of(config("theirs"), allowed)) == []
     with pytest.raises(ConfigError, match="would hide the algorithm 'ppo'"):
-        gate.algorithm("ppo", allowed)
+        code_gate.algorithm("ppo", allowed)
     (folder / "theirs.py").write_text(WHOLE)
     with pytest.raises(ConfigError, match=r"is the name of 2 algorithms, .*theirs.py and their_rl.search of their-rl"):
-        gate.algorithm("theirs", allowed)
+        code_gate.algorithm("theirs", allowed)
 
 
 def test_a_copy_of_sources_comes_back_and_tells_what_has_changed(tmp_path: Path) -> None:

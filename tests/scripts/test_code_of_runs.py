@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.cli import own_algos
-from mosaic.cli.reach import BadArguments
+from mosaic.cli.daemon.connection import BadArguments
+from mosaic.cli.train import own_algorithm_files
 from mosaic.errors import ConfigError
-from mosaic.scripts import gate, own_algorithms
-from mosaic.scripts.allowed import Allowed
+from mosaic.scripts import code_gate, own_algorithms
+from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_dir import Home
 
 WHOLE = """from cleanrl_worker.sdk import Run
@@ -62,7 +62,7 @@ def test_a_run_in_an_allowed_folder_brings_no_algorithm(allowed: Allowed, folder
     (folder / "link.py").symlink_to(file)
     code_in_a_run(folder / "deep", "my_p.py", run=run, marker=marker)
     assert [(one.name, one.problem) for one in own_algorithms.known(allowed)] == [("my_p", "")]
-    assert gate.algorithm("my_p", allowed).file == folder / "my_p.py"
+    assert code_gate.algorithm("my_p", allowed).file == folder / "my_p.py"
     for path in (file, folder / "link.py"):
         with pytest.raises(ConfigError, match=f"lies in the run directory {folder / run}, and nothing there may run"):
             allowed.real_path(path)
@@ -78,7 +78,7 @@ def test_a_run_or_its_copies_cannot_be_allowed(allowed: Allowed, tmp_path: Path)
 def test_code_is_not_copied_into_an_allowed_folder(allowed: Allowed, folder: Path) -> None:
     assert allowed.folders() == [folder]
     with pytest.raises(BadArguments, match=f"lies in {folder}, where code may run at once.*give a folder elsewhere"):
-        own_algos.copy(["some-run", str(folder / "sub")])
+        own_algorithm_files.copy(["some-run", str(folder / "sub")])
     assert not (folder / "sub").exists()
 
 
@@ -108,4 +108,4 @@ def test_a_copy_that_is_not_text_is_named(home: Home) -> None:
     path = code_in_a_run(home.runs, "theirs.py", run=run_dir.run_id)
     path.write_bytes(b"# caf\xe9\n")
     with pytest.raises(BadArguments, match=r"theirs.py cannot be copied: 'utf-8' codec can't decode"):
-        list(own_algos._kept(run_dir, "theirs.py"))  # pyright: ignore[reportPrivateUsage]
+        list(own_algorithm_files._kept(run_dir, "theirs.py"))  # pyright: ignore[reportPrivateUsage]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mosaic.errors import ConfigError
-from mosaic.scripts.allowed import Allowed
-from mosaic.scripts.gate import code_of, refuse_code
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.scripts.code_gate import code_of, refuse_code
 from mosaic.spec import run_config
 from mosaic.spec.run_config import WorkerConfig
 from mosaic.spec.run_dir import Home

@@ -8,9 +8,9 @@ import pytest
 
 from mosaic import config
 from mosaic.errors import ConfigError
-from mosaic.scripts import page, script
-from mosaic.scripts.allowed import Allowed
-from mosaic.scripts.flags import settings_class, settings_from, words_for
+from mosaic.scripts import script, script_page
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.scripts.script_flags import settings_class, settings_from, words_for
 from mosaic.spec.run_dir import Home
 
 TYRO = '''
@@ -143,7 +143,7 @@ def test_what_a_script_without_flags_says_of_itself(tmp_path: Path) -> None:
     assert found.style == "plain"
     assert (properties["env_id"]["default"], properties["total_timesteps"]["default"]) == ("Pendulum-v1", 25_000)
     assert found.named == {}
-    assert "no flag for env_id, total_timesteps, seed" in page.page(found)
+    assert "no flag for env_id, total_timesteps, seed" in script_page.page(found)
 
 
 @pytest.mark.parametrize("text", ["def (:", "x = '\x00'", "\xff\xfe".encode("latin-1")])

@@ -14,7 +14,7 @@ from mosaic import config
 from mosaic.errors import SpoolCorrupt
 from mosaic.spec import events
 from mosaic.spec.events import KINDS, EventReader, RunCompleted, RunFailed
-from mosaic.spec.spool_reader import LineReader
+from mosaic.spec.files.spool_reader import LineReader
 
 NASTY: list[Any] = [
     None,

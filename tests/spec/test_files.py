@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.spec.files import share, sync_file, sync_folder, write_atomically
+from mosaic.spec.files.shared_files import share, sync_file, sync_folder, write_atomically
 
 
 @contextmanager

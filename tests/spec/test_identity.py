@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import ConfigError
-from mosaic.spec import identity
+from mosaic.spec.processes import process_identity
 
 RUN_UNTIL_STDIN_CLOSES = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
@@ -22,14 +22,14 @@ def child() -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_this_process_is_alive_and_its_file_says_who_it_is(tmp_path: Path) -> None:
-    identity.write_self(tmp_path / "worker.json", attempt=3)
-    written = identity.read(tmp_path / "worker.json")
-    assert written == identity.identify(os.getpid(), attempt=3)
+    process_identity.write_self(tmp_path / "worker.json", attempt=3)
+    written = process_identity.read(tmp_path / "worker.json")
+    assert written == process_identity.identify(os.getpid(), attempt=3)
     assert written.is_alive
 
 
 def test_a_process_that_ended_is_not_alive_not_even_as_a_zombie(child: "subprocess.Popen[bytes]") -> None:
-    who = identity.identify(child.pid)
+    who = process_identity.identify(child.pid)
     assert who.is_alive
     assert child.stdin
     child.stdin.close()
@@ -41,7 +41,7 @@ def test_a_process_that_ended_is_not_alive_not_even_as_a_zombie(child: "subproce
 
 
 def test_another_process_with_the_same_pid_is_not_it() -> None:
-    me = identity.identify(os.getpid())
+    me = process_identity.identify(os.getpid())
     for other in (
         replace(me, start_time=me.start_time - 5),
         replace(me, boot_id="another boot"),
@@ -56,4 +56,4 @@ def test_a_broken_file_is_a_config_error_that_names_it(text: str, tmp_path: Path
     path = tmp_path / "worker.json"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"worker\.json"):
-        identity.read(path)
+        process_identity.read(path)

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from mosaic import config
-from mosaic.spec import episodes, events, identity, manifest, run_config, run_record
-from mosaic.spec.identity import ProcessIdentity
+from mosaic.spec import episode_file, events, manifest, run_config, run_record
 from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.processes import process_identity
+from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import LIVE, TERMINAL, RunState, can_move
-from mosaic.track.state import Export
+from mosaic.track.export_state import Export
 
 PROTOCOLS = Path(__file__).parents[2] / "docs" / "protocols"
 EXAMPLES = PROTOCOLS / "examples"
@@ -46,9 +47,9 @@ TABLES = [
     ("run-config.md", "`extras`, play", run_config.PlayExtras, run_config.LiveView),
     ("manifest.md", "The document", Manifest, None),
     ("manifest.md", "`artifacts`", Artifact, None),
-    ("play.md", "`head`", episodes.EpisodeHead, None),
-    ("play.md", "`step`", episodes.EpisodeStep, None),
-    ("play.md", "`end`", episodes.EpisodeEnd, None),
+    ("play.md", "`head`", episode_file.EpisodeHead, None),
+    ("play.md", "`step`", episode_file.EpisodeStep, None),
+    ("play.md", "`end`", episode_file.EpisodeEnd, None),
     ("run-directory.md", "`worker.json`", ProcessIdentity, None),
     ("run-directory.md", "`run.json`", Placed, None),
     ("run-directory.md", "`wandb/export.json`", Export, None),
@@ -142,7 +143,7 @@ def test_every_dataclass_of_a_file_has_a_table() -> None:
     documented = {cls for _, _, cls, _ in TABLES}
     # The head of an event has its own test; the others are parts of documented classes, or in no file.
     elsewhere = {events.Event, run_config.TrainOptions, run_record.Progress, run_record.RunRecord}
-    for module in (run_config, events, manifest, identity, run_record):
+    for module in (run_config, events, manifest, process_identity, run_record):
         own = [item for item in vars(module).values() if is_dataclass(item) and item.__module__ == module.__name__]
         assert set(own) <= documented | elsewhere
 

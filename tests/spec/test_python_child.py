@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.spec import keys
-from mosaic.spec.python_child import NOWHERE, PythonChild, environment
+from mosaic.spec.processes import secret_keys
+from mosaic.spec.processes.python_child import NOWHERE, PythonChild, environment
 
 SOURCES = Path(__file__).parents[2] / "src"
-HELPER = SOURCES / "mosaic" / "spec" / "python_child.py"
+HELPER = SOURCES / "mosaic" / "spec" / "processes" / "python_child.py"
 STARTS = {
     *(f"subprocess.{name}" for name in ("Popen", "run", "call", "check_call", "check_output", "getoutput")),
     *(f"os.{name}" for name in ("system", "popen", "posix_spawn", "posix_spawnp", "startfile")),
     *(f"os.{kind}{how}" for kind in ("exec", "spawn") for how in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
 }
-OTHER_PROGRAMS = {SOURCES / "mosaic" / "cli" / "doctor.py": 1}
+OTHER_PROGRAMS = {SOURCES / "mosaic" / "cli" / "daemon" / "doctor.py": 1}
 """Files that start a program which is not Python (nvidia-smi), and how often."""
 TELLS = SOURCES / "mosaic" / "installation.py"
 """Names the interpreter in a line for the user to type."""
 VARIABLES = {
-    **{name: "key" for names in keys.KEYS.values() for name in names},
+    **{name: "key" for names in secret_keys.KEYS.values() for name in names},
     "MLFLOW_TRACKING_URI": "https://me:password@mlflow.example",
     "WANDB_VPN_HTTP_PROXY": "http://me:password@proxy.example",
     "WANDB_VPN_HTTPS_PROXY": "http://me:password@proxy.example",
@@ -93,7 +93,7 @@ def test_a_relative_entry_of_a_search_path_is_meant_from_here(monkeypatch, tmp_p
 
 @pytest.mark.parametrize("needed", [(), ("wandb",), ("mlflow",), ("hub",), ("llm",)])
 def test_a_child_has_the_keys_that_it_needs_and_no_others(needed):
-    wanted = {name for who in needed for name in keys.KEYS[who]} | {"PATH", "PYTHONSAFEPATH"}
+    wanted = {name for who in needed for name in secret_keys.KEYS[who]} | {"PATH", "PYTHONSAFEPATH"}
     assert set(environment(needed, base=VARIABLES)) == wanted
 
 
@@ -103,7 +103,7 @@ def test_an_address_without_a_password_is_no_key():
 
 
 def test_a_worker_that_is_started_by_hand_hands_its_folder_on(tmp_path):
-    code = "from mosaic.spec.python_child import own_path; print(own_path())"
+    code = "from mosaic.spec.processes.python_child import own_path; print(own_path())"
     (tmp_path / "cleanrl_worker").mkdir()
     for name, text in (("__init__", ""), ("probe", code)):
         (tmp_path / "cleanrl_worker" / f"{name}.py").write_text(text)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mosaic.spec.returns import iqm, mean, paired, running_mean, share
+from mosaic.spec.return_statistics import iqm, mean, paired, running_mean, share
 
 
 def test_the_iqm_is_the_mean_of_the_middle_half() -> None:

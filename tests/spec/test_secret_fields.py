@@ -3,9 +3,9 @@
 import pytest
 
 from mosaic.errors import ConfigError
-from mosaic.intake.settings import hyperparameters
+from mosaic.intake.cleanrl_settings import hyperparameters
 from mosaic.spec import run_config
-from mosaic.spec.keys import is_secret_name
+from mosaic.spec.processes.secret_keys import is_secret_name
 
 SECRET = (
     *("api_key", "API_KEY", "apiKey", "apikey", "wandb_key", "openai_api_key", "OPENAI_API_KEY", "hf_token"),

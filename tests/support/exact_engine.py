@@ -5,7 +5,7 @@ import typing
 
 from mosaic.trainer import engines, program
 from mosaic.trainer.engines.engine import Engine
-from mosaic.trainer.engines.local import LocalEngine
+from mosaic.trainer.engines.local_engine import LocalEngine
 
 MEMBERS = sorted(name for name in vars(Engine) if not name.startswith("_"))
 

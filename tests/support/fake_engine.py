@@ -1,6 +1,6 @@
 """An engine without processes, for tests of the supervisor alone."""
 
-from mosaic.trainer.out_of_memory import Usage
+from mosaic.trainer.runs.out_of_memory import Usage
 
 
 class FakeEngine:

@@ -5,7 +5,7 @@ import unicodedata
 
 from planted_runs import Artifact, file_in, plant
 
-from mosaic.spec.episodes import EpisodeEnd, EpisodeHead, encode
+from mosaic.spec.episode_file import EpisodeEnd, EpisodeHead, encode
 from mosaic.spec.events import CheckpointSaved, Episode, PolicySaved, RunFailed, RunStarted, Scalars, VideoSaved, Warned
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.states import RunState

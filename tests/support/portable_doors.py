@@ -15,10 +15,10 @@ import without_linux  # noqa: F401
 
 from mosaic import operating_system
 from mosaic.fastlane.ring import RingReader, RingWriter
-from mosaic.fastlane.table import StateTable
-from mosaic.spec import home_claim, identity, signals
-from mosaic.spec.files import scratch_file
-from mosaic.spec.sockets import connect, is_of_our_user, short_address
+from mosaic.fastlane.state_table import StateTable
+from mosaic.spec.files.shared_files import scratch_file
+from mosaic.spec.processes import caught_signals, home_claim, process_identity
+from mosaic.spec.processes.unix_sockets import connect, is_of_our_user, short_address
 
 ORPHAN = """
 import os, time
@@ -75,7 +75,7 @@ def check_claims() -> None:
 def check_processes() -> None:
     assert operating_system.available_cores() >= 1
     assert not operating_system.adopt_orphans()
-    assert identity.identify(os.getpid()).is_alive
+    assert process_identity.identify(os.getpid()).is_alive
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     assert not operating_system.has_ended(child.pid)
     child.stdin.close()
@@ -95,20 +95,20 @@ def check_processes() -> None:
 
 def check_signals() -> None:
     pid = os.getpid()
-    assert not signals.is_caught(pid, signal.SIGUSR1)
-    before = signals.answer(signal.SIGUSR1, lambda number, frame: None)
-    assert signals.is_caught(pid, signal.SIGUSR1)
-    assert not signals.is_caught(pid, signal.SIGUSR2)
-    assert not signals.is_caught(1, signal.SIGUSR1)
-    signals.answer(signal.SIGUSR1, before)
-    assert not signals.is_caught(pid, signal.SIGUSR1)
-    signals.forget(pid)
+    assert not caught_signals.is_caught(pid, signal.SIGUSR1)
+    before = caught_signals.answer(signal.SIGUSR1, lambda number, frame: None)
+    assert caught_signals.is_caught(pid, signal.SIGUSR1)
+    assert not caught_signals.is_caught(pid, signal.SIGUSR2)
+    assert not caught_signals.is_caught(1, signal.SIGUSR1)
+    caught_signals.answer(signal.SIGUSR1, before)
+    assert not caught_signals.is_caught(pid, signal.SIGUSR1)
+    caught_signals.forget(pid)
 
 
 def check_end_with_parent() -> None:
     process = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
     pid = int(process.stdout.readline())
-    who = identity.identify(pid)
+    who = process_identity.identify(pid)
     process.kill()
     process.wait()
     while who.is_alive:

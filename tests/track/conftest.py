@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 import pytest
 from patience import looks
 
-from mosaic.spec import events, identity
+from mosaic.spec import events
 from mosaic.spec.events import Episode, EventBody, PolicySaved, RunCompleted, RunStarted, Scalars, VideoSaved
+from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
-from mosaic.track import state
-from mosaic.track.state import Export
+from mosaic.track import export_state
+from mosaic.track.export_state import Export
 
 KEY = "5ec3e7" * 6 + "beef"
 T = TypeVar("T")
@@ -93,12 +94,12 @@ class Written:
 
     def live(self) -> "Written":
         """Its worker is this very process."""
-        identity.write_self(self.dir.worker, attempt=1)
+        process_identity.write_self(self.dir.worker, attempt=1)
         return self
 
     @property
     def export(self) -> Export:
-        found = state.read(self.dir)
+        found = export_state.read(self.dir)
         assert found is not None
         return found
 

@@ -19,10 +19,11 @@ from mosaic import cli
 from mosaic.installation import install_line
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import running_address
-from mosaic.spec import events, identity
+from mosaic.spec import events
+from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs
-from mosaic.track import follow, state
+from mosaic.track import export_state, follow_events
 from mosaic.track.rows import row_of
 
 from .conftest import KEY, eventually
@@ -33,9 +34,9 @@ Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
-def daemon(home: Home, catalog_file: Path) -> Iterator[Start]:
+def daemon(home: Home, catalogue_file: Path) -> Iterator[Start]:
     """`daemon(VARIABLE=value)` starts one for `home`."""
-    shutil.copy2(catalog_file, home.trainer / "catalog.json")
+    shutil.copy2(catalogue_file, home.trainer / "catalog.json")
     started: list[subprocess.Popen[bytes]] = []
 
     def start(**variables: str) -> "subprocess.Popen[bytes]":
@@ -85,10 +86,10 @@ def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwh
         run = client.submit(document(10**9, "resting:Resting-v0", wandb_api_key=KEY))[0]
         run_dir = home.run(run.run_id)
         first = eventually(lambda: exporters_of(run_dir))[0]
-        worker = identity.read(run_dir.worker).pid
+        worker = process_identity.read(run_dir.worker).pid
         os.kill(first, signal.SIGKILL)
         second = eventually(lambda: [pid for pid in exporters_of(run_dir) if pid != first])[0]
-        eventually(lambda: state.is_busy(run_dir))
+        eventually(lambda: export_state.is_busy(run_dir))
         titles = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
         assert [title for title in titles if KEY in " ".join(title)] == []
 
@@ -97,14 +98,14 @@ def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwh
         daemon(WANDB_BASE_URL=away, WANDB_API_KEY=KEY, MOSAIC_UPLOAD_RETRY_S="1")
         assert client.get(run.run_id).pid == worker
         assert exporters_of(run_dir) == [second]
-        eventually(lambda: (found := state.read(run_dir)) and found.rows > 0)
+        eventually(lambda: (found := export_state.read(run_dir)) and found.rows > 0)
         os.kill(worker, signal.SIGKILL)
         eventually(lambda: client.get(run.run_id).state == "lost")
-        eventually(lambda: (found := state.read(run_dir)) and found.state == "offline")
-        export = state.read(run_dir)
+        eventually(lambda: (found := export_state.read(run_dir)) and found.state == "offline")
+        export = export_state.read(run_dir)
         assert export is not None
         assert "refused" in export.why
-        assert export.events == follow.last_seq(run_dir)
+        assert export.events == follow_events.last_seq(run_dir)
         wanted = _numbers_of_events(run_dir)
         (path,) = run_dir.inside(export.folder).glob("*.wandb")
         assert _numbers(history(path)) == wanted
@@ -117,7 +118,7 @@ def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwh
 
         monkeypatch.setattr(Server, "port", port)
         with serving() as server:
-            eventually(lambda: (found := state.read(run_dir)) and found.state == "synced")
+            eventually(lambda: (found := export_state.read(run_dir)) and found.state == "synced")
             assert _numbers(server.rows) == wanted
     leaks = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert leaks == []
@@ -138,14 +139,14 @@ def test_one_export_that_cannot_work_holds_up_neither_the_run_nor_the_other_expo
         ended = client.wait(run.run_id)[0]
         assert (ended.state, ended.exit_code) == ("finished", 0)
     run_dir = home.run(run.run_id)
-    export = eventually(lambda: (found := state.read(run_dir)) and found.state == "failed" and found)
+    export = eventually(lambda: (found := export_state.read(run_dir)) and found.state == "failed" and found)
     assert install_line("wandb") in export.why
     rows = set()
     for tracker in ("trackio", "mlflow"):
-        eventually(lambda name=tracker: (found := state.read(run_dir, name)) and found.state == "synced")
-        done = state.read(run_dir, tracker)
+        eventually(lambda name=tracker: (found := export_state.read(run_dir, name)) and found.state == "synced")
+        done = export_state.read(run_dir, tracker)
         assert done is not None
-        assert done.events == follow.last_seq(run_dir)
+        assert done.events == follow_events.last_seq(run_dir)
         rows.add(done.rows)
     assert len(rows) == 1
     capsys.readouterr()
@@ -161,10 +162,10 @@ def test_a_stand_alone_run_starts_its_own_exporter(home, tmp_path):
     ended = subprocess.run([*command, "--track-wandb", "--quiet"], env=variables, capture_output=True, check=False)
     assert ended.returncode == 0, ended.stderr
     (run_dir,) = all_runs(home)
-    eventually(lambda: (found := state.read(run_dir)) and found.state == "offline" and not exporters_of(run_dir))
-    export = state.read(run_dir)
+    eventually(lambda: (found := export_state.read(run_dir)) and found.state == "offline" and not exporters_of(run_dir))
+    export = export_state.read(run_dir)
     assert export is not None
-    assert export.events == follow.last_seq(run_dir)
+    assert export.events == follow_events.last_seq(run_dir)
     shutil.rmtree(run_dir.root)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from planted_runs import Artifact, file_in, plant
 
-from mosaic.cli import export
+from mosaic.cli.runs import export
 from mosaic.errors import UnsafePath
 from mosaic.spec.events import PolicySaved, VideoSaved
 from mosaic.spec.run_dir import Home, RunDir
-from mosaic.track import board_links, sync
-from mosaic.track.board_links import BoardRun
+from mosaic.track import tensorboard_links, wandb_sync
 from mosaic.track.mlflow_exporter import MlflowExporter
+from mosaic.track.tensorboard_links import BoardRun
 from mosaic.track.wandb_exporter import WandbExporter
 
 
@@ -74,14 +74,14 @@ def test_an_upload_of_a_folder_with_a_link_out_of_the_run_is_refused(run_dir):
     folder = run_dir.root / "wandb/wandb/offline-run-1"
     file_in(run_dir, "wandb/wandb/offline-run-1/files/config.yaml")
     (folder / "latest").symlink_to("files")
-    sync._check_links(run_dir, folder)
+    wandb_sync._check_links(run_dir, folder)
     (folder / "files/secret.mp4").symlink_to(run_dir.root.parents[3] / "outside/secret.mp4")
-    with pytest.raises(sync.SyncFailed, match=r"files/secret.mp4 is a link that leads out of run"):
-        sync._check_links(run_dir, folder)
+    with pytest.raises(wandb_sync.SyncFailed, match=r"files/secret.mp4 is a link that leads out of run"):
+        wandb_sync._check_links(run_dir, folder)
 
 
 def test_tensorboard_is_shown_folders_of_the_run_alone(run_dir):
-    links = board_links.links_of([BoardRun("run", str(run_dir.root))])
+    links = tensorboard_links.links_of([BoardRun("run", str(run_dir.root))])
     assert list(links.values()) == [run_dir.tensorboard]
 
 

@@ -106,10 +106,11 @@ def test_bad_names_of_repositories_are_refused(given: str) -> None:
 def upload(folder: Path, home: Path, url: str, token: str = TOKEN) -> "subprocess.CompletedProcess[str]":
     """In a process of its own: the library reads its environment when it is imported."""
     code = (
-        "import sys; from pathlib import Path; from mosaic.errors import MosaicError; from mosaic.track import hub\n"
+        "import sys; from pathlib import Path; from mosaic.errors import MosaicError\n"
+        "from mosaic.track import hub_upload\n"
         "try:\n"
-        "    hub.check_ready()\n"
-        f"    print(hub.upload(Path({str(folder)!r}), 'ada/mine', private=True, message='ppo, seed 1'))\n"
+        "    hub_upload.check_ready()\n"
+        f"    print(hub_upload.upload(Path({str(folder)!r}), 'ada/mine', private=True, message='ppo, seed 1'))\n"
         "except MosaicError as error:\n"
         "    sys.exit(str(error))\n"
     )

@@ -18,8 +18,8 @@ from mosaic.installation import install_line
 from mosaic.spec.events import Scalars
 from mosaic.spec.run_config import TrainExtras
 from mosaic.spec.run_dir import Home
-from mosaic.track import state, trackers
-from mosaic.track.state import Export
+from mosaic.track import export_state, trackers
+from mosaic.track.export_state import Export
 
 from .conftest import Written, eventually
 from .test_offline import expected
@@ -83,7 +83,7 @@ def local(stores: None) -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
 
 
 def export_of(run: Written, tracker: str) -> Export:
-    found = state.read(run.dir, tracker)
+    found = export_state.read(run.dir, tracker)
     assert found is not None
     return found
 

@@ -12,8 +12,8 @@ import pytest
 from mosaic import cli
 from mosaic.cli import completion
 from mosaic.spec.run_config import TrainOptions, take_secrets
-from mosaic.track import network
-from mosaic.track.network import Network, network_of, probe
+from mosaic.track import wandb_network
+from mosaic.track.wandb_network import Network, network_of, probe
 
 from .stand_in import serving
 
@@ -60,7 +60,7 @@ def test_a_refused_port_is_told_without_waiting_for_the_limit(home):
 def test_a_proxy_that_accepts_and_never_answers_costs_no_more_than_the_limit(home):
     done = threading.Event()
     with listening(lambda connection: done.wait() and None) as proxy:
-        answer = probe(network.through(proxy, proxy, server=SERVER), timeout_s=0.5)
+        answer = probe(wandb_network.through(proxy, proxy, server=SERVER), timeout_s=0.5)
         done.set()
     assert not answer.reachable
     assert "no answer within 0.5 s" in answer.text
@@ -70,7 +70,7 @@ def test_a_proxy_that_accepts_and_never_answers_costs_no_more_than_the_limit(hom
 def test_a_proxy_that_closes_is_told(home):
     with listening(lambda connection: None) as proxy:
         for server in (SERVER, "http://wandb.invalid"):
-            answer = probe(network.through(proxy, proxy, server=server))
+            answer = probe(wandb_network.through(proxy, proxy, server=server))
             assert not answer.reachable
 
 
@@ -80,7 +80,7 @@ def test_a_proxy_that_refuses_is_not_the_server(home, status):
         lambda connection: connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
     ) as proxy:
         for server in (SERVER, "http://wandb.invalid"):
-            answer = probe(network.through(proxy, proxy, server=server))
+            answer = probe(wandb_network.through(proxy, proxy, server=server))
             assert not answer.reachable
             assert status[:3].decode() in answer.text
 
@@ -93,7 +93,7 @@ def test_the_password_of_a_proxy_reaches_the_proxy_and_no_text(home):
 
     with listening(serve) as proxy:
         secret = proxy.replace("http://", "http://me:hunter2@")
-        way = network.through(secret, secret, server=SERVER)
+        way = wandb_network.through(secret, secret, server=SERVER)
         answer = probe(way)
     assert b"Proxy-Authorization: Basic bWU6aHVudGVyMg==" in heard[0]
     assert "hunter2" not in answer.text + way.shown_proxy
@@ -128,15 +128,15 @@ def test_a_proxy_that_is_no_address_is_refused(home):
 
 
 def test_the_server_and_the_key_are_found_where_wandb_login_leaves_them(home, tmp_path: Path):
-    assert network.server_of({}) == "https://api.wandb.ai"
-    assert not network.has_key("https://w.example", {})
+    assert wandb_network.server_of({}) == "https://api.wandb.ai"
+    assert not wandb_network.has_key("https://w.example", {})
     (tmp_path / ".config" / "wandb").mkdir(parents=True)
     (tmp_path / ".config" / "wandb" / "settings").write_text("[default]\nbase_url = https://w.example/\n")
     (tmp_path / ".netrc").write_text("machine w.example login user password secret\n")
     (tmp_path / ".netrc").chmod(0o600)
-    assert network.server_of({}) == "https://w.example"
-    assert network.has_key("https://w.example", {})
-    assert network.server_of({"WANDB_BASE_URL": "http://127.0.0.1:1/"}) == "http://127.0.0.1:1"
+    assert wandb_network.server_of({}) == "https://w.example"
+    assert wandb_network.has_key("https://w.example", {})
+    assert wandb_network.server_of({"WANDB_BASE_URL": "http://127.0.0.1:1/"}) == "http://127.0.0.1:1"
 
 
 def test_the_probe_of_the_command_line_tells_by_its_exit_code(home, monkeypatch, capsys):
@@ -168,5 +168,5 @@ def test_the_password_of_a_proxy_is_in_no_document_and_still_used(home):
 
 
 def test_a_proxy_of_an_unknown_kind_is_told(home):
-    text = probe(network.through("weird://127.0.0.1", "weird://127.0.0.1", server=SERVER), timeout_s=2).text
+    text = probe(wandb_network.through("weird://127.0.0.1", "weird://127.0.0.1", server=SERVER), timeout_s=2).text
     assert "no answer within" not in text

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from mosaic.track.sync import SyncFailed, sync
+from mosaic.track.wandb_sync import SyncFailed, sync
 
 from .conftest import KEY
 from .stand_in import serving

@@ -8,9 +8,9 @@ from mosaic.spec import manifest
 from mosaic.spec.events import Episode, EvalBatch, Event, Heartbeat, RunStarted, Scalars
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, new_run_id
-from mosaic.track.board_links import BoardRun, links_of
 from mosaic.track.mlflow_exporter import plain_name
 from mosaic.track.rows import Attempts, Rows
+from mosaic.track.tensorboard_links import BoardRun, links_of
 
 START = {"algo": "ppo", "env_id": "E", "seed": 1, "total_timesteps": 100}
 

@@ -4,10 +4,10 @@ import os
 import socket
 import time
 
-from mosaic.track import state
-from mosaic.track.state import Export
-from mosaic.trainer.exporting import Exporters
-from mosaic.trainer.uploading import Uploads
+from mosaic.track import export_state
+from mosaic.track.export_state import Export
+from mosaic.trainer.tracking.exporters import Exporters
+from mosaic.trainer.tracking.offline_uploads import Uploads
 
 from .conftest import KEY
 from .stand_in import Server, serving
@@ -45,7 +45,7 @@ def test_one_that_is_meant_to_be_offline_or_has_no_key_is_left_alone(written):
     run.dir.wandb.mkdir()
     uploads = Uploads(retry_s=0.0)
     for why, variables in (("WANDB_MODE is 'offline'", {"WANDB_API_KEY": KEY}), ("no API key", {})):
-        state.write(run.dir, Export(state="offline", why=why, server="http://127.0.0.1:9"))
+        export_state.write(run.dir, Export(state="offline", why=why, server="http://127.0.0.1:9"))
         uploads.consider(run.dir, {**variables, "HOME": os.environ["HOME"]})
         uploads.tick()
     assert not run.dir.wandb_log.exists()
@@ -57,7 +57,7 @@ def test_an_export_that_was_cut_off_stays_offline_if_it_was_meant_to(written, ho
     for why in ("WANDB_MODE is 'offline'", "no answer within 5 s"):
         run = written().start().end()
         run.dir.wandb.mkdir()
-        state.write(run.dir, Export(state="exporting", why=why))
+        export_state.write(run.dir, Export(state="exporting", why=why))
         begun[run.dir.run_id] = "offline" if why.startswith("WANDB_MODE") else None
     exporters = Exporters(home)
     exporters._find_unfinished()

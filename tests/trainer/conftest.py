@@ -156,13 +156,13 @@ def session_of(leader: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def making_daemons(factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+def making_daemons(factory: pytest.TempPathFactory, catalogue_file: Path) -> Generator[Callable[..., Daemon]]:
     with contextlib.ExitStack() as stack:
 
         def make(*flags: str, root: Path | None = None, **options: Any) -> Daemon:
             daemon = Daemon(root or factory.mktemp("home"), *flags, **options)
             daemon.home.create()
-            shutil.copy2(catalog_file, daemon.home.trainer / "catalog.json")
+            shutil.copy2(catalogue_file, daemon.home.trainer / "catalog.json")
             stack.callback(daemon.close)
             return daemon
 
@@ -170,9 +170,9 @@ def making_daemons(factory: pytest.TempPathFactory, catalog_file: Path) -> Gener
 
 
 @pytest.fixture(scope="module")
-def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalogue_file: Path) -> Generator[Callable[..., Daemon]]:
     """Makes daemons that several tests share, each in a home of its own."""
-    with making_daemons(tmp_path_factory, catalog_file) as make:
+    with making_daemons(tmp_path_factory, catalogue_file) as make:
         yield make
 
 
@@ -190,9 +190,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def daemons(tmp_path_factory: pytest.TempPathFactory, catalog_file: Path) -> Generator[Callable[..., Daemon]]:
+def daemons(tmp_path_factory: pytest.TempPathFactory, catalogue_file: Path) -> Generator[Callable[..., Daemon]]:
     """Makes daemons, each in a home of its own; they end with the test, and with them all that still trains."""
-    with making_daemons(tmp_path_factory, catalog_file) as make:
+    with making_daemons(tmp_path_factory, catalogue_file) as make:
         yield make
 
 

@@ -6,18 +6,20 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 from mosaic import config
 
 ROOT = Path(__file__).parents[2]
 TOOL: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "flag_tables.py"))
 
 
-@pytest.mark.parametrize("name", catalog.names())
+@pytest.mark.parametrize("name", algorithm_catalogue.names())
 def test_the_table_of_flags_is_what_args_say(name: str) -> None:
     path: Path = TOOL["PAGES"] / f"{name}.md"
     page = path.read_text(encoding="utf-8")
-    assert TOOL["with_table"](page, catalog.load(name).Args) == page, f"{path.name} is stale: run '{TOOL['COMMAND']}'"
+    assert TOOL["with_table"](page, algorithm_catalogue.load(name).Args) == page, (
+        f"{path.name} is stale: run '{TOOL['COMMAND']}'"
+    )
 
 
 def test_a_row_has_flag_default_and_the_sentence_under_the_field() -> None:

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from cleanrl_worker.algorithms import dqn
-from cleanrl_worker.sdk import checkpoint, policy
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.checkpoints import checkpoint
 from cleanrl_worker.sdk.fast.dqn import FastLearner
 from cleanrl_worker.sdk.replay import Transitions
 from cleanrl_worker.sdk.run import Run, RunSpec

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from cleanrl_worker.sdk import checkpoint, paged, policy
-from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.checkpoints import checkpoint, paged_array
+from cleanrl_worker.sdk.checkpoints.checkpoint import BackgroundWriter, Header
 from cleanrl_worker.sdk.policy import PolicyFile
 from mosaic.errors import CheckpointError, PolicyError
-from mosaic.spec import checkpoint_files, digests, policy_digest
+from mosaic.spec.files import checkpoint_files, digests, policy_digest
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 
@@ -44,10 +45,10 @@ def policy_path(tmp_path: Path) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkpoint with some pages that an earlier one shares."""
-    monkeypatch.setattr(paged, "PAGE_BYTES", 100)
+    monkeypatch.setattr(paged_array, "PAGE_BYTES", 100)
     run_dir = RunDir(tmp_path / new_run_id())
     run_dir.create()
-    frames = paged.PagedArray((40, 10), np.uint8)
+    frames = paged_array.PagedArray((40, 10), np.uint8)
     writer = BackgroundWriter(run_dir)
     for step in (1, 2):
         for row in range(30 if step == 1 else 5):
@@ -79,7 +80,7 @@ def load(folder: Path) -> Any:
     """Everything, the pages too."""
     _, state = checkpoint.load(folder, algo="dqn")
     saved = state["algorithm"]["frames"]
-    paged.PagedArray(saved.shape, np.uint8).load(saved)
+    paged_array.PagedArray(saved.shape, np.uint8).load(saved)
     return state
 
 
@@ -152,7 +153,7 @@ def test_a_linked_page_is_not_hashed_again(folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(digests, "of_file", lambda path: hashed.append(path.name))  # type: ignore[misc]
     run_dir = RunDir(folder.parent.parent)
     _, state = checkpoint.load(folder, algo="dqn", checked=True)
-    frames = paged.PagedArray((40, 10), np.uint8)
+    frames = paged_array.PagedArray((40, 10), np.uint8)
     frames.load(state["algorithm"]["frames"])
     writer = BackgroundWriter(run_dir)
     writer.go_on_from(state)
@@ -186,7 +187,7 @@ def test_a_checkpoint_without_digests_still_loads_and_its_pages_get_one_when_the
     without_digests(folder)
     assert not checkpoint_files.check(folder)
     state = load(folder)
-    frames = paged.PagedArray((40, 10), np.uint8)
+    frames = paged_array.PagedArray((40, 10), np.uint8)
     frames.load(state["algorithm"]["frames"])
     run_dir = RunDir(folder.parent.parent)
     writer = BackgroundWriter(run_dir)

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import array_file, checkpoint, frame_replay, paged
-from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
+from cleanrl_worker.sdk import frame_replay
+from cleanrl_worker.sdk.checkpoints import array_file, checkpoint, paged_array
+from cleanrl_worker.sdk.checkpoints.checkpoint import BackgroundWriter, Header
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic.envs import make_vec
 from mosaic.errors import CheckpointError, ConfigError
-from mosaic.spec.digests import FileDigest
+from mosaic.spec.files.digests import FileDigest
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, new_run_id
 
@@ -142,7 +143,7 @@ def test_atari_frames_are_stored_once() -> None:
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paged, "PAGE_BYTES", 10 * 4)
+    monkeypatch.setattr(paged_array, "PAGE_BYTES", 10 * 4)
 
 
 def header(step: int) -> Header:

@@ -8,7 +8,7 @@ import torch
 
 from cleanrl_worker.sdk import graph
 from cleanrl_worker.sdk.graph import MOST_RECORDINGS, WARM_UPS, Inputs, Replayed, Tensors
-from cleanrl_worker.sdk.recorded import Numbers
+from cleanrl_worker.sdk.graph_memory import Numbers
 from mosaic.errors import TrainingFailed
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cleanrl_worker import cli, describe, evaluate
-from cleanrl_worker.sdk import own
+from cleanrl_worker.sdk.command import own_algorithm
 from mosaic.spec.run_dir import Home, new_run_id
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "random_search.py"
@@ -29,7 +29,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     )
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own, "_loaded", {})
+    monkeypatch.setattr(own_algorithm, "_loaded", {})
     yield Home(tmp_path / "home")
     for name in [name for name in sys.modules if name.partition(".")[0] == "their_rl"]:
         del sys.modules[name]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cleanrl_worker.sdk import own, own_modules
+from cleanrl_worker.sdk.command import own_algorithm, own_modules
 from mosaic.errors import ConfigError
-from mosaic.scripts.allowed import Allowed
+from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_dir import Home
 
 EXAMPLE = (Path(__file__).parents[2] / "examples" / "random_search.py").read_text()
@@ -19,7 +19,7 @@ EXAMPLE = (Path(__file__).parents[2] / "examples" / "random_search.py").read_tex
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Two algorithms in two folders, a third beside the second."""
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(own, "_loaded", {})
+    monkeypatch.setattr(own_algorithm, "_loaded", {})
     for folder, names in (("p", ["my_p"]), ("q", ["my_q", "my_r"])):
         (tmp_path / folder / "parts").mkdir(parents=True)
         (tmp_path / folder / "nets.py").write_text(f"PLACE = {folder!r}\n")
@@ -40,13 +40,13 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_two_folders_with_modules_of_one_name() -> None:
     for name, place in (("my_p", "p"), ("my_q", "q"), ("my_r", "q")):
-        loaded = own.of_name(name)
+        loaded = own_algorithm.of_name(name)
         assert loaded.module.nets.PLACE == loaded.module.parts.heads.PLACE == place
         assert sorted(loaded.source.texts) == sorted([f"{name}.py", "nets.py", "parts/heads.py"])
         assert place in loaded.source.texts["nets.py"]
     for name, place in (("my_p", "p"), ("my_q", "q")):
-        assert own.of_name(name).module.again() == place
-        assert sys.modules[name] is own.of_name(name).module
+        assert own_algorithm.of_name(name).module.again() == place
+        assert sys.modules[name] is own_algorithm.of_name(name).module
     own_modules.turn_to(None)
     assert not {"nets", "parts", "parts.heads", "my_p", "my_q", "my_r"} & set(sys.modules)
 
@@ -58,12 +58,12 @@ def test_a_file_that_is_run_by_python_keeps_what_it_had_imported_before(
     file.write_text(file.read_text().replace("raise SystemExit(main(__file__))", "own.of_typed(Path(__file__))"))
     with monkeypatch.context() as patched:
         patched.syspath_prepend(str(file.parent))
-        runpy.run_path(str(file), {"own": own, "Path": Path}, run_name="__main__")
-    assert sorted(own.of_name("my_p").source.texts) == ["my_p.py", "nets.py", "parts/heads.py"]
+        runpy.run_path(str(file), {"own": own_algorithm, "Path": Path}, run_name="__main__")
+    assert sorted(own_algorithm.of_name("my_p").source.texts) == ["my_p.py", "nets.py", "parts/heads.py"]
 
 
 def test_what_a_broken_one_has_imported_is_not_left_to_the_next(folders: Path) -> None:
     (folders / "p" / "my_p.py").write_text(f"{EXAMPLE}\nimport nets\nraise ValueError('no')\n")
     with pytest.raises(ConfigError, match="raises ValueError when it is imported: no"):
-        own.of_name("my_p")
-    assert own.of_name("my_q").module.nets.PLACE == "q"
+        own_algorithm.of_name("my_p")
+    assert own_algorithm.of_name("my_q").module.nets.PLACE == "q"

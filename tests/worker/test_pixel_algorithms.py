@@ -11,8 +11,8 @@ import torch
 
 from cleanrl_worker.algorithms import c51_atari, dqn_atari, ppo_atari, ppo_rnd, rainbow_atari
 from cleanrl_worker.sdk import convolution, optimizer
+from cleanrl_worker.sdk.checkpoints.paged_array import SavedPages
 from cleanrl_worker.sdk.frame_replay import FrameReplay
-from cleanrl_worker.sdk.paged import SavedPages
 from cleanrl_worker.sdk.sum_tree import SumTree
 
 ACTIONS = gym.spaces.Discrete(3)

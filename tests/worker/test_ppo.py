@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from cleanrl_worker.algorithms import ppo, ppo_continuous_action
-from cleanrl_worker.sdk import checkpoint, policy
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.checkpoints import checkpoint
 from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic import config
 from mosaic.errors import ConfigError

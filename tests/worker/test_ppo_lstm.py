@@ -10,13 +10,14 @@ import torch
 
 from cleanrl_worker.algorithms import ppo_lstm
 from cleanrl_worker.algorithms.ppo_lstm import UNITS, Agent, Args, Batch, Coefficients, FastLearner, Learner
-from cleanrl_worker.sdk import checkpoint, eval_batches
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.evaluation import eval_batches
 from cleanrl_worker.sdk.fast.lstm import State
 from cleanrl_worker.sdk.policy import RecurrentPolicy
 from cleanrl_worker.sdk.run import Run, RunSpec
 from mosaic import config, envs
-from mosaic.envs.bare import BareVec
-from mosaic.envs.batch import Batch as Batches
+from mosaic.envs.vector.bare_vector import BareVec
+from mosaic.envs.vector.batch import Batch as Batches
 from mosaic.play.actor import View
 from mosaic.play.actors.policy import PolicyActor
 from mosaic.spec.run_config import TrainOptions

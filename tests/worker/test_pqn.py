@@ -11,8 +11,8 @@ from torch import nn
 
 from cleanrl_worker.algorithms import pqn
 from cleanrl_worker.sdk.fast import FlatParameters
-from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
-from cleanrl_worker.sdk.fast.radam import RAdam
+from cleanrl_worker.sdk.fast.networks.layer_norm_mlp import LayerNormMlp
+from cleanrl_worker.sdk.fast.networks.radam import RAdam
 
 OBSERVATIONS = gym.spaces.Box(-1, 1, (4,), np.float32)
 ACTIONS = gym.spaces.Discrete(3)

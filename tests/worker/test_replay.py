@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
-from cleanrl_worker.sdk import tree
+from cleanrl_worker.sdk.checkpoints import state_tree
 from cleanrl_worker.sdk.replay import ReplayBuffer
 from mosaic.errors import CheckpointError, ConfigError, IncompatibleSpaces
 
@@ -99,10 +99,10 @@ def test_goes_on_bit_for_bit_after_a_save(steps: int) -> None:
     straight = ReplayBuffer(10, 2, VECTOR, DISCRETE)
     for number in range(steps):
         straight.add(*numbered(number, 2))
-    document, arrays = tree.split(straight.state())
+    document, arrays = state_tree.split(straight.state())
     assert len(arrays["obs"]) == min(steps, 5), "only the filled part is saved"
     resumed = ReplayBuffer(10, 2, VECTOR, DISCRETE)
-    resumed.load(tree.join(document, load(save(arrays))))
+    resumed.load(state_tree.join(document, load(save(arrays))))
     for number in range(steps, steps + 4):
         for buffer in (straight, resumed):
             buffer.add(*numbered(number, 2))

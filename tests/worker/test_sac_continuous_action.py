@@ -9,7 +9,7 @@ from torch.distributions import AffineTransform, Independent, Normal, TanhTransf
 from cleanrl_worker.algorithms import sac_continuous_action as sac
 from cleanrl_worker.algorithms.sac_continuous_action import Actor, Agent, Args, Coefficients, Learner
 from cleanrl_worker.sdk.fast import FlatParameters
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.networks.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.sac_continuous_action import FastLearner
 from cleanrl_worker.sdk.policy import PolicyFile
 from cleanrl_worker.sdk.replay import Transitions

@@ -15,8 +15,9 @@ from torch import nn
 from worker_runs import evaluated_returns, new_run
 
 from cleanrl_worker import evaluate
-from cleanrl_worker.sdk import catalog, policy
-from cleanrl_worker.sdk.opening import open_policy
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.command import algorithm_catalogue
+from cleanrl_worker.sdk.policies.open_policy import open_policy
 from mosaic.errors import PolicyError
 
 
@@ -62,7 +63,7 @@ UPSTREAM: dict[str, tuple[str, Any]] = {
 """Environment and content of upstream's file of each algorithm, as torch.save gets it."""
 
 
-@pytest.fixture(params=[name for name in UPSTREAM if name in catalog.names()])
+@pytest.fixture(params=[name for name in UPSTREAM if name in algorithm_catalogue.names()])
 def upstream(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A file where upstream puts it."""
     torch.manual_seed(1)
@@ -141,9 +142,9 @@ def test_a_mismatch_is_explained(content: Any, env_id: str | None, algo: str, co
 
 
 def test_what_fits_two_algorithms_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "names", lambda: ["ppo", "dqn"])
-    right = catalog.load
-    monkeypatch.setattr(catalog, "load", lambda _: right("ppo"))
+    monkeypatch.setattr(algorithm_catalogue, "names", lambda: ["ppo", "dqn"])
+    right = algorithm_catalogue.load
+    monkeypatch.setattr(algorithm_catalogue, "load", lambda _: right("ppo"))
     torch.save(UPSTREAM["ppo"][1](), tmp_path / "x")
     with pytest.raises(PolicyError, match="fits ppo and dqn alike; say which with --algo"):
         open_policy(tmp_path / "x", env_id="CartPole-v1")

@@ -15,8 +15,8 @@ from torch import nn
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast.ddpg_continuous_action import FastLearner
 from cleanrl_worker.sdk.fast.guard import guarded
+from cleanrl_worker.sdk.fast.networks.tanh_actor import actions_by_hand
 from cleanrl_worker.sdk.fast.quick import by_hand_if_same
-from cleanrl_worker.sdk.fast.tanh_actor import actions_by_hand
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of

@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import Any, NoReturn
 
-from cleanrl_worker.foreign.hooks import Hooks
+from cleanrl_worker.foreign.import_hooks import Hooks
 from mosaic.installation import package_line
 
 ADVICE = (

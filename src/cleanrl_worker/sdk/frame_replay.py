@@ -19,8 +19,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from cleanrl_worker.sdk.memory import refuse_what_never_fits
-from cleanrl_worker.sdk.paged import PagedArray
+from cleanrl_worker.sdk.checkpoints.paged_array import PagedArray
+from cleanrl_worker.sdk.memory_limits import refuse_what_never_fits
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic.errors import CheckpointError
 

@@ -16,7 +16,7 @@ from weakref import WeakSet
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk.recorded import Memory, Numbers, first_difference
+from cleanrl_worker.sdk.graph_memory import Memory, Numbers, first_difference
 from mosaic.errors import TrainingFailed
 from mosaic.log import get_logger
 

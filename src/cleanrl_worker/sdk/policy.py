@@ -1,8 +1,8 @@
 """The policy file, `*.cleanrl_model`: safetensors with everything needed to act in its metadata; no pickle.
 
 Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`, and
-`sha256`, the digest of the whole file (`mosaic.spec.policy_digest`). For an algorithm of a user's also `source` (JSON),
-a copy of its code (`mosaic.spec.source_copy`).
+`sha256`, the digest of the whole file (`mosaic.spec.files.policy_digest`). For an algorithm of a user's also `source`
+(JSON), a copy of its code (`mosaic.spec.files.source_copy`).
 Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_normaliser.<name>` where there are any.
 """
 
@@ -20,10 +20,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from mosaic.errors import PolicyError
-from mosaic.spec import digests, policy_digest, source_copy
-from mosaic.spec.files import write_atomically
-from mosaic.spec.policy_digest import FORMAT
-from mosaic.spec.source_copy import SourceCopy
+from mosaic.spec.files import digests, policy_digest, source_copy
+from mosaic.spec.files.policy_digest import FORMAT
+from mosaic.spec.files.shared_files import write_atomically
+from mosaic.spec.files.source_copy import SourceCopy
 
 Array = np.ndarray[Any, Any]
 

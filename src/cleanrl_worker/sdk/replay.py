@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-from cleanrl_worker.sdk.memory import refuse_what_never_fits
+from cleanrl_worker.sdk.memory_limits import refuse_what_never_fits
 from mosaic.errors import CheckpointError, IncompatibleSpaces
 
 Array = np.ndarray[Any, Any]

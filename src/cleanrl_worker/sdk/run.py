@@ -15,15 +15,17 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import checkpoint, graph, live, policy, seeding
-from cleanrl_worker.sdk.console import Console
+from cleanrl_worker.sdk import graph, policy, seeding
+from cleanrl_worker.sdk.checkpoints import checkpoint
 from cleanrl_worker.sdk.convolution import bfloat16_is_fast
-from cleanrl_worker.sdk.ledger import Ledger
-from cleanrl_worker.sdk.recorder import Recorder, Sink
-from cleanrl_worker.sdk.spool import Spool
-from cleanrl_worker.sdk.tensorboard import TensorBoard, board_folder, markdown_table
+from cleanrl_worker.sdk.live import open_live_view
+from cleanrl_worker.sdk.live.video import Video, Videos
+from cleanrl_worker.sdk.record.console import Console
+from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Sink
+from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from cleanrl_worker.sdk.record.spool import Spool
+from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
-from cleanrl_worker.sdk.video import Video, Videos
 from mosaic import envs as families
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
@@ -42,11 +44,11 @@ from mosaic.spec.events import (
     Warned,
     number,
 )
-from mosaic.spec.keys import hidden
+from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.manifest import Artifact, Manifest, common_artifacts, tracking_artifacts
+from mosaic.spec.processes.secret_keys import hidden
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
-from mosaic.spec.source_copy import SourceCopy
 
 HEARTBEAT_S = 1.0
 HOLD_POLL_S = 0.02
@@ -111,14 +113,14 @@ class Run:
         graph.tell = self.warn
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
-        self._ledger = Ledger(self.run_dir, self._new_manifest())
+        self._manifest_writer = ManifestWriter(self.run_dir, self._new_manifest())
         if spec.source is not None:
             kept = self.run_dir.source / spec.source.short / spec.source.file
-            self._ledger.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
+            self._manifest_writer.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
         with ExitStack() as undo:
             undo.callback(spool.close)
-            self._recorder = Recorder(spool, self._mirrors(), beat=self._beat)
+            self._recorder = EventRecorder(spool, self._mirrors(), beat=self._beat)
             undo.pop_all()
 
     # What an algorithm uses.
@@ -136,7 +138,9 @@ class Run:
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
             self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
-        self.envs.live = live.open_view(backend, options, global_step=lambda: self.global_step, complain=self.warn)
+        self.envs.live = open_live_view.open_view(
+            backend, options, global_step=lambda: self.global_step, complain=self.warn
+        )
         return self.envs
 
     def resume(self) -> dict[str, Any] | None:
@@ -159,11 +163,11 @@ class Run:
         if self._resumed_from_step is not None:
             # What lies beyond the checkpoint belongs to an attempt whose curve ends there.
             checkpoint.clear_leftovers(self.run_dir, after=self._first_step)
-            self._ledger.list_checkpoints()
+            self._manifest_writer.list_checkpoints()
         self.emit(self._start_event())
         self._begun = True
         if self.envs.live is not None:
-            self._ledger.add(Artifact(kind="fastlane", path=self.envs.live.path))
+            self._manifest_writer.add(Artifact(kind="fastlane", path=self.envs.live.path))
             self.emit(LiveViewOpened(path=self.envs.live.path, environments=self.envs.num_envs))
         for remark in self.spec.remarks:
             self.warn(remark)
@@ -255,7 +259,7 @@ class Run:
         arrays = {f"agent.{name}": tensor.detach().cpu().numpy() for name, tensor in agent.state_dict().items()}
         for name, values in normalisers.items():
             arrays |= {f"{name}.{key}": np.asarray(value) for key, value in values.items()}
-        path = self.run_dir.policy(self._ledger.content.label, self.spec.algo)
+        path = self.run_dir.policy(self._manifest_writer.content.label, self.spec.algo)
         content = policy.PolicyFile(
             algo=self.spec.algo,
             env_id=self.spec.args["env_id"],
@@ -271,7 +275,7 @@ class Run:
         except OSError as error:
             raise HomeUnusable(f"the policy {path} could not be written: {error}; free some disk and resume") from error
         relative = self.run_dir.relative(path)
-        self._ledger.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
+        self._manifest_writer.add(Artifact(kind="policy", path=relative, global_step=self.global_step))
         self.emit(PolicySaved(global_step=self.global_step, path=relative))
 
     def warn(self, message: str) -> None:
@@ -313,7 +317,7 @@ class Run:
         self._recorder.close()
         if self.envs is not None:
             if self.envs.live is not None:
-                self._ledger.remove(self.envs.live.path)
+                self._manifest_writer.remove(self.envs.live.path)
             self.envs.close()
         if error is None:
             self._raise_background_errors()
@@ -323,7 +327,7 @@ class Run:
     def _make_backend(self, env_id: str, num_envs: int, observations: families.Observations) -> families.VecEnv:
         options = self.spec.options
         how: dict[str, Any] = {"backend": options.env_backend, "observations": observations}
-        if live.wanted(options) or options.capture_video:
+        if open_live_view.wanted(options) or options.capture_video:
             try:
                 return families.make_vec(env_id, num_envs, render_mode="rgb_array", **how)
             except EnvironmentFailed as error:
@@ -336,7 +340,7 @@ class Run:
             folder = board_folder(self.run_dir, self.spec.options.tensorboard_dir)
             table = markdown_table(self.spec.args)
             mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
-            self._ledger.add_board(folder)
+            self._manifest_writer.add_board(folder)
         return [*mirrors, *self.spec.extra_sinks]
 
     def _new_manifest(self) -> Manifest:
@@ -387,7 +391,7 @@ class Run:
 
     def _video_saved(self, video: Video) -> None:
         event = video.event(self.run_dir)
-        self._ledger.add(Artifact(kind="video", path=event.path, global_step=self.global_step))
+        self._manifest_writer.add(Artifact(kind="video", path=event.path, global_step=self.global_step))
         self.emit(event)
 
     def _episode(self, episode: Episode) -> None:
@@ -416,7 +420,7 @@ class Run:
     def _checkpoint_saved(self, folder: Path, global_step: int, reason: Literal["interval", "stop", "end"]) -> None:
         doomed = checkpoint.superseded(self.run_dir, keep=self.spec.options.checkpoints_kept)
         # The manifest first, so that it never lists what is gone.
-        self._ledger.list_checkpoints(without=doomed)
+        self._manifest_writer.list_checkpoints(without=doomed)
         checkpoint.remove(self.run_dir, doomed)
         self.emit(CheckpointSaved(global_step=global_step, path=self.run_dir.relative(folder), reason=reason))
 

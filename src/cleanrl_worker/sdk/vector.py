@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cleanrl_worker.sdk.live import LiveView
-from cleanrl_worker.sdk.video import Videos
+from cleanrl_worker.sdk.live.open_live_view import LiveView
+from cleanrl_worker.sdk.live.video import Videos
 from mosaic.envs import VecEnv
 from mosaic.errors import EnvironmentFailed
 from mosaic.spec.events import Episode, number

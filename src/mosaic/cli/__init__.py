@@ -1,4 +1,4 @@
-"""The `mosaic` command: one file per verb, each returns an exit code (docs/cli.md). The only place that prints."""
+"""The `mosaic` command: a file per verb, in rooms; each returns an exit code (docs/cli.md). Nothing else prints."""
 
 import contextvars
 import importlib
@@ -7,8 +7,8 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 
-from mosaic.cli import reach
-from mosaic.cli.output import plain_output
+from mosaic.cli.daemon import connection
+from mosaic.cli.terminal.plain_output import plain_output
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.near_names import near_names
 
@@ -19,45 +19,45 @@ PIPE_CLOSED = 141
 BUG = 1
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "demo": ("demo", "train PPO on CartPole until it is solved, then evaluate the policy"),
-    "train": ("train", "train an algorithm: submit a run and follow it"),
-    "runs": ("runs", "list runs"),
-    "show": ("show", "everything about a run"),
-    "follow": ("run_verbs:follow", "live progress of runs"),
-    "watch": ("watch", "a run's environments in the terminal, live"),
-    "frame": ("frame", "save one picture of a run's environments"),
-    "clip": ("clip", "film a run's environments"),
-    "logs": ("logs", "what a run printed"),
-    "metrics": ("metrics", "the numbers that a run logged"),
-    "cancel": ("run_verbs:cancel", "end runs; each saves a checkpoint first"),
-    "pause": ("run_verbs:pause", "hold runs"),
-    "continue": ("run_verbs:go_on", "go on with paused runs"),
-    "resume": ("run_verbs:resume", "go on with ended runs from a checkpoint"),
-    "delete": ("run_verbs:delete", "remove ended runs and their files"),
-    "label": ("run_verbs:label", "change the label or the notes of a run"),
-    "export": ("export", "copy a run into a zip file or a folder"),
-    "policies": ("policies", "list the policies that runs have saved"),
-    "evaluate": ("evaluate", "play episodes with trained policies and print what they score"),
-    "publish": ("publish", "publish a run's policy on the Hugging Face Hub"),
-    "play": ("play", "let a person, a policy or another actor play, and record it"),
-    "replay": ("replay", "make a recorded episode again and say whether it is the same, or film it"),
-    "match": ("match", "games between two actors, seats alternated: who wins how often"),
-    "compare": ("compare", "run a script of actors, environments and seeds, and compare what they score"),
-    "episodes": ("episodes", "list recorded episodes"),
-    "export-minari": ("export_minari", "make a Minari dataset of recorded episodes"),
-    "actors": ("actors", "list the actors that can play"),
-    "wandb": ("wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
-    "track": ("track", "exports to all trackers: their state, or a further one to Trackio or MLflow"),
-    "scripts": ("scripts", "folders whose scripts may be trained, and the scripts in them"),
-    "tensorboard": ("tensorboard", "TensorBoard on any selection of runs"),
-    "import": ("bring", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
-    "algos": ("algos", "list algorithms, read the page of one, add your own"),
-    "envs": ("envs", "list environments"),
-    "gui": ("gui", "open the window"),
-    "daemon": ("daemon", "start, stop and look at the trainer daemon"),
-    "verify": ("verify", "check checkpoints and policies for damage"),
-    "reindex": ("reindex", "rebuild the list of runs from their directories"),
-    "doctor": ("doctor", "check this installation"),
+    "demo": ("train.demo", "train PPO on CartPole until it is solved, then evaluate the policy"),
+    "train": ("train.train", "train an algorithm: submit a run and follow it"),
+    "runs": ("runs.runs", "list runs"),
+    "show": ("runs.show", "everything about a run"),
+    "follow": ("runs.run_verbs:follow", "live progress of runs"),
+    "watch": ("live.watch", "a run's environments in the terminal, live"),
+    "frame": ("live.frame", "save one picture of a run's environments"),
+    "clip": ("live.clip", "film a run's environments"),
+    "logs": ("runs.logs", "what a run printed"),
+    "metrics": ("runs.metrics", "the numbers that a run logged"),
+    "cancel": ("runs.run_verbs:cancel", "end runs; each saves a checkpoint first"),
+    "pause": ("runs.run_verbs:pause", "hold runs"),
+    "continue": ("runs.run_verbs:go_on", "go on with paused runs"),
+    "resume": ("runs.run_verbs:resume", "go on with ended runs from a checkpoint"),
+    "delete": ("runs.run_verbs:delete", "remove ended runs and their files"),
+    "label": ("runs.run_verbs:label", "change the label or the notes of a run"),
+    "export": ("runs.export", "copy a run into a zip file or a folder"),
+    "policies": ("evaluation.policies", "list the policies that runs have saved"),
+    "evaluate": ("evaluation.evaluate", "play episodes with trained policies and print what they score"),
+    "publish": ("evaluation.publish", "publish a run's policy on the Hugging Face Hub"),
+    "play": ("play.play", "let a person, a policy or another actor play, and record it"),
+    "replay": ("play.replay", "make a recorded episode again and say whether it is the same, or film it"),
+    "match": ("play.match", "games between two actors, seats alternated: who wins how often"),
+    "compare": ("play.compare", "run a script of actors, environments and seeds, and compare what they score"),
+    "episodes": ("play.episodes", "list recorded episodes"),
+    "export-minari": ("play.export_minari", "make a Minari dataset of recorded episodes"),
+    "actors": ("play.actors", "list the actors that can play"),
+    "wandb": ("tracking.wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
+    "track": ("tracking.track", "exports to all trackers: their state, or a further one to Trackio or MLflow"),
+    "scripts": ("train.scripts", "folders whose scripts may be trained, and the scripts in them"),
+    "tensorboard": ("tracking.tensorboard", "TensorBoard on any selection of runs"),
+    "import": ("runs.import_runs", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
+    "algos": ("train.algos", "list algorithms, read the page of one, add your own"),
+    "envs": ("train.envs", "list environments"),
+    "gui": ("daemon.gui", "open the window"),
+    "daemon": ("daemon.daemon", "start, stop and look at the trainer daemon"),
+    "verify": ("runs.verify", "check checkpoints and policies for damage"),
+    "reindex": ("runs.reindex", "rebuild the list of runs from their directories"),
+    "doctor": ("daemon.doctor", "check this installation"),
     "completion": ("completion", "shell completion for bash, zsh or fish"),
     "version": ("version", "print the version"),
 }
@@ -104,7 +104,7 @@ def _sentence(error: MosaicError) -> str:
 
 
 def _run(words: list[str]) -> int:
-    words = reach.take_global_options(words)
+    words = connection.take_global_options(words)
     if not words or words[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0
@@ -113,7 +113,7 @@ def _run(words: list[str]) -> int:
         near = near_names(verb, VERBS, most=2)
         meant = " or ".join(f"'mosaic {each}'" for each in near)
         advice = f"did you mean {meant}?" if near else "'mosaic --help' lists the verbs"
-        raise reach.BadArguments(f"'mosaic {verb}' is not a command; {advice}")
+        raise connection.BadArguments(f"'mosaic {verb}' is not a command; {advice}")
     module, _, function = VERBS[verb][0].partition(":")
     return getattr(importlib.import_module(f"mosaic.cli.{module}"), function or "main")(rest)
 

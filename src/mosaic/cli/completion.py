@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mosaic.cli import VERBS
-from mosaic.cli.reach import BadArguments, look
+from mosaic.cli.daemon.connection import BadArguments, look
 from mosaic.errors import MosaicError
 
 WORDS = "words"
@@ -89,7 +89,7 @@ def _train(before: Sequence[str], last: str) -> Sequence[str]:
 def _flags(algo: str) -> Sequence[str]:
     from dataclasses import fields
 
-    from mosaic.cli.train import RunFlags
+    from mosaic.cli.train.train import RunFlags
     from mosaic.config import flag_name
 
     with look() as client:

@@ -4,8 +4,8 @@ import platform
 from collections.abc import Sequence
 
 from mosaic import __version__
-from mosaic.cli.reach import parser
-from mosaic.cli.screen import print_json
+from mosaic.cli.daemon.connection import parser
+from mosaic.cli.terminal.printing import print_json
 
 
 def main(argv: Sequence[str]) -> int:

@@ -7,14 +7,14 @@ from mosaic.envs.description import (
     describe_observation_rule,
     observation_kind,
 )
-from mosaic.envs.draw_here import try_frame
 from mosaic.envs.families import FAMILIES, current_version, family_of, list_ids
 from mosaic.envs.family import Family
 from mosaic.envs.pettingzoo import make_for_several
-from mosaic.envs.render import RenderReport, headless_defaults, preflight
+from mosaic.envs.rendering.draw_in_fork import try_frame
+from mosaic.envs.rendering.render_preflight import RenderReport, headless_defaults, preflight
 from mosaic.envs.seats import SeatKind, seats_of
-from mosaic.envs.single import make
-from mosaic.envs.vector import Backend, Choice, Observations, VecEnv, choose_backend, make_vec
+from mosaic.envs.single_environment import make
+from mosaic.envs.vector.vector_environment import Backend, Choice, Observations, VecEnv, choose_backend, make_vec
 
 __all__ = [
     "FAMILIES",

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, generator_state, set_generator_state
-from mosaic.envs.pixels import Pixels
-from mosaic.spec.extras import ATARI, ATARI_IDS
+from mosaic.envs.observations.pixels import Pixels
+from mosaic.spec.catalogue.extras import ATARI, ATARI_IDS
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -40,10 +40,10 @@ def _set_random_state(env: "Env[Any, Any]", state: Mapping[str, Any]) -> None:
 
 
 def _pixels(spec: "EnvSpec") -> Pixels:
-    """As CleanRL plays (`mosaic.envs.atari_frames`). An id's own frame skip is replaced, its sticky actions stay."""
+    """As CleanRL plays (`observations.atari_frames`). An id's own frame skip is replaced, its sticky actions stay."""
 
     def wrap(env: "Env[Any, Any]", *, whole_games: bool = False) -> "Env[Any, Any]":
-        from mosaic.envs.atari_frames import AtariFrames
+        from mosaic.envs.observations.atari_frames import AtariFrames
 
         return AtariFrames(env, whole_games=whole_games)
 

@@ -1,7 +1,7 @@
 """Gymnasium's Box2D games: LunarLander, BipedalWalker, CarRacing."""
 
 from mosaic.envs.family import Family
-from mosaic.spec.extras import BOX2D
+from mosaic.spec.catalogue.extras import BOX2D
 
 FAMILY = Family(
     name="box2d",

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, Step
-from mosaic.envs.twin import Twin
+from mosaic.envs.vector.twin import Twin
 
 if TYPE_CHECKING:
     import numpy as np

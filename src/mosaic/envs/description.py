@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.families import current_version, family_of
-from mosaic.envs.single import make
+from mosaic.envs.single_environment import make
 from mosaic.errors import IncompatibleSpaces
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mosaic.envs import atari, box2d, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
-from mosaic.spec import fitting, known_environments
+from mosaic.spec.catalogue import fitting, known_environments
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec

@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from mosaic.envs.pixels import Pixels, plain_pixels
+from mosaic.envs.observations.pixels import Pixels, plain_pixels
 from mosaic.errors import MissingExtra
 
 if TYPE_CHECKING:
     from gymnasium import Env, Space
     from gymnasium.envs.registration import EnvSpec
 
-    from mosaic.envs.observations import Encoder
-    from mosaic.envs.twin import Twin
+    from mosaic.envs.observations.observation_rule import Encoder
+    from mosaic.envs.vector.twin import Twin
 
 Step = Callable[[Any], tuple[Any, Any, bool, bool, dict[str, Any]]]
 
 
 def flat_encoder(space: "Space[Any]") -> "Encoder":
     """The observation rule of every family that has no rule of its own."""
-    from mosaic.envs.observations import flat_encoder
+    from mosaic.envs.observations.observation_rule import flat_encoder
 
     return flat_encoder(space)
 

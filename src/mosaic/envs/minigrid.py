@@ -4,12 +4,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, flat_encoder
-from mosaic.spec.extras import MINIGRID, MINIGRID_IDS
+from mosaic.spec.catalogue.extras import MINIGRID, MINIGRID_IDS
 
 if TYPE_CHECKING:
     from gymnasium import Space
 
-    from mosaic.envs.observations import Encoder
+    from mosaic.envs.observations.observation_rule import Encoder
 
 _LARGEST = (10, 5, 3)
 """Largest value of each channel of a cell: object type, colour, state (or the agent's direction)."""
@@ -24,7 +24,7 @@ def _encoder(space: "Space[Any]") -> "Encoder":
     import numpy as np
     from gymnasium import spaces
 
-    from mosaic.envs.observations import Encoder
+    from mosaic.envs.observations.observation_rule import Encoder
 
     parts: dict[str, Any] = getattr(space, "spaces", {})
     if not {"image", "direction"} <= parts.keys():

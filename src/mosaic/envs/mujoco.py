@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, Step
-from mosaic.envs.twin import Twin
-from mosaic.spec.extras import MUJOCO
+from mosaic.envs.vector.twin import Twin
+from mosaic.spec.catalogue.extras import MUJOCO
 
 if TYPE_CHECKING:
     import numpy as np

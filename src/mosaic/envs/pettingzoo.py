@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
-from mosaic.spec.extras import BOX2D, PETTINGZOO, of_module
-from mosaic.spec.seats import PETTINGZOO_IDS
+from mosaic.spec.catalogue.extras import BOX2D, PETTINGZOO, of_module
+from mosaic.spec.seat_names import PETTINGZOO_IDS
 
 if TYPE_CHECKING:
     from gymnasium import Space

@@ -1,7 +1,7 @@
 """The ring: one writer, any number of read-only readers, the newest frame wins, the writer never waits.
 
 A plain file (under /dev/shm where there is one), mode 0600, random name, mapped by all, locked (flock) by its writer as
-long as that lives. `mosaic.fastlane.layout` says which bytes are where.
+long as that lives. `mosaic.fastlane.ring_layout` says which bytes are where.
 
 Write                                                   Read
     1. n = published + 1, slot n % slots                    1. n = published; 0: nothing yet
@@ -28,7 +28,8 @@ from pathlib import Path
 import numpy as np
 
 from mosaic import operating_system
-from mosaic.fastlane.layout import (
+from mosaic.fastlane.ring_files import folders
+from mosaic.fastlane.ring_layout import (
     BGRX,
     CLOSED_AT,
     EVALUATION,
@@ -56,7 +57,6 @@ from mosaic.fastlane.layout import (
     unpacked_tiles,
     unpadded,
 )
-from mosaic.fastlane.ring_files import folders
 
 SLOTS = 3
 MAX_PIXELS = 1280 * 960

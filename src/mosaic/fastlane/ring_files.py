@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mosaic.errors import MosaicError
 from mosaic.operating_system import shared_folders
-from mosaic.spec.files import is_locked
-from mosaic.spec.own_files import is_regular
+from mosaic.spec.files.files_of_run import is_regular
+from mosaic.spec.files.shared_files import is_locked
 
 
 class RingRefused(MosaicError):

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from mosaic.fastlane.layout import Frame, RingRefused
-from mosaic.fastlane.lease import RENEW_S, Lease, Wishes
 from mosaic.fastlane.ring import RingReader
 from mosaic.fastlane.ring_files import writer_lives
+from mosaic.fastlane.ring_layout import Frame, RingRefused
+from mosaic.fastlane.viewer_lease import RENEW_S, Lease, Wishes
 
 LOOK_S = 0.1
 """A frame whose datagram was lost is seen this late."""

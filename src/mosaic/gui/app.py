@@ -16,13 +16,13 @@ from PySide6.QtWidgets import QApplication
 from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.gui.assets import load_fonts, text_font
-from mosaic.gui.models import beside
-from mosaic.gui.models.batch import Notice
-from mosaic.gui.models.feed import Feed
-from mosaic.gui.models.link import Link
+from mosaic.gui.models import background_work
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.daemon.news import Notice
+from mosaic.gui.models.daemon.news_feed import NewsFeed
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Scheme, Theme
-from mosaic.gui.widgets import web_view
+from mosaic.gui.widgets.tracking import web_view
 from mosaic.gui.window import Window
 from mosaic.log import configure, get_logger
 from mosaic.spec.run_dir import Home
@@ -46,7 +46,7 @@ class GuiFlags:
     """TLS certificate of that daemon; not needed on loopback."""
 
 
-class Garbage(QObject):
+class GarbageCollection(QObject):
     """Collects cyclic garbage in the GUI thread alone, from `start` on, for the rest of the process.
 
     Python collects in whichever thread happens to allocate, and what it finds there may be widgets: Qt does not survive
@@ -81,10 +81,10 @@ class Opened:
 
     window: Window
     studio: Studio
-    feed: Feed
-    link: Link
+    feed: NewsFeed
+    link: DaemonLink
     theme: Theme
-    garbage: Garbage
+    garbage: GarbageCollection
 
     def start(self) -> None:
         """Begin to read and to look for the daemon."""
@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
         return error.exit_code
     configure()
     application = make_application()
-    link = Link(home, target=flags.target, certificate=flags.certificate)
+    link = DaemonLink(home, target=flags.target, certificate=flags.certificate)
     opened = open_window(application, home, link, theme=flags.theme)
     sys.excepthook = _excepthook(opened.studio)
     interrupted = _close_on_interrupt(opened.window)
@@ -117,7 +117,7 @@ def main(argv: Sequence[str]) -> int:
     # A loop that is told to end before it begins would not end.
     code = 0 if interrupted.is_set() else application.exec()
     opened.close()
-    beside.end()
+    background_work.end()
     return code
 
 
@@ -133,16 +133,16 @@ def make_application() -> QApplication:
 
 
 def open_window(
-    application: QApplication, home: Home, link: Link, *, theme: Literal["last", "dark", "light"] = "last"
+    application: QApplication, home: Home, link: DaemonLink, *, theme: Literal["last", "dark", "light"] = "last"
 ) -> Opened:
     """Everything but the event loop; `start()` begins to read."""
     settings = QSettings(str(home.root / "gui.ini"), QSettings.Format.IniFormat)
     remembered: Scheme = "light" if settings.value("scheme") == "light" else "dark"
     look = Theme(application, remembered if theme == "last" else theme)
-    feed = Feed(link)
+    feed = NewsFeed(link)
     studio = Studio(home, feed, link)
     window = Window(studio, look, settings)
-    return Opened(window, studio, feed, link, look, Garbage())
+    return Opened(window, studio, feed, link, look, GarbageCollection())
 
 
 def _close_on_interrupt(window: Window) -> threading.Event:

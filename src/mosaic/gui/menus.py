@@ -10,14 +10,14 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QMessageBox, QPushButton, QWid
 
 from mosaic import __version__
 from mosaic.gui.assets import keep_icon
-from mosaic.gui.models.actions import ACTIONS, Action
-from mosaic.gui.models.commands import Command
+from mosaic.gui.models.palette_commands import Command
+from mosaic.gui.models.runs.run_actions import ACTIONS, Action
 from mosaic.gui.models.wording import name_of, summary_of
 from mosaic.gui.shell import Shell
 from mosaic.gui.tabs import TABS
-from mosaic.gui.widgets.ask import ask_long_text, ask_text, confirm
-from mosaic.gui.widgets.palette import Palette
-from mosaic.gui.widgets.parts import icon_button
+from mosaic.gui.widgets.command_palette import CommandPalette
+from mosaic.gui.widgets.dialogs import ask_long_text, ask_text, confirm
+from mosaic.gui.widgets.labels_and_buttons import icon_button
 from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 
@@ -74,8 +74,8 @@ class Menus(QObject):
             for run in newest
         ]
 
-    def open_palette(self) -> Palette:
-        palette = Palette(self._window, self._window.theme, self.commands())
+    def open_palette(self) -> CommandPalette:
+        palette = CommandPalette(self._window, self._window.theme, self.commands())
         palette.open_over(self._window)
         return palette
 

@@ -4,20 +4,20 @@ from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
-from mosaic.gui.models.actions import RunActions
-from mosaic.gui.models.policy_desk import PolicyDesk
+from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
+from mosaic.gui.models.runs.run_actions import RunActions
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs import TABS
 from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.empty_state import EmptyState
-from mosaic.gui.widgets.policy_dialog import PolicyDialog
-from mosaic.gui.widgets.runs_panel import RunsPanel
-from mosaic.gui.widgets.status_line import StatusLine
-from mosaic.gui.widgets.train_panel import TrainPanel
-from mosaic.gui.widgets.workbench import Page, Workbench
+from mosaic.gui.widgets.daemon.status_line import StatusLine
+from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
+from mosaic.gui.widgets.form.train_panel import TrainPanel
+from mosaic.gui.widgets.runs.empty_state import EmptyState
+from mosaic.gui.widgets.runs.runs_panel import RunsPanel
+from mosaic.gui.widgets.tab_docks import Page, TabDocks
 
 LAYOUT_VERSION = 2
 """Raised when docks change: an older remembered layout is then not used."""
@@ -39,7 +39,7 @@ class Shell(QMainWindow):
         self.actions_on_runs = RunActions(studio, lambda: self.runs.chosen)
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
-        self.bench = Workbench(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
+        self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
         self._stack = QStackedWidget()
         self._stack.addWidget(EmptyState(studio, theme))
         self._stack.addWidget(self.bench)
@@ -69,7 +69,7 @@ class Shell(QMainWindow):
         super().changeEvent(event)
         # Who comes back from an editor may have changed an algorithm, or written a new one.
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and hasattr(self, "form"):
-            self.form.desk.catalogue.look_again()
+            self.form.train_actions.catalogue.look_again()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         # In a home that is gone nothing is remembered: that would begin another one in its place.
@@ -98,8 +98,8 @@ class Shell(QMainWindow):
     def load_policy(self) -> None:
         """Open the form of an evaluation, with the current run's policy chosen if it has one."""
         if self.policies is None:
-            desk = PolicyDesk(self.studio, self.form.desk.catalogue)
-            self.policies = PolicyDialog(desk, self.theme, self, is_remote=self.studio.link.is_remote)
+            train_actions = EvaluationActions(self.studio, self.form.train_actions.catalogue)
+            self.policies = PolicyDialog(train_actions, self.theme, self, is_remote=self.studio.link.is_remote)
             self.policies.started.connect(self._show_evaluation)
         self.policies.open_for(self.studio.current)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mosaic.errors import MosaicError
-from mosaic.intake import boards, copies, monitors, wandb_folders
+from mosaic.intake import exported_runs, sb3_monitors, tensorboard_runs, wandb_runs
 from mosaic.intake.found import UNKNOWN, Found, NotImportable
 
 
@@ -24,10 +24,15 @@ class Source:
 
 
 SOURCES: Sequence[Source] = (
-    Source(is_there=copies.is_there, identity=copies.identity, read=copies.read, is_whole=True),
-    Source(is_there=wandb_folders.is_there, identity=wandb_folders.identity, read=wandb_folders.read, is_whole=True),
-    Source(is_there=boards.is_there, identity=boards.identity, read=boards.read, is_whole=False),
-    Source(is_there=monitors.is_there, identity=monitors.identity, read=monitors.read, is_whole=False),
+    Source(is_there=exported_runs.is_there, identity=exported_runs.identity, read=exported_runs.read, is_whole=True),
+    Source(is_there=wandb_runs.is_there, identity=wandb_runs.identity, read=wandb_runs.read, is_whole=True),
+    Source(
+        is_there=tensorboard_runs.is_there,
+        identity=tensorboard_runs.identity,
+        read=tensorboard_runs.read,
+        is_whole=False,
+    ),
+    Source(is_there=sb3_monitors.is_there, identity=sb3_monitors.identity, read=sb3_monitors.read, is_whole=False),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from mosaic.config import JsonValue
-from mosaic.play.arena import Arena
+from mosaic.play.arenas.arena import Arena
 from mosaic.spec.run_dir import Home, RunDir
 
 

@@ -9,27 +9,27 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
-from cleanrl_worker.sdk import command
-from cleanrl_worker.sdk.console import Console
-from cleanrl_worker.sdk.execute import Rehearsal, free_bytes, progress, refuse_used, write_start
-from cleanrl_worker.sdk.ledger import Ledger
-from cleanrl_worker.sdk.recorder import Recorder
-from cleanrl_worker.sdk.spool import Spool
-from cleanrl_worker.sdk.stop import on_stop_signal
-from cleanrl_worker.sdk.tee import logged_to
+from cleanrl_worker.sdk.command import worker_flags
+from cleanrl_worker.sdk.command.carry_out import Rehearsal, free_bytes, progress, refuse_used, write_start
+from cleanrl_worker.sdk.record.console import Console
+from cleanrl_worker.sdk.record.event_recorder import EventRecorder
+from cleanrl_worker.sdk.record.log_copy import logged_to
+from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from cleanrl_worker.sdk.record.spool import Spool
+from cleanrl_worker.sdk.stop_and_hold import on_stop_signal
 from mosaic import envs
 from mosaic.errors import MosaicError
-from mosaic.play import lineup
 from mosaic.play.actors import uniform
-from mosaic.play.arena import Arena
-from mosaic.play.plan import Plan, resolve
-from mosaic.play.stage import Stage
-from mosaic.play.venue import arena_of
-from mosaic.spec import identity
+from mosaic.play.arenas.arena import Arena
+from mosaic.play.arenas.arena_choice import arena_of
+from mosaic.play.session import seated_players
+from mosaic.play.session.play_plan import Plan, resolve
+from mosaic.play.session.session_setup import SessionSetup
 from mosaic.spec.events import RunCompleted, RunFailed, RunStarted
-from mosaic.spec.keys import hidden
-from mosaic.spec.life_lock import own_life
 from mosaic.spec.manifest import Manifest, common_artifacts
+from mosaic.spec.processes import process_identity
+from mosaic.spec.processes.life_lock import own_life
+from mosaic.spec.processes.secret_keys import hidden
 from mosaic.spec.run_dir import run_label
 
 
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.write(f"run directory: {plan.run_dir.root}\n")
             return _reported(plan)
     except MosaicError as error:
-        return command.reported(error)
+        return worker_flags.reported(error)
 
 
 def _reported(plan: Plan) -> int:
@@ -56,7 +56,7 @@ def _reported(plan: Plan) -> int:
         with own_life(plan.run_dir):
             return play(plan)
     except MosaicError as error:
-        return command.reported(error)
+        return worker_flags.reported(error)
     except Exception:  # A border: the traceback belongs into the run's own log, whatever raised.
         sys.stderr.write(traceback.format_exc())
         return 1
@@ -66,21 +66,21 @@ def play(plan: Plan) -> int:
     """The session, from the first event to the last; the exit code."""
     run_dir = plan.run_dir
     write_start(run_dir, plan.document)
-    identity.write_self(run_dir.worker, attempt=1)
-    ledger = Ledger(run_dir, _new_manifest(plan))
-    recorder = Recorder(Spool(run_dir.events), [Console(quiet=plan.flags.quiet)], beat=lambda: None)
+    process_identity.write_self(run_dir.worker, attempt=1)
+    manifest_writer = ManifestWriter(run_dir, _new_manifest(plan))
+    recorder = EventRecorder(Spool(run_dir.events), [Console(quiet=plan.flags.quiet)], beat=lambda: None)
     recorder.emit(_start_event(plan))
     steps = 0
     try:
         with ExitStack() as stack:
-            stage = Stage(plan, recorder, ledger, stack)
-            with on_stop_signal(stage.session.orders.stop):
+            session_setup = SessionSetup(plan, recorder, manifest_writer, stack)
+            with on_stop_signal(session_setup.session.orders.stop):
                 try:
-                    stage.session.run()
+                    session_setup.session.run()
                 finally:
-                    steps = stage.session.now.global_step
-                    stage.sum_up()
-            stopped = stage.session.orders.stopped
+                    steps = session_setup.session.now.global_step
+                    session_setup.sum_up()
+            stopped = session_setup.session.orders.stopped
     except BaseException as error:
         recorder.emit(RunFailed(global_step=steps, error=type(error).__name__, message=hidden(str(error))))
         raise
@@ -117,10 +117,10 @@ def _new_manifest(plan: Plan) -> Manifest:
 
 def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
     """Make everything, and one step with each actor that needs nobody."""
-    seen = lineup.shown(plan)
+    seen = seated_players.shown(plan)
     progress(f"making {plan.env_id} and who plays in it …")
     with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen)) as arena:
-        lineup.check(plan, arena)
+        seated_players.check(plan, arena)
         arena.reset(plan.seed)
         arena.step(uniform.any_action(arena.at(arena.turn).action_space, arena.legal(arena.turn)))
         summary: dict[str, Any] = {

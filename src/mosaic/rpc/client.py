@@ -30,7 +30,7 @@ from mosaic.rpc.patient_submit import SubmitUnknown as SubmitUnknown
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.actors import ActorDescriptor
-from mosaic.spec.evaluation import Subject, document_of
+from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
 from mosaic.spec.run_config import (
     Artifacts,
@@ -47,7 +47,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
 if TYPE_CHECKING:
-    from mosaic.fastlane.lease import Mode
+    from mosaic.fastlane.viewer_lease import Mode
 
 T = TypeVar("T")
 CALL_TIMEOUT_S = 30.0

@@ -9,7 +9,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
 if TYPE_CHECKING:
-    from mosaic.fastlane.layout import FrameHead
+    from mosaic.fastlane.ring_layout import FrameHead
 
 UNKNOWN_ETA = -1.0
 
@@ -68,7 +68,7 @@ def from_head(head: "FrameHead") -> pb.LiveFrame:
 
 def to_live_frame(message: pb.LiveFrame) -> LiveFrame:
     # Here, because it brings numpy, which a client that lists runs need not wait for.
-    from mosaic.fastlane.layout import FrameHead, Tile
+    from mosaic.fastlane.ring_layout import FrameHead, Tile
 
     tiles = tuple(Tile(tile.env, tile.episode_length, tile.episode_return) for tile in message.tiles)
     values = {field.name: getattr(message, field.name) for field in fields(FrameHead) if field.name != "tiles"}

@@ -16,9 +16,9 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.channel import open_channel, split_address
 from mosaic.rpc.trainer_pb2 import Empty
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
-from mosaic.spec import home_claim, keys
-from mosaic.spec.files import scratch_file
-from mosaic.spec.python_child import PythonChild
+from mosaic.spec.files.shared_files import scratch_file
+from mosaic.spec.processes import home_claim, secret_keys
+from mosaic.spec.processes.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 
 START_TIMEOUT_S = 30.0
@@ -142,7 +142,7 @@ def _start(home: Home, flags: Sequence[str], stderr: IO[bytes]) -> "subprocess.P
     daemon = PythonChild(
         module="mosaic.trainer",
         words=("--log-file", str(home.trainer / "daemon.log"), *flags),
-        keys=keys.ALL,
+        keys=secret_keys.ALL,
         variables={"MOSAIC_HOME": str(home.root)},
     )
     return daemon.popen(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)

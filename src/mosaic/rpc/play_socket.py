@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.spec.own_files import NotAFile
+from mosaic.spec.files.files_of_run import NotAFile
+from mosaic.spec.processes.unix_sockets import connect
 from mosaic.spec.run_dir import RunDir
-from mosaic.spec.sockets import connect
 
 CONNECT_TIMEOUT_S = 2.0
 LOOK_S = 0.5

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mosaic.errors import ConfigError, Problem
 from mosaic.scripts import algorithm_file
-from mosaic.scripts.allowed import Allowed
+from mosaic.scripts.allowed_folders import Allowed
 
 GROUP = "mosaic.algorithms"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mosaic.errors import ConfigError, Problem
-from mosaic.scripts.constants import Unknown, is_finite, value_of
-from mosaic.scripts.fields import properties_of, tyro_class
+from mosaic.scripts.constant_values import Unknown, is_finite, value_of
+from mosaic.scripts.tyro_fields import properties_of, tyro_class
 
 SUFFIX = ".py"
 LIMIT_BYTES = 2 * 2**20

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mosaic.spec.packages import are_importable
+from mosaic.spec.catalogue.importable_packages import are_importable
 
 BY_SEAT = "by seat"
 """The kind of action of an environment for several, as lists say it: it depends on the seat."""

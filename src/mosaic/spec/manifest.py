@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from mosaic import config
 from mosaic.errors import ConfigError, UnsafePath
-from mosaic.spec.files import read_small, write_atomically
+from mosaic.spec.files.shared_files import read_small, write_atomically
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import Steps, Unsigned
 

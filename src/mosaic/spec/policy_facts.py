@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeAlias, TypeGuard, cast
 from mosaic import config
 from mosaic.errors import PolicyError
 from mosaic.spec.event_fields import MAX_WHOLE
-from mosaic.spec.own_files import open_regular
-from mosaic.spec.policy_digest import FORMAT, MAX_HEADER_BYTES
+from mosaic.spec.files.files_of_run import open_regular
+from mosaic.spec.files.policy_digest import FORMAT, MAX_HEADER_BYTES
 
 SUFFIX = ".cleanrl_model"
 MAX_SIBLING_BYTES = 2**20

@@ -15,8 +15,8 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue, tagged_by
 from mosaic.errors import ConfigError, Problem
-from mosaic.spec import keys
-from mosaic.spec.language_model import KEY
+from mosaic.spec.processes import secret_keys
+from mosaic.spec.processes.language_model import KEY
 
 MAX_GRID = 64
 SECRETS = {"wandb_api_key": "WANDB_API_KEY", "llm_api_key": KEY}
@@ -344,7 +344,7 @@ def refuse_secrets(data: JsonObject, *, what: str = "run config") -> None:
 _HOW_TO_PASS = (
     "is named like a secret, and a config is kept on disk. Keys of Weights & Biases, MLflow and the Hub are variables"
     " of the daemon's environment (WANDB_API_KEY; 'wandb login' also does), the key of a language model is"
-    f" {KEY}; a variable for a script of yours is named in {keys.SCRIPT_KEYS} there. Take the field out"
+    f" {KEY}; a variable for a script of yours is named in {secret_keys.SCRIPT_KEYS} there. Take the field out"
 )
 
 
@@ -355,7 +355,7 @@ def _secret_fields(data: Any, prefix: str = "") -> Iterator[str]:
         path = f"{prefix}{key}"
         # A switch, or a field that the form left empty, holds no secret.
         filled = item is not None and not isinstance(item, bool) and item not in ("", [], {})
-        if filled and isinstance(key, str) and keys.is_secret_name(key):
+        if filled and isinstance(key, str) and secret_keys.is_secret_name(key):
             yield path
         elif key == SCRIPT_FLAGS:
             yield from (f"{path}: {flag}" for flag in _secret_flags(item))
@@ -367,7 +367,11 @@ def _secret_flags(flags: Any) -> Iterator[str]:
     """Of the words that a script gets, those that carry a secret: `--api-key=…`."""
     words = cast("list[object]", flags.split() if isinstance(flags, str) else flags if isinstance(flags, list) else [])
     for word in words:
-        if isinstance(word, str) and word.startswith("-") and keys.is_secret_name(flag := word.partition("=")[0]):
+        if (
+            isinstance(word, str)
+            and word.startswith("-")
+            and secret_keys.is_secret_name(flag := word.partition("=")[0])
+        ):
             yield flag
 
 

@@ -13,8 +13,9 @@ from typing import BinaryIO
 import platformdirs
 
 from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
-from mosaic.spec import home_claim, ulid
-from mosaic.spec.own_files import look_beneath, open_beneath
+from mosaic.spec import ulid
+from mosaic.spec.files.files_of_run import look_beneath, open_beneath
+from mosaic.spec.processes import home_claim
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 MARKERS = frozenset({"events.jsonl", "run.json", "analytics.json"})

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
 from mosaic.spec.event_fields import MAX_WHOLE
-from mosaic.spec.files import read_small, write_atomically
+from mosaic.spec.files.shared_files import read_small, write_atomically
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.states import RunState
 

@@ -11,11 +11,11 @@ from mosaic import log
 from mosaic.errors import MosaicError
 from mosaic.operating_system import lower_session_priority
 from mosaic.spec.run_dir import RunDir
-from mosaic.track.export import export
+from mosaic.track.export_state import WANDB
+from mosaic.track.export_to_wandb import export
 from mosaic.track.local_export import export_local
-from mosaic.track.state import WANDB
-from mosaic.track.sync import sync
 from mosaic.track.trackers import everywhere
+from mosaic.track.wandb_sync import sync
 
 NICE_VARIABLE = "MOSAIC_EXPORT_NICE"
 LOWEST = "19"

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import ConfigError, Problem
-from mosaic.spec import policy_digest
-from mosaic.spec.files import write_atomically
+from mosaic.spec.files import policy_digest
+from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.policy_facts import SUFFIX
 
 REPLAY = "replay.mp4"

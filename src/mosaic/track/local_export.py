@@ -8,10 +8,10 @@ from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
 from mosaic.spec.events import Event
 from mosaic.spec.run_dir import RunDir
-from mosaic.track import follow, state
-from mosaic.track.about import about
+from mosaic.track import export_state, follow_events
+from mosaic.track.export_state import AlreadyExporting, Export
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
-from mosaic.track.state import AlreadyExporting, Export
+from mosaic.track.run_description import about
 from mosaic.track.trackers import Local, exporter_of
 
 STATE_INTERVAL_S = 2.0
@@ -22,7 +22,7 @@ log = get_logger()
 def export_local(run_dir: RunDir, tracker: str) -> int:
     """Follow a run until its end; the exit code. What happened is in `<tracker>/export.json`."""
     try:
-        with state.exporting_alone(run_dir, tracker):
+        with export_state.exporting_alone(run_dir, tracker):
             return 0 if is_complete(run_dir, tracker) else _Exporting(run_dir, tracker).whole()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
@@ -31,10 +31,10 @@ def export_local(run_dir: RunDir, tracker: str) -> int:
 
 def is_complete(run_dir: RunDir, tracker: str) -> bool:
     """Whether every event is exported."""
-    done = state.read(run_dir, tracker)
+    done = export_state.read(run_dir, tracker)
     if done is None or done.state != "synced":
         return False
-    return not follow.is_alive(run_dir) and follow.last_seq(run_dir) <= done.events
+    return not follow_events.is_alive(run_dir) and follow_events.last_seq(run_dir) <= done.events
 
 
 class _Exporting:
@@ -92,4 +92,4 @@ class _Exporting:
         self._written_at = time.monotonic()
         # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
         with contextlib.suppress(OSError):
-            state.write(self._run_dir, self._state, self._tracker)
+            export_state.write(self._run_dir, self._state, self._tracker)

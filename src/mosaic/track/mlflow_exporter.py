@@ -19,12 +19,12 @@ from urllib.parse import unquote, urlsplit
 
 from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
-from mosaic.spec import policy_digest
 from mosaic.spec.events import Event, PolicySaved, VideoSaved
+from mosaic.spec.files import policy_digest
 from mosaic.spec.run_dir import Home, RunDir
-from mosaic.track import follow
-from mosaic.track.about import About
+from mosaic.track import follow_events
 from mosaic.track.rows import Row, Rows
+from mosaic.track.run_description import About
 
 TAG = "mosaic.run_id"
 BATCH_METRICS = 900
@@ -99,7 +99,7 @@ class MlflowExporter:
     def _begin(self, experiment: str, about: About) -> str:
         for earlier in self._client.search_runs([experiment], filter_string=f"tags.`{TAG}` = '{about.run_id}'"):
             self._client.delete_run(earlier.info.run_id)
-        starts = follow.starts(self._run_dir)
+        starts = follow_events.starts(self._run_dir)
         tags = {
             TAG: about.run_id,
             "mosaic.kind": about.kind,

@@ -12,13 +12,13 @@ from typing import ClassVar, Protocol
 from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.spec import run_config
-from mosaic.spec.files import read_small
-from mosaic.spec.packages import entry_points
+from mosaic.spec.catalogue.importable_packages import entry_points
+from mosaic.spec.files.shared_files import read_small
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir
-from mosaic.track.about import About
+from mosaic.track.export_state import WANDB
 from mosaic.track.exporter import Exporter
-from mosaic.track.state import WANDB
+from mosaic.track.run_description import About
 
 
 class Local(Exporter, Protocol):

@@ -13,9 +13,9 @@ from typing import Any
 from mosaic.errors import MissingExtra
 from mosaic.spec.events import Event
 from mosaic.spec.run_dir import RunDir
-from mosaic.track import follow
-from mosaic.track.about import About
+from mosaic.track import follow_events
 from mosaic.track.rows import Row, Rows
+from mosaic.track.run_description import About
 
 BATCH_ROWS = 500
 BATCH_S = 2.0
@@ -39,7 +39,7 @@ class TrackioExporter:
         self._rows = Rows()
         self._kept: list[Row] = []
         self._written_at = time.monotonic()
-        starts = follow.starts(run_dir)
+        starts = follow_events.starts(run_dir)
         self._config = {
             **{name: value for name, value in about.settings.items() if name != "mosaic"},
             "notes": about.notes,

@@ -14,12 +14,12 @@ from typing import Any
 
 from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
-from mosaic.spec import policy_digest
 from mosaic.spec.events import Event, PolicySaved, RunStarted, VideoSaved
+from mosaic.spec.files import policy_digest
 from mosaic.spec.run_dir import RunDir
-from mosaic.track import follow
-from mosaic.track.about import About
+from mosaic.track import follow_events
 from mosaic.track.rows import Row, Rows
+from mosaic.track.run_description import About
 
 FINISH_S = 300.0
 """How long the last of an upload may take; what it leaves behind can be uploaded later."""
@@ -82,8 +82,8 @@ class WandbExporter:
 
     def _begin(self, *, online: bool) -> Any:
         options = self._about.options
-        alive = follow.is_alive(self._run_dir)
-        starts = follow.starts(self._run_dir)
+        alive = follow_events.is_alive(self._run_dir)
+        starts = follow_events.starts(self._run_dir)
         settings = self._wandb.Settings(
             console="off",
             disable_git=True,

@@ -15,10 +15,10 @@ from mosaic.errors import HomeUnusable, MosaicError
 from mosaic.plain_text import plain
 from mosaic.spec.run_dir import Home
 from mosaic.trainer import quick_flags
-from mosaic.trainer.daemon import Settings, serve
+from mosaic.trainer.daemon_process import Settings, serve
 from mosaic.trainer.engines import DEFAULT
-from mosaic.trainer.listen import Tcp
-from mosaic.trainer.tending import Patience
+from mosaic.trainer.runs.run_lifecycle import Patience
+from mosaic.trainer.serving.listeners import Tcp
 
 
 @dataclass(frozen=True, kw_only=True)

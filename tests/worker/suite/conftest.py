@@ -8,11 +8,11 @@ from default_case import case_of
 from worker_cases import Case
 from worker_runs import new_run, train
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 from mosaic.spec.run_dir import RunDir
 
 
-@pytest.fixture(params=catalog.names())
+@pytest.fixture(params=algorithm_catalogue.names())
 def case(request: pytest.FixtureRequest) -> Case:
     return case_of(request.param)
 

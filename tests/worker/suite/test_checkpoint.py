@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker.sdk import checkpoint
-from cleanrl_worker.sdk.checkpoint import BackgroundWriter, Header
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.checkpoints.checkpoint import BackgroundWriter, Header
 from mosaic.errors import CheckpointError, HomeUnusable
 from mosaic.spec.run_dir import RunDir
 
@@ -68,7 +68,7 @@ def test_an_error_while_writing_leaves_the_older_one_and_no_part(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(f"cleanrl_worker.sdk.checkpoint.{culprit}", full)
+    monkeypatch.setattr(f"cleanrl_worker.sdk.checkpoints.checkpoint.{culprit}", full)
     with pytest.raises(HomeUnusable, match=r"step 9 could not be written.*No space left.*older ones are intact"):
         checkpoint.save(run_dir, header(9), STATE)
     assert names(run_dir) == ["step-5"]

@@ -10,10 +10,11 @@ from worker_cases import CASES, flags_of
 from worker_runs import board_of, events_of, new_run, run_command, train
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 from mosaic import config
-from mosaic.spec import manifest, room, run_config
+from mosaic.spec import manifest, run_config
 from mosaic.spec.events import RunCompleted, RunStarted, Warned
+from mosaic.spec.files import disk_room
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 PPO = CASES["ppo"]
@@ -205,26 +206,26 @@ def test_all_bad_values_are_listed_at_once(capsys: pytest.CaptureFixture[str]) -
     assert all(flag in said for flag in ("--gamma", "--num-envs", "--grid-limit", "--learning-rate"))
 
 
-@pytest.mark.parametrize("algo", catalog.names())
+@pytest.mark.parametrize("algo", algorithm_catalogue.names())
 def test_an_environment_that_does_not_fit_names_the_algorithms_that_do(
     algo: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    discrete = catalog.load(algo).ACTIONS == "discrete"
+    discrete = algorithm_catalogue.load(algo).ACTIONS == "discrete"
     said = refused(capsys, f"--algo={algo}", f"--env-id={'Pendulum-v1' if discrete else 'CartPole-v1'}")
-    fits = catalog.fitting("continuous" if discrete else "discrete")
+    fits = algorithm_catalogue.fitting("continuous" if discrete else "discrete")
     assert algo not in fits
     assert f"use {', '.join(fits)}" in said
 
 
 def test_for_a_game_the_algorithms_on_pictures_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, "--algo=td3_continuous_action", "--env-id=BreakoutNoFrameskip-v4")
-    assert f"use {', '.join(catalog.fitting('discrete', 'pixels'))}" in said
+    assert f"use {', '.join(algorithm_catalogue.fitting('discrete', 'pixels'))}" in said
 
 
 def test_help_names_the_algorithms_and_with_one_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     said = capsys.readouterr().out
-    assert all(name in said for name in catalog.names())
+    assert all(name in said for name in algorithm_catalogue.names())
     with pytest.raises(SystemExit) as ended:
         cli.main(["--algo=dqn", "--help"])
     assert ended.value.code == 0
@@ -261,7 +262,7 @@ def test_a_home_that_cannot_be_written_is_said_so(
 def test_a_disk_without_room_is_refused_before_anything_is_made(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(room, "NEEDED_BYTES", 2**60)
+    monkeypatch.setattr(disk_room, "NEEDED_BYTES", 2**60)
     assert cli.main(["--algo=ppo", *BRIEF]) == 4
     said = capsys.readouterr().err
     assert "too little for a run" in said

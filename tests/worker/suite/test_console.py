@@ -9,8 +9,8 @@ from typing import TextIO, cast
 
 import pytest
 
-from cleanrl_worker.sdk.console import Console
-from cleanrl_worker.sdk.tee import _Tee, logged_to
+from cleanrl_worker.sdk.record.console import Console
+from cleanrl_worker.sdk.record.log_copy import _Tee, logged_to
 from mosaic.spec.events import (
     CheckpointSaved,
     Episode,

@@ -7,8 +7,8 @@ import pytest
 from worker_runs import copy_of, events_of, final_files, policy_of, resume, train
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import checkpoint
-from cleanrl_worker.sdk.checkpoint import BackgroundWriter
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.checkpoints.checkpoint import BackgroundWriter
 from mosaic.spec.events import RunStarted, Warned
 from mosaic.spec.run_dir import RunDir, new_run_id
 

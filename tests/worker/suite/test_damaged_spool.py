@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from run_directories import BODIES, healthy_lines, line_of
 
-from cleanrl_worker.sdk.ledger import Ledger
-from cleanrl_worker.sdk.spool import Spool
+from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from cleanrl_worker.sdk.record.spool import Spool
 from mosaic.spec import manifest
 from mosaic.spec.events import Event, EventReader, Warned
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import RunDir
-from mosaic.track import follow
+from mosaic.track import follow_events
 
 RUN = "01K9CG05J5Y0FFQMT1T920EZK2"
 
@@ -64,8 +64,8 @@ def test_a_damaged_manifest_is_kept_and_gone_on_with(tmp_path: Path) -> None:
     (run_dir.root / "runs/x").mkdir(parents=True)
     (run_dir.root / "runs/x/ppo.cleanrl_model").write_bytes(b"")
     run_dir.manifest.write_text(json.dumps({"v": 1, "run_id": RUN, "label": "mine", "seed": "x", "artifacts": [7]}))
-    ledger = Ledger(run_dir, Manifest(run_id=RUN))
-    ledger.add(Artifact(kind="video", path="videos/a.mp4"))
+    manifest_writer = ManifestWriter(run_dir, Manifest(run_id=RUN))
+    manifest_writer.add(Artifact(kind="video", path="videos/a.mp4"))
     whole = manifest.read(run_dir)
     assert whole.label == "mine"
     assert [artifact.path for artifact in whole.artifacts] == ["runs/x/ppo.cleanrl_model", "videos/a.mp4"]
@@ -78,6 +78,6 @@ def test_an_exporter_follows_past_damaged_lines(tmp_path: Path) -> None:
     lines = healthy_lines()
     lines[2], lines[6] = b"[" * 5000, lines[5]
     write(run_dir.events, lines)
-    seqs = [event.seq for event in follow.follow(run_dir) if event is not None]
+    seqs = [event.seq for event in follow_events.follow(run_dir) if event is not None]
     assert seqs == [1, 2, 4, 5, 6, 8, 9, 10, 11]
-    assert follow.last_seq(run_dir) == 11
+    assert follow_events.last_seq(run_dir) == 11

@@ -11,9 +11,10 @@ import pytest
 from worker_cases import CASES, Case
 from worker_runs import events_of, policy_of
 
-from cleanrl_worker.sdk import checkpoint, policy
-from cleanrl_worker.sdk.command import CommonFlags, WorkerFlags
-from cleanrl_worker.sdk.eval_plan import EvalFlags
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.command.worker_flags import CommonFlags, WorkerFlags
+from cleanrl_worker.sdk.evaluation.eval_plan import EvalFlags
 from mosaic import config, errors
 from mosaic.errors import MosaicError
 from mosaic.spec.events import KINDS, Scalars

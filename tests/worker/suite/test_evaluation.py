@@ -28,10 +28,12 @@ from worker_runs import (
 )
 
 from cleanrl_worker import cli, evaluate
-from cleanrl_worker.sdk import eval_batches, policy
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.evaluation import eval_batches
 from mosaic import config, envs
-from mosaic.spec import identity, manifest, run_config
+from mosaic.spec import manifest, run_config
 from mosaic.spec.events import EvalBatch, RunCompleted, RunStarted
+from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import RunDir
 
 FEW = "--episodes=12"  # More than the parallel environments, so that some play twice.
@@ -96,7 +98,7 @@ def test_an_evaluation_leaves_a_run_directory(ppo_policy: Path, run_dir: RunDir)
     kept = run_config.parse(config.loads(run_dir.config.read_bytes())).metadata.worker.config
     assert isinstance(kept.extras, run_config.PolicyEvalExtras)
     assert (kept.algo, kept.extras.policy_path, kept.extras.eval_episodes) == ("ppo", str(ppo_policy), 12)
-    assert identity.read(run_dir.worker).attempt == 1
+    assert process_identity.read(run_dir.worker).attempt == 1
 
 
 def test_the_worker_evaluates_what_a_config_asks_for(ppo_policy: Path, run_dir: RunDir, tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ from worker_cases import CASES, Case
 from worker_runs import events_of, newest_step, policy_of, started_cold, train, wait_until
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import catalog, checkpoint
-from mosaic.spec import manifest, room
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.command import algorithm_catalogue
+from mosaic.spec import manifest
 from mosaic.spec.events import RunCompleted, RunFailed
+from mosaic.spec.files import disk_room
 from mosaic.spec.run_dir import RunDir
 
 GOOD_STEPS = {"vector": 300, "pixels": 100}
@@ -64,7 +66,11 @@ def faulty() -> Iterator[Callable[[str, str], str]]:
 
     def make(algo: str, fault: str) -> str:
         env_id = f"test/Faulty{len(made)}-v0"
-        kwargs = {"actions": catalog.load(algo).ACTIONS, "seen": catalog.observations(algo), "fault": fault}
+        kwargs = {
+            "actions": algorithm_catalogue.load(algo).ACTIONS,
+            "seen": algorithm_catalogue.observations(algo),
+            "fault": fault,
+        }
         gym.register(env_id, Faulty, kwargs=kwargs, disable_env_checker=True)
         made.append(env_id)
         return env_id
@@ -139,7 +145,7 @@ def test_an_environment_that_raises_before_the_first_step_that_counts_fails_the_
 def test_a_bug_in_an_algorithm_leaves_its_traceback_in_the_runs_log(
     run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module: Any = catalog.load("ppo")
+    module: Any = algorithm_catalogue.load("ppo")
     monkeypatch.setattr(module, "gae", lambda *_, **__: 1 / 0)
     assert run(CASES["ppo"], run_dir) == 1
     assert the_failure(run_dir).error == "ZeroDivisionError"
@@ -153,7 +159,7 @@ def tiny_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
         pytest.skip("a tiny disk can be mounted by root only")
-    monkeypatch.setattr(room, "NEEDED_BYTES", 0)
+    monkeypatch.setattr(disk_room, "NEEDED_BYTES", 0)
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
@@ -209,7 +215,7 @@ def test_a_reader_that_stands_still_holds_up_neither_events_nor_checkpoints(run_
 def test_tensorboard_on_a_broken_disk_does_not_end_the_run(
     run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from cleanrl_worker.sdk.tensorboard import TensorBoard
+    from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

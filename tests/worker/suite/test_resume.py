@@ -32,9 +32,12 @@ from worker_runs import (
 )
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import Run, catalog, checkpoint
-from mosaic.spec import identity, manifest
+from cleanrl_worker.sdk import Run
+from cleanrl_worker.sdk.checkpoints import checkpoint
+from cleanrl_worker.sdk.command import algorithm_catalogue
+from mosaic.spec import manifest
 from mosaic.spec.events import CheckpointSaved, RunCompleted, RunStarted, Warned
+from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import RunDir
 
 
@@ -59,7 +62,7 @@ def killed(case: Case, folder: Path, step: int, delay_s: float, *flags: str) -> 
     """A run that was killed so long after the checkpoint of `step`; at least two checkpoints are left to be made."""
     settings = case.settings
     # An algorithm looks whether a checkpoint is due after a rollout, or after a block of steps.
-    steps = settings.get("num_steps") or getattr(catalog.load(case.algo), "BLOCK", 1)
+    steps = settings.get("num_steps") or getattr(algorithm_catalogue.load(case.algo), "BLOCK", 1)
     look = settings.get("num_envs", 1) * steps
     between = math.ceil(interval(case) / look) * look
     run_dir = new_run(folder)
@@ -137,7 +140,7 @@ def test_the_path_of_a_gpu_is_resumed_exactly_too(
     case: Case, run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its torch maths on the CPU, where torch too is exact."""
-    module: Any = catalog.load(case.algo)
+    module: Any = algorithm_catalogue.load(case.algo)
     if not hasattr(module, "guarded"):
         return  # Torch is its only path: the test above has resumed it.
     monkeypatch.setattr(module, "guarded", lambda run, plain, fast: plain)
@@ -287,7 +290,7 @@ def test_a_run_of_a_gpu_goes_on_by_the_loss_on_a_cpu(
     case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Torch's maths on the CPU take the place of a GPU's."""
-    module: Any = catalog.load(case.algo)
+    module: Any = algorithm_catalogue.load(case.algo)
     with monkeypatch.context() as patch:
         patch.setattr(module, "guarded", lambda run, plain, fast: plain)
         stop_after_the_first_look(patch)
@@ -301,7 +304,7 @@ def test_a_run_of_the_fast_path_is_not_resumed_on_a_gpu(
     case: Case, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Torch's maths on the CPU take the place of a GPU's."""
-    module: Any = catalog.load(case.algo)
+    module: Any = algorithm_catalogue.load(case.algo)
     with monkeypatch.context() as patch:
         stop_after_the_first_look(patch)
         train(run_dir, *case.flags)
@@ -321,7 +324,7 @@ def test_a_run_whose_worker_lives_is_not_resumed_by_a_second_one(
         assert wait_until(lambda: newest_step(run_dir) > 0, process)
         assert cli.main(["--resume", str(run_dir.root)]) == 2
     assert f"still trained by process {process.pid}" in capsys.readouterr().err
-    assert identity.read(run_dir.worker).pid == process.pid
+    assert process_identity.read(run_dir.worker).pid == process.pid
 
 
 @pytest.mark.parametrize("case", [CASES["ppo"]], ids=lambda case: case.algo)

@@ -10,10 +10,12 @@ from worker_cases import CHARTS, Case
 from worker_runs import board_of, curve_of, events_of, kinds, policy_of
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import checkpoint, policy
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.checkpoints import checkpoint
 from mosaic import config
-from mosaic.spec import identity, manifest, run_config
+from mosaic.spec import manifest, run_config
 from mosaic.spec.events import CheckpointSaved, Episode, RunCompleted, RunStarted, Scalars
+from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import RunDir
 
 
@@ -53,7 +55,7 @@ def test_the_config_in_the_run_directory_makes_the_same_run(case: Case, straight
 
 
 def test_the_identity_of_the_worker_and_the_logs_are_there(straight: RunDir) -> None:
-    assert identity.read(straight.worker).attempt == 1
+    assert process_identity.read(straight.worker).attempt == 1
     assert f"run directory: {straight.root}" in straight.stdout.read_text()
     assert straight.stderr.exists()
 

@@ -9,7 +9,7 @@ from worker_cases import CASES, Case
 from worker_runs import copy_of
 
 from cleanrl_worker import cli
-from cleanrl_worker.sdk import checkpoint
+from cleanrl_worker.sdk.checkpoints import checkpoint
 from mosaic.spec.run_dir import RunDir
 
 

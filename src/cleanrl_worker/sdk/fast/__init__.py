@@ -21,8 +21,8 @@ A parameter that no `Mlp` covers (a log-std) gets its gradient by hand: `flat.gr
 All arrays are float32; outputs are views of reused buffers, so copy what must outlive the next call.
 """
 
-from cleanrl_worker.sdk.fast.adam import Adam, clip_gradient_norm
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
-from cleanrl_worker.sdk.fast.mlp import Mlp
+from cleanrl_worker.sdk.fast.networks.adam import Adam, clip_gradient_norm
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.networks.mlp import Mlp
 
 __all__ = ["Adam", "FlatParameters", "Floats", "Mlp", "clip_gradient_norm"]

@@ -8,10 +8,10 @@ import numpy as np
 from torch import nn
 
 from cleanrl_worker.sdk.fast import c51_gradient
-from cleanrl_worker.sdk.fast.flat import FlatParameters
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.learner import PartsLearner
-from cleanrl_worker.sdk.fast.mlp import Mlp
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters
+from cleanrl_worker.sdk.fast.networks.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.networks.mlp import Mlp
 
 Array = np.ndarray[Any, Any]
 

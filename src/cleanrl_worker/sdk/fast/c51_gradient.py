@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.networks.flat_parameters import Floats
 
 _LEAST, _MOST = np.float32(1e-5), np.float32(1 - 1e-5)
 """CleanRL clamps probabilities to these before it takes their logarithm."""

@@ -5,11 +5,11 @@ from typing import Any, SupportsFloat
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.learner import PartsLearner
-from cleanrl_worker.sdk.fast.relu_network import critic_of
-from cleanrl_worker.sdk.fast.tanh_actor import actor_of
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.networks.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.networks.relu_network import critic_of
+from cleanrl_worker.sdk.fast.networks.tanh_actor import actor_of
 from cleanrl_worker.sdk.replay import rows_of
 
 Array = np.ndarray[Any, Any]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.networks.flat_parameters import Floats
 
 
 class TdResult(NamedTuple):

@@ -20,8 +20,8 @@ from typing import Any, Protocol, TypeVar, cast
 
 import torch
 
-from cleanrl_worker.sdk.fast.compare import equal
-from cleanrl_worker.sdk.fast.flat import UnknownNetwork
+from cleanrl_worker.sdk.fast.differences import equal
+from cleanrl_worker.sdk.fast.networks.flat_parameters import UnknownNetwork
 from cleanrl_worker.sdk.fast.shadow import PlainCall, optimisers_of, parameters_of
 from cleanrl_worker.sdk.fast.trials import (
     AS_IT_IS,

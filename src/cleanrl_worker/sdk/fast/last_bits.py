@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.networks.flat_parameters import Floats
 
 ENDS = np.array([-1, 1], np.float32)
 

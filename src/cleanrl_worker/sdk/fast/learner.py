@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import torch
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters
 
 
 class Optimiser(Protocol):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, UnknownNetwork
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats, UnknownNetwork
 
 
 class State(NamedTuple):

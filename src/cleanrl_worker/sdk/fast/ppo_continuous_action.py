@@ -6,10 +6,10 @@ import numpy as np
 from torch import nn
 
 from cleanrl_worker.sdk.fast import ppo_gradient
-from cleanrl_worker.sdk.fast.adam import Adam
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, UnknownNetwork
 from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
-from cleanrl_worker.sdk.fast.mlp import Mlp
+from cleanrl_worker.sdk.fast.networks.adam import Adam
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats, UnknownNetwork
+from cleanrl_worker.sdk.fast.networks.mlp import Mlp
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cleanrl_worker.sdk.fast.flat import Floats
+from cleanrl_worker.sdk.fast.networks.flat_parameters import Floats
 
 _LOGGED = ("policy_loss", "entropy", "old_approx_kl", "approx_kl", "clipfrac")
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 from cleanrl_worker.sdk.fast import ppo_gradient
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
 from cleanrl_worker.sdk.fast.lstm import Lstm, State
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.networks.fused_adam import FusedAdam
 
 Array = np.ndarray[Any, Any]
 

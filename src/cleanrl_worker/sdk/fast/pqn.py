@@ -6,10 +6,10 @@ import numpy as np
 from torch import nn
 
 from cleanrl_worker.sdk.fast import dqn_gradient
-from cleanrl_worker.sdk.fast.flat import FlatParameters
-from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
 from cleanrl_worker.sdk.fast.learner import PartsLearner
-from cleanrl_worker.sdk.fast.radam import RAdam
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters
+from cleanrl_worker.sdk.fast.networks.layer_norm_mlp import LayerNormMlp
+from cleanrl_worker.sdk.fast.networks.radam import RAdam
 
 Array = np.ndarray[Any, Any]
 

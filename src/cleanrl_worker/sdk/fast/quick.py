@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from cleanrl_worker.sdk.fast.compare import output_difference
-from cleanrl_worker.sdk.fast.flat import FlatParameters, UnknownNetwork
-from cleanrl_worker.sdk.fast.layer_norm_mlp import LayerNormMlp
-from cleanrl_worker.sdk.fast.mlp import Mlp
+from cleanrl_worker.sdk.fast.differences import output_difference
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, UnknownNetwork
+from cleanrl_worker.sdk.fast.networks.layer_norm_mlp import LayerNormMlp
+from cleanrl_worker.sdk.fast.networks.mlp import Mlp
 
 PROBES = 16
 Array = np.ndarray[Any, Any]

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats
-from cleanrl_worker.sdk.fast.fused_adam import FusedAdam
 from cleanrl_worker.sdk.fast.learner import PartsLearner
-from cleanrl_worker.sdk.fast.relu_network import ReluNetwork, critic_of, layers_of
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.networks.fused_adam import FusedAdam
+from cleanrl_worker.sdk.fast.networks.relu_network import ReluNetwork, critic_of, layers_of
 from cleanrl_worker.sdk.fast.sac_gradient import SquashedGaussian
 from cleanrl_worker.sdk.replay import rows_of
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cleanrl_worker.sdk.fast.flat import Floats
 from cleanrl_worker.sdk.fast.last_bits import disturbed
+from cleanrl_worker.sdk.fast.networks.flat_parameters import Floats
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 _EPSILON = 1e-6

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from cleanrl_worker.sdk.fast.compare import Array, gradient_difference
-from cleanrl_worker.sdk.fast.flat import FlatParameters, Floats, GradientWatch
+from cleanrl_worker.sdk.fast.differences import Array, gradient_difference
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats, GradientWatch
 from cleanrl_worker.sdk.optimizer import LightOptimizer
 
 Moments = Mapping[int, Mapping[str, torch.Tensor]]

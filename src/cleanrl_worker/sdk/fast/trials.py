@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk.fast.compare import (
+from cleanrl_worker.sdk.fast.differences import (
     SMALLEST,
     TOLERANCE,
     Array,
@@ -17,7 +17,7 @@ from cleanrl_worker.sdk.fast.compare import (
     relative_change,
     step_difference,
 )
-from cleanrl_worker.sdk.fast.flat import FlatParameters, GradientWatch, apart
+from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, GradientWatch, apart
 from cleanrl_worker.sdk.fast.shadow import PlainCall, unchanged
 
 JITTERS = 2

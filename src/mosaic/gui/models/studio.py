@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal
 
 from mosaic.errors import MosaicError
-from mosaic.gui.models.batch import Batch, Detail, Notice
-from mosaic.gui.models.feed import Feed
-from mosaic.gui.models.link import Link
-from mosaic.gui.models.log_model import LogModel
-from mosaic.gui.models.notes import Notes
-from mosaic.gui.models.runs_model import RunsModel
-from mosaic.gui.models.series import Curves
+from mosaic.gui.models.charts.series import Curves
+from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.daemon.news import Batch, Detail, Notice
+from mosaic.gui.models.daemon.news_feed import NewsFeed
+from mosaic.gui.models.form.notes import Notes
+from mosaic.gui.models.runs.log_model import LogModel
+from mosaic.gui.models.runs.runs_model import RunsModel
 from mosaic.gui.models.wording import name_of
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
@@ -31,7 +31,7 @@ class Studio(QObject):
     """New points, config or artifacts of this run."""
     noticed = Signal(object)
 
-    def __init__(self, home: Home, feed: Feed, link: Link) -> None:
+    def __init__(self, home: Home, feed: NewsFeed, link: DaemonLink) -> None:
         super().__init__()
         self.home = home
         self.link = link

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from mosaic.gui.models.batch import Level, LogLine, LogSource
-from mosaic.gui.models.terminal import plain
+from mosaic.gui.models.daemon.news import Level, LogLine, LogSource
+from mosaic.gui.models.runs.terminal_text import plain
 from mosaic.plain_text import plain_line
 from mosaic.rpc.trainer_pb2 import Health
 from mosaic.spec.events import (

@@ -13,15 +13,15 @@ from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.assets import mono_font
-from mosaic.gui.models.artifacts import Kept, Text, fetch, text_of
-from mosaic.gui.models.batch import Notice
+from mosaic.gui.models.daemon.news import Notice
+from mosaic.gui.models.runs.artifacts import Kept, Text, fetch, text_of
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of, size
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.ask import confirm
-from mosaic.gui.widgets.blank import Blank
-from mosaic.gui.widgets.film_view import FilmView
-from mosaic.gui.widgets.parts import Panel, column, copy_button, icon_button, label, row
+from mosaic.gui.widgets.blank_page import BlankPage
+from mosaic.gui.widgets.dialogs import confirm
+from mosaic.gui.widgets.labels_and_buttons import Panel, column, copy_button, icon_button, label, row
+from mosaic.gui.widgets.runs.video_view import VideoView
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -44,8 +44,8 @@ class ArtifactPage(Panel):
         self.kept: Kept | None = None
         self._fetched = ""
         """Folder of the videos that were fetched."""
-        self.blank = Blank(theme, "package")
-        self.film = FilmView(theme)
+        self.blank = BlankPage(theme, "package")
+        self.film = VideoView(theme)
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setFont(mono_font())

@@ -10,13 +10,13 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from mosaic.errors import MosaicError
-from mosaic.gui.models.artifacts import Kept, listed
+from mosaic.gui.models.runs.artifacts import Kept, listed
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs.artifact_page import ArtifactPage
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.artifact_tree import ArtifactTree
-from mosaic.gui.widgets.parts import column
-from mosaic.gui.widgets.seen import Seen
+from mosaic.gui.widgets.labels_and_buttons import column
+from mosaic.gui.widgets.runs.artifact_tree import ArtifactTree
+from mosaic.gui.widgets.visibility import Visibility
 
 REFRESH_S = 2.0
 """Between two lists of a run that moves on."""
@@ -52,7 +52,7 @@ class ArtifactsTab(QWidget):
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.refresh)
-        self._seen = Seen(self)
+        self._seen = Visibility(self)
         self._seen.changed.connect(self.refresh)
         self.tree.chosen.connect(self._choose)
         self.page.resume_asked.connect(self.resume_asked)

@@ -6,21 +6,21 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from mosaic.gui.models.evaluations import Evaluations
-from mosaic.gui.models.histogram import histogram
-from mosaic.gui.models.running import RunningCurve
+from mosaic.gui.models.evaluation.evaluations import Evaluations
+from mosaic.gui.models.evaluation.return_histogram import histogram
+from mosaic.gui.models.evaluation.running_estimate import RunningCurve
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.blank import Blank
-from mosaic.gui.widgets.comparison_table import ComparisonTable
-from mosaic.gui.widgets.histogram_view import HistogramView
-from mosaic.gui.widgets.parts import ElidedLabel, column, icon_button, label, row
+from mosaic.gui.widgets.blank_page import BlankPage
+from mosaic.gui.widgets.evaluation.comparison_table import ComparisonTable
+from mosaic.gui.widgets.evaluation.histogram_view import HistogramView
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, column, icon_button, label, row
 from mosaic.spec.states import TERMINAL
 
 if TYPE_CHECKING:
-    from mosaic.gui.widgets.scalar_chart import ScalarChart
+    from mosaic.gui.widgets.charts.scalar_chart import ScalarChart
 
 NOTHING = (
     "Select evaluations on the left to see how their returns are distributed.\n\n"
@@ -45,7 +45,7 @@ class EvaluateTab(QWidget):
         self.chart: ScalarChart | None = None
         """Made with the page, when there is something to show."""
         self.table = ComparisonTable(theme)
-        self.blank = Blank(theme, "brain-circuit", NOTHING)
+        self.blank = BlankPage(theme, "brain-circuit", NOTHING)
         self._load = [icon_button(theme, "brain-circuit", "Load trained policy…") for _ in range(2)]
         for button in self._load:
             button.clicked.connect(lambda _=False: self.load_asked.emit())
@@ -73,7 +73,7 @@ class EvaluateTab(QWidget):
             return
         if self.chart is None:
             # pyqtgraph takes most of a second to import: not before a chart is needed.
-            from mosaic.gui.widgets.scalar_chart import ScalarChart
+            from mosaic.gui.widgets.charts.scalar_chart import ScalarChart
 
             self.chart = ScalarChart(self._theme)
             self._stack.addWidget(self._page(self.chart))

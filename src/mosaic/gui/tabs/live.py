@@ -7,19 +7,19 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
 
-from mosaic.fastlane.lease import USUAL_FPS
-from mosaic.gui.models.batch import Notice
-from mosaic.gui.models.clip import Clip, Snapshots, kept_path
-from mosaic.gui.models.live import Live, ViewState
+from mosaic.fastlane.viewer_lease import USUAL_FPS
+from mosaic.gui.models.daemon.news import Notice
+from mosaic.gui.models.live.clip_and_snapshot import Clip, Snapshots, kept_path
+from mosaic.gui.models.live.live_model import Live, ViewState
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.blank import Blank
-from mosaic.gui.widgets.hud import Hud, Tone
-from mosaic.gui.widgets.live_grid import LiveGrid
-from mosaic.gui.widgets.parts import column, label, row
-from mosaic.gui.widgets.seen import Seen
+from mosaic.gui.widgets.blank_page import BlankPage
+from mosaic.gui.widgets.labels_and_buttons import column, label, row
+from mosaic.gui.widgets.live.hud import Hud, Tone
+from mosaic.gui.widgets.live.live_grid import LiveGrid
 from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.gui.widgets.visibility import Visibility
 from mosaic.spec.states import LIVE
 
 FPS = (None, 5, 15, 30, 60)
@@ -36,7 +36,7 @@ class LiveTab(QWidget):
         self._studio = studio
         self.live = Live(studio)
         self.grid = LiveGrid(theme, self.live.picture, self.live.holds)
-        self.blank = Blank(theme, "monitor-off")
+        self.blank = BlankPage(theme, "monitor-off")
         self.hud = Hud("state", "clip", "fps", "envs", "step", "speed")
         self.clip: Clip | None = None
         self._filmed = ""
@@ -66,7 +66,7 @@ class LiveTab(QWidget):
         )
         column(self, page, spacing=None)
         page.installEventFilter(self)
-        self.seen = Seen(page)
+        self.seen = Visibility(page)
         self.seen.changed.connect(self.live.show)
         self.live.came.connect(self._came)
         self.live.changed.connect(self._show)

@@ -5,14 +5,14 @@ from functools import partial
 
 from PySide6.QtWidgets import QVBoxLayout
 
-from mosaic.gui.models.batch import Level, LogSource
-from mosaic.gui.models.log_model import SOURCES
+from mosaic.gui.models.daemon.news import Level, LogSource
+from mosaic.gui.models.runs.log_model import SOURCES
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.log_view import LogView
-from mosaic.gui.widgets.parts import ElidedLabel, Panel, chip_button, icon_button, label, row, search_field
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, chip_button, icon_button, label, row, search_field
+from mosaic.gui.widgets.runs.log_view import LogView
 
 LEVELS: Mapping[str, Level] = {"all": "", "warnings": "WARN", "errors": "ERR"}
 CHOICES = {

@@ -10,20 +10,20 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCursor, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from mosaic.gui.models.batch import Notice
-from mosaic.gui.models.chart_view import ChartView
-from mosaic.gui.models.charts import Charts, Member, group_name, grouped
-from mosaic.gui.models.saving import Saving
+from mosaic.gui.models.charts.chart_export import ChartExport
+from mosaic.gui.models.charts.chart_options import ChartOptions
+from mosaic.gui.models.charts.charts_model import Charts, Member, group_name, grouped
+from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of, number, thousands, title_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.card_grid import CardGrid
-from mosaic.gui.widgets.card_tools import FORMATS, CardTools
-from mosaic.gui.widgets.chart_card import ChartCard
-from mosaic.gui.widgets.chart_controls import ChartControls
-from mosaic.gui.widgets.legend import Legend
-from mosaic.gui.widgets.parts import column, label, row
-from mosaic.gui.widgets.readout import Readout
+from mosaic.gui.widgets.charts.chart_card import ChartCard
+from mosaic.gui.widgets.charts.chart_card_grid import CardGrid
+from mosaic.gui.widgets.charts.chart_card_tools import FORMATS, CardTools
+from mosaic.gui.widgets.charts.chart_controls import ChartControls
+from mosaic.gui.widgets.charts.chart_legend import Legend
+from mosaic.gui.widgets.charts.chart_readout import Readout
+from mosaic.gui.widgets.labels_and_buttons import column, label, row
 from mosaic.spec.states import LIVE
 
 REFRESH_MS = 250
@@ -51,7 +51,7 @@ class MetricsTab(QWidget):
         super().__init__()
         self._studio, self._theme = studio, theme
         self.charts = Charts(studio.curves)
-        self.saving = Saving()
+        self.saving = ChartExport()
         self._has_charts = False
         self._log: dict[str, bool] = {}
         """Of charts that differ from the others."""
@@ -102,7 +102,7 @@ class MetricsTab(QWidget):
             QTimer.singleShot(0, self._load_charts)
 
     def _load_charts(self) -> None:
-        importlib.import_module("mosaic.gui.widgets.scalar_chart")
+        importlib.import_module("mosaic.gui.widgets.charts.scalar_chart")
         self._has_charts = True
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -199,7 +199,7 @@ class MetricsTab(QWidget):
         if kind == "csv":
             self.saving.save_points(path, card.tag, self.charts.points(card.tag, self.members()))
         elif card.chart is not None:
-            from mosaic.gui.widgets.chart_picture import as_png, as_svg
+            from mosaic.gui.widgets.charts.chart_picture import as_png, as_svg
 
             paint = as_png if kind == "png" else as_svg
             self.saving.save_picture(path, paint(card.chart, title_of(card.tag), self._theme))
@@ -250,7 +250,7 @@ class MetricsTab(QWidget):
                 self._go_on.start(PAINT_MS if painted else 0)
                 return
 
-    def _draw_card(self, card: ChartCard, members: list[Member], view: ChartView, deadline: float) -> bool:
+    def _draw_card(self, card: ChartCard, members: list[Member], view: ChartOptions, deadline: float) -> bool:
         """It waits no more, unless there was no time to make its curves; False if there was nothing to do."""
         own = replace(view, log=self._log.get(card.tag, view.log))
         wanted = self.charts.signature(card.tag, members, own)
@@ -271,7 +271,7 @@ class MetricsTab(QWidget):
 
     def _show_cross(self) -> None:
         """At the same x in every chart; beside the mouse the names with the values."""
-        from mosaic.gui.widgets.scalar_chart import x_text
+        from mosaic.gui.widgets.charts.scalar_chart import x_text
 
         if self._pointed is None:
             return

@@ -15,10 +15,10 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.gui.assets import mono_font
-from mosaic.gui.models.notes import NOTE, Note
+from mosaic.gui.models.form.notes import NOTE, Note
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import column
+from mosaic.gui.widgets.labels_and_buttons import column
 
 LIST_WIDTH = 230
 Index = QModelIndex | QPersistentModelIndex

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.gui.assets import mono_font
-from mosaic.gui.models.advice import advice_on
-from mosaic.gui.models.batch import Detail
+from mosaic.gui.models.daemon.news import Detail
+from mosaic.gui.models.runs.failure_advice import advice_on
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.parts import column, copy_button, label, restyle, row, scrolled
+from mosaic.gui.widgets.labels_and_buttons import column, copy_button, label, restyle, row, scrolled
 from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState

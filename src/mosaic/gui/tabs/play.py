@@ -15,27 +15,27 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mosaic.gui.models.gamepad import Gamepad
-from mosaic.gui.models.picture import Picture
-from mosaic.gui.models.play import Play
-from mosaic.gui.models.script_run import ScriptRun
+from mosaic.gui.models.live.picture import Picture
+from mosaic.gui.models.play.compare_run import CompareRun
+from mosaic.gui.models.play.gamepad import Gamepad
+from mosaic.gui.models.play.play_model import Play
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.blank import Blank
+from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.endpoint_row import EndpointRow
-from mosaic.gui.widgets.parts import Panel, chip_button, icon_button, label, row
-from mosaic.gui.widgets.play_board import PlayBoard
-from mosaic.gui.widgets.play_setup import PlaySetup
-from mosaic.gui.widgets.play_side import PlaySide
-from mosaic.gui.widgets.play_status import PlayStatus
-from mosaic.gui.widgets.raw_view import RawView
-from mosaic.gui.widgets.replay_page import ReplayPage
-from mosaic.gui.widgets.script_view import ScriptView
-from mosaic.gui.widgets.seen import Seen
-from mosaic.gui.widgets.symbol_grid import SymbolGrid
+from mosaic.gui.widgets.labels_and_buttons import Panel, chip_button, icon_button, label, row
+from mosaic.gui.widgets.play.compare_view import CompareView
+from mosaic.gui.widgets.play.llm_endpoint_row import LlmEndpointRow
+from mosaic.gui.widgets.play.observation_view import ObservationView
+from mosaic.gui.widgets.play.play_picture import PlayPicture
+from mosaic.gui.widgets.play.play_setup import PlaySetup
+from mosaic.gui.widgets.play.play_sidebar import PlaySidebar
+from mosaic.gui.widgets.play.play_status import PlayStatus
+from mosaic.gui.widgets.play.replay_page import ReplayPage
+from mosaic.gui.widgets.play.symbol_grid import SymbolGrid
 from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.gui.widgets.visibility import Visibility
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
 
 VIEWS = ("Video", "Grid", "Raw", "Replay", "Compare")
@@ -56,7 +56,7 @@ class PlayTab(Panel):
         super().__init__()
         self.play = play = Play(studio)
         self.setup = PlaySetup(play, theme)
-        self.endpoint = EndpointRow(play)
+        self.endpoint = LlmEndpointRow(play)
         self.start: QPushButton = icon_button(theme, "play", "Start", token="on_accent")
         self.start.setProperty("primary", True)
         self.status = PlayStatus(play.name_of)
@@ -70,17 +70,17 @@ class PlayTab(Panel):
         self.views = {
             name: chip_button(name, checked=name == "Video", toggled=partial(self._choose_view, name)) for name in VIEWS
         }
-        self.board = PlayBoard(theme, self._picture, self._holds)
-        self.blank = Blank(theme, "monitor-play", EMPTY)
-        self.grid, self.raw = SymbolGrid(theme), RawView(theme)
+        self.board = PlayPicture(theme, self._picture, self._holds)
+        self.blank = BlankPage(theme, "monitor-play", EMPTY)
+        self.grid, self.raw = SymbolGrid(theme), ObservationView(theme)
         self.recordings = ReplayPage(studio, play, theme)
         self.episodes = self.recordings.episodes
-        self.side = PlaySide(play, theme)
+        self.side = PlaySidebar(play, theme)
         self.keys, self.seats = self.side.keys, self.side.seats
         self.gamepad = Gamepad(self)
-        self._seen = Seen(self)
-        self.script = ScriptRun(studio)
-        self.compare = ScriptView(self.script, theme)
+        self._seen = Visibility(self)
+        self.script = CompareRun(studio)
+        self.compare = CompareView(self.script, theme)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Step of the recording")
         self.where = label("", "muted")

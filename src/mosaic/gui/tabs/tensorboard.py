@@ -8,18 +8,18 @@ from PySide6.QtGui import QCloseEvent, QDesktopServices, QPaintEvent
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from mosaic.gui.assets import mono_font
-from mosaic.gui.models.board import Board
-from mosaic.gui.models.board_folders import BoardFolders
 from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.tracking.tensorboard_folders import TensorBoardFolders
+from mosaic.gui.models.tracking.tensorboard_process import TensorBoardProcess
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets import web_view
-from mosaic.gui.widgets.parts import Panel, copy_button, icon_button, icon_label, label, row
-from mosaic.gui.widgets.web_view import WebView
+from mosaic.gui.widgets.labels_and_buttons import Panel, copy_button, icon_button, icon_label, label, row
+from mosaic.gui.widgets.tracking import web_view
+from mosaic.gui.widgets.tracking.web_view import WebView
 from mosaic.installation import install_line
 from mosaic.spec.run_record import RunRecord
-from mosaic.track.board_child import RELOAD_S
-from mosaic.track.board_links import BoardRun
+from mosaic.track.tensorboard_child import RELOAD_S
+from mosaic.track.tensorboard_links import BoardRun
 
 
 class TensorBoardTab(QWidget):
@@ -28,11 +28,11 @@ class TensorBoardTab(QWidget):
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self._studio, self._theme = studio, theme
-        self.board = Board()
-        self._folders = BoardFolders(studio.link, self)
+        self.board = TensorBoardProcess()
+        self._folders = TensorBoardFolders(studio.link, self)
         self.web: WebView | None = None
         self._web_problem = "" if web_view.is_installed() else "WebEngine is not installed"
-        self.page = BoardPage(theme, retry=self.board.retry, open_=self._open)
+        self.page = TensorBoardPage(theme, retry=self.board.retry, open_=self._open)
         self._status = label("", "muted")
         self._address = label("", "faint", selectable=True)
         self.reload = icon_button(theme, "refresh-cw", "Reload")
@@ -170,7 +170,7 @@ class TensorBoardTab(QWidget):
 WIDTH = 620
 
 
-class BoardPage(Panel):
+class TensorBoardPage(Panel):
     """A title, a sentence, perhaps a text to copy or to read, and one of two buttons."""
 
     def __init__(self, theme: Theme, *, retry: Callable[[], object], open_: Callable[[], object]) -> None:

@@ -9,16 +9,16 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QStackedWidget, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
-from mosaic.gui.models.wandb_export import Seen, WandbExport
+from mosaic.gui.models.tracking.wandb_export import Seen, WandbExport
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.blank import Blank
-from mosaic.gui.widgets.facts import Facts
-from mosaic.gui.widgets.parts import column, copy_button, icon_button, label, restyle, row, scrolled
-from mosaic.gui.widgets.web_frame import WebFrame
+from mosaic.gui.widgets.blank_page import BlankPage
+from mosaic.gui.widgets.labels_and_buttons import column, copy_button, icon_button, label, restyle, row, scrolled
+from mosaic.gui.widgets.tracking.name_value_list import NameValueList
+from mosaic.gui.widgets.tracking.web_frame import WebFrame
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
-from mosaic.track.state import Export
+from mosaic.track.export_state import Export
 
 NAMES = ("Project", "Name", "Page", "Written", "Folder", "Folders", "Server", "Proxy")
 TONES: Mapping[str, str] = {"offline": "warn", "synced": "ok", "failed": "bad"}
@@ -50,7 +50,7 @@ class WandbTab(QWidget):
         self.alarm.setProperty("alarm", "warn")  # from the beginning: Qt gives no padding to a label styled later
         for text in (self.words, self.alarm):
             text.setWordWrap(True)
-        self.facts = Facts(NAMES)
+        self.facts = NameValueList(NAMES)
         self.sync = icon_button(theme, "cloud-upload", "Sync now", token="on_accent")
         self.sync.setProperty("primary", True)
         self.sync.clicked.connect(self._sync)
@@ -69,7 +69,7 @@ class WandbTab(QWidget):
         self.probe.clicked.connect(lambda _=False: self.model.probe())
         self.answer = label("", "muted", selectable=True)
         self.answer.setWordWrap(True)
-        self.blank = Blank(theme, "cloud-upload")
+        self.blank = BlankPage(theme, "cloud-upload")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.blank)
         self._stack.addWidget(self._page())

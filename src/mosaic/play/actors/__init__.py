@@ -10,7 +10,7 @@ from typing import Any
 from mosaic.errors import ActorFailed, IncompatibleSpaces, MissingExtra, MosaicError
 from mosaic.play.actor import Actor, Context
 from mosaic.spec.actors import ActorDescriptor, no_such, split
-from mosaic.spec.packages import entry_points
+from mosaic.spec.catalogue.importable_packages import entry_points
 
 ACTORS = {
     "human": "mosaic.play.actors.human",

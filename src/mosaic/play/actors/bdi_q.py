@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic import config
 from mosaic.errors import ActorFailed, MosaicError
-from mosaic.play import facts
 from mosaic.play.actor import Choice, Context, Outcome, View
+from mosaic.play.arenas import facts
 from mosaic.spec.actors import ActorDescriptor
 
 if TYPE_CHECKING:
-    from mosaic.play.actors.bdi.acting import BdiActor
-    from mosaic.play.actors.bdi.learning import Learner
+    from mosaic.play.actors.bdi.bdi_actor import BdiActor
+    from mosaic.play.actors.bdi.plan_learning import Learner
 
 DESCRIPTOR = ActorDescriptor(
     id="bdi_q",
@@ -77,18 +77,18 @@ class LearningActor:
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.bdi import learning, program
-    from mosaic.play.actors.bdi.acting import BdiActor
+    from mosaic.play.actors.bdi import plan_file, plan_learning
+    from mosaic.play.actors.bdi.bdi_actor import BdiActor
 
-    settings = config.from_json(learning.LearnerSettings, dict(context.params), what="actor_params.bdi_q")
+    settings = config.from_json(plan_learning.LearnerSettings, dict(context.params), what="actor_params.bdi_q")
     found = table_of(argument, context)
-    table = learning.load(found) if found is not None else None
+    table = plan_learning.load(found) if found is not None else None
     if table is not None and table.env_id != context.arena.env_id:
         raise ActorFailed(f"{found} was learnt in {table.env_id}, not in {context.arena.env_id}")
     word = table.plans if table is not None else argument
-    plans = program.read(program.find(word, context.arena, program.LEARNING))
-    table = table or learning.Table(env_id=context.arena.env_id, plans=plans.name)
-    learner = learning.Learner(table, settings, greedy=context.deterministic)
+    plans = plan_file.read(plan_file.find(word, context.arena, plan_file.LEARNING))
+    table = table or plan_learning.Table(env_id=context.arena.env_id, plans=plans.name)
+    learner = plan_learning.Learner(table, settings, greedy=context.deterministic)
     path = context.run_dir.actor_file(f"bdi_q-{context.seat}.json")
     return LearningActor(BdiActor(plans, context, settings), learner, path, context)
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mosaic.play.actor import Cancelled, Choice, Context, Outcome, View
-from mosaic.play.keys import KeyMap, checked, default_map
-from mosaic.play.values import action_from_json
+from mosaic.play.json_values import action_from_json
+from mosaic.play.key_maps import KeyMap, checked, default_map
 from mosaic.spec.actors import ActorDescriptor
 
 CANCELLED = object()

@@ -5,17 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from cleanrl_worker.sdk import catalog
-from cleanrl_worker.sdk.opening import open_policy
+from cleanrl_worker.sdk.command import algorithm_catalogue
+from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy
-from mosaic.envs.batch import Batch
-from mosaic.envs.pixels import SHAPE
+from mosaic.envs.observations.pixels import SHAPE
+from mosaic.envs.vector.batch import Batch
 from mosaic.errors import MosaicError, PolicyError, RunNotFound
 from mosaic.log import get_logger
 from mosaic.play.actor import Choice, Context, Outcome, View
-from mosaic.play.arena import Arena
-from mosaic.spec import manifest, policy_digest, policy_facts
+from mosaic.play.arenas.arena import Arena
+from mosaic.spec import manifest, policy_facts
 from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.files import policy_digest
 from mosaic.spec.run_dir import Home, checked_run_id
 
 log = get_logger()
@@ -90,7 +91,7 @@ def find(argument: str, home: Home) -> Path:
 
 def sees_pixels(argument: str, home: Home) -> bool:
     """Whether the policy was trained on stacks of pictures."""
-    return catalog.observations(policy_facts.read(find(argument, home)).algo) == "pixels"
+    return algorithm_catalogue.observations(policy_facts.read(find(argument, home)).algo) == "pixels"
 
 
 def _batch(arena: Arena) -> Batch:

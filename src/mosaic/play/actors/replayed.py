@@ -4,10 +4,10 @@ from pathlib import Path
 
 from mosaic.errors import ActorFailed, MosaicError, RecordingError
 from mosaic.play.actor import Choice, Context, Outcome, View
-from mosaic.play.values import action_from_json
-from mosaic.spec import episodes
+from mosaic.play.json_values import action_from_json
+from mosaic.spec import episode_file
 from mosaic.spec.actors import ActorDescriptor
-from mosaic.spec.episodes import EpisodeFile
+from mosaic.spec.episode_file import EpisodeFile
 from mosaic.spec.run_dir import Home
 
 DESCRIPTOR = ActorDescriptor(
@@ -57,4 +57,4 @@ def find(argument: str, home: Home) -> EpisodeFile:
             path = home.run(run_id).episode(int(number or 1))
         except (MosaicError, ValueError):
             raise RecordingError(f"'{argument}' is neither an episode file nor RUN/EPISODE") from None
-    return episodes.read(path)
+    return episode_file.read(path)

@@ -16,7 +16,7 @@ from typing import Any
 
 from mosaic.errors import ActorFailed
 from mosaic.play.actor import Actor, Choice, Context, Outcome, View
-from mosaic.scripts.allowed import Allowed
+from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.actors import ActorDescriptor
 
 DESCRIPTOR = ActorDescriptor(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from mosaic.errors import UnknownName
 from mosaic.near_names import near_names
 from mosaic.trainer.engines.engine import Engine
-from mosaic.trainer.engines.local import LocalEngine
+from mosaic.trainer.engines.local_engine import LocalEngine
 
 ENGINES: Mapping[str, Callable[[], Engine]] = {
     "local": LocalEngine,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mosaic.spec.run_dir import RunDir
-from mosaic.trainer.out_of_memory import Usage
+from mosaic.trainer.runs.out_of_memory import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Launch:
     """A pre-imported process may be used."""
 
 
-class Apart(Protocol):
+class SeparateProcess(Protocol):
     """A process of a worker's program that is no run: a dry run, whose output is read. Its caller ends it."""
 
     def exit_code(self) -> int | None:
@@ -47,7 +47,9 @@ class Engine(Protocol):
         """Start a worker that holds the run's life lock from its first moment on; its process id."""
         ...
 
-    def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> Apart:
+    def start_apart(
+        self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path
+    ) -> SeparateProcess:
         """Run a worker's program that is no run, from a pre-imported process where one is ready."""
         ...
 

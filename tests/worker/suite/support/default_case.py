@@ -10,7 +10,7 @@ from typing import Any
 
 from worker_cases import CASES, CHARTS, LIGHTS, Case
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 
 PAGES = Path(__file__).parents[4] / "docs" / "algorithms"
 ENVIRONMENTS = {
@@ -25,10 +25,10 @@ ON_POLICY = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epoch
 def case_of(algo: str) -> Case:
     if algo in CASES:
         return CASES[algo]
-    algorithm = catalog.load(algo)
+    algorithm = algorithm_catalogue.load(algo)
     known = {field.name for field in fields(algorithm.Args)}
     chosen: dict[str, Any] = OFF_POLICY if "buffer_size" in known else ON_POLICY
-    seen = catalog.observations(algo)
+    seen = algorithm_catalogue.observations(algo)
     return Case(
         algo=algo,
         env_id=ENVIRONMENTS[algorithm.ACTIONS, seen],

@@ -13,16 +13,16 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "cleanrl_worker.cli",
         "cleanrl_worker.evaluate",
-        "cleanrl_worker.sdk.publisher",
+        "cleanrl_worker.sdk.record.event_publisher",
         "torch.utils.tensorboard",
-        *(f"cleanrl_worker.algorithms.{name}" for name in catalog.names()),
+        *(f"cleanrl_worker.algorithms.{name}" for name in algorithm_catalogue.names()),
     ]
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.sdk import catalog
+from cleanrl_worker.sdk.command import algorithm_catalogue
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.replay import ReplayBuffer
 
@@ -64,7 +64,7 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
     for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action", "ppo_lstm", "ppo_atari", "ppo_rnd"):
-        module: Any = catalog.load(algo)
+        module: Any = algorithm_catalogue.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
 
@@ -82,7 +82,7 @@ def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
 
 def hate_rewards(patch: pytest.MonkeyPatch) -> None:
     """PQN that is afraid of what follows."""
-    module: Any = catalog.load("pqn")
+    module: Any = algorithm_catalogue.load("pqn")
     right = module.lambda_returns
     patch.setattr(module, "lambda_returns", lambda rewards, *rest: right(-rewards, *rest))
 
@@ -108,7 +108,7 @@ def fear_the_reward(patch: pytest.MonkeyPatch) -> None:
 def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
     """SAC, TD3 or DDPG whose actor descends what it should climb."""
     for algo in ("sac_continuous_action", "td3_continuous_action", "ddpg_continuous_action"):
-        module: Any = catalog.load(algo)
+        module: Any = algorithm_catalogue.load(algo)
         right = module.actor_loss
         patch.setattr(module, "actor_loss", lambda *parts, right=right: -right(*parts))
 

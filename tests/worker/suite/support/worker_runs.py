@@ -17,7 +17,8 @@ from patience import looks
 from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
 
 from cleanrl_worker import cli, evaluate
-from cleanrl_worker.sdk import Run, checkpoint
+from cleanrl_worker.sdk import Run
+from cleanrl_worker.sdk.checkpoints import checkpoint
 from mosaic.spec import manifest
 from mosaic.spec.events import Episode, Event, RunStarted, Scalars, decode_spool
 from mosaic.spec.run_dir import RunDir, new_run_id

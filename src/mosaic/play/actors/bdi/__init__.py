@@ -17,7 +17,7 @@ DESCRIPTOR = ActorDescriptor(
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.bdi import program
-    from mosaic.play.actors.bdi.acting import BdiActor
+    from mosaic.play.actors.bdi import plan_file
+    from mosaic.play.actors.bdi.bdi_actor import BdiActor
 
-    return BdiActor(program.read(program.find(argument, context.arena, program.SOLVING)), context)
+    return BdiActor(plan_file.read(plan_file.find(argument, context.arena, plan_file.SOLVING)), context)

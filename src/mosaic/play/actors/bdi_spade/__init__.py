@@ -32,10 +32,12 @@ class Settings:
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.bdi import acting, program
-    from mosaic.play.actors.bdi_spade.letters import SpadeBox
+    from mosaic.play.actors.bdi import bdi_actor, plan_file
+    from mosaic.play.actors.bdi_spade.spade_mailbox import SpadeBox
 
     settings = config.from_json(Settings, dict(context.params), what="actor_params.bdi_spade")
-    plans = program.read(program.find(argument, context.arena, program.SOLVING))
-    reasoning = acting.Settings(max_cycles=settings.max_cycles)
-    return acting.BdiActor(plans, context, reasoning, join=lambda session, name: SpadeBox(session, name, settings.port))
+    plans = plan_file.read(plan_file.find(argument, context.arena, plan_file.SOLVING))
+    reasoning = bdi_actor.Settings(max_cycles=settings.max_cycles)
+    return bdi_actor.BdiActor(
+        plans, context, reasoning, join=lambda session, name: SpadeBox(session, name, settings.port)
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from mosaic import config
 from mosaic.play.actor import Context
 from mosaic.spec.actors import ActorDescriptor
-from mosaic.spec.language_model import BASE_URL, KEY, MODEL
+from mosaic.spec.processes.language_model import BASE_URL, KEY, MODEL
 
 DESCRIPTOR = ActorDescriptor(
     id="llm",
@@ -22,7 +22,7 @@ DESCRIPTOR = ActorDescriptor(
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.llm.acting import LlmActor
+    from mosaic.play.actors.llm.llm_actor import LlmActor
     from mosaic.play.actors.llm.settings import Settings, checked
 
     settings = config.from_json(Settings, dict(context.params), what="actor_params.llm")

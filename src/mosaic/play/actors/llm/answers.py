@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium import spaces
 
 from mosaic.errors import ActorFailed
-from mosaic.play.arena import Arena
-from mosaic.play.values import action_from_json
+from mosaic.play.arenas.arena import Arena
+from mosaic.play.json_values import action_from_json
 
 TOOL = "act"
 

@@ -17,7 +17,7 @@ import httpx
 
 from mosaic.errors import ActorFailed
 from mosaic.play.actors.llm.settings import Settings
-from mosaic.spec.language_model import KEY
+from mosaic.spec.processes.language_model import KEY
 
 MAX_ANSWER_BYTES = 4 * 2**20
 MAX_WAIT_S = 60.0

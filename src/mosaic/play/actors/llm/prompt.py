@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from mosaic.errors import ActorFailed
-from mosaic.play import facts
 from mosaic.play.actor import Outcome, View
-from mosaic.play.arena import Arena
-from mosaic.play.values import to_json
+from mosaic.play.arenas import facts
+from mosaic.play.arenas.arena import Arena
+from mosaic.play.json_values import to_json
 
 SHIPPED = Path(__file__).with_name("prompts")
 PLACEHOLDERS = ("environment", "actions", "known", "observation", "step", "last", "answer")

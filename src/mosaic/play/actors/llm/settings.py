@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt, Le
 
 from mosaic.config import JsonValue
 from mosaic.errors import ActorFailed
-from mosaic.spec.language_model import BASE_URL, MODEL, address_problem
+from mosaic.spec.processes.language_model import BASE_URL, MODEL, address_problem
 
 
 @dataclass(frozen=True, kw_only=True)

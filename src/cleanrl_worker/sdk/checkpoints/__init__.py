@@ -1,0 +1,1 @@
+"""Train states on disk: their files, arrays and pages."""

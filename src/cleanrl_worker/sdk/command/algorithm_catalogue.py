@@ -1,0 +1,103 @@
+"""Which algorithms there are: the files in `algorithms/`, found by name and read without importing them.
+
+Those of users (`cleanrl_worker.sdk.command.own_algorithm`) are found by their names too, and have the same rights.
+"""
+
+import ast
+import importlib
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast
+
+import cleanrl_worker
+from cleanrl_worker.sdk.command import own_algorithm
+from cleanrl_worker.sdk.policy import Policy, PolicyFile
+from cleanrl_worker.sdk.run import Run
+from mosaic.errors import UnknownAlgorithm
+from mosaic.scripts import code_gate
+from mosaic.spec.files.source_copy import SourceCopy
+
+PACKAGE = "cleanrl_worker.algorithms"
+
+
+class Algorithm(Protocol):
+    """What an algorithm's file defines."""
+
+    Args: type[Any]
+    ACTIONS: str
+    """"discrete" or "continuous"."""
+
+    # OBSERVATIONS: "vector" where the file does not say "pixels"; `observations` below reads it.
+
+    def train(self, run: Run, args: Any, /) -> None: ...
+
+    def load(self, file: PolicyFile, /) -> Policy: ...
+
+
+def upstream_parts(algorithm: Algorithm) -> tuple[str, ...]:
+    """`UPSTREAM`, which a file may define: names of the state dicts in the tuple that upstream saves, the actor first.
+
+    Without it, upstream's file of this algorithm is one state dict (alone, or under `model_weights`). None says that
+    upstream saves no such file.
+    """
+    return getattr(algorithm, "UPSTREAM", ()) or ()
+
+
+def saved_by_upstream(algorithm: Algorithm) -> bool:
+    """Whether a file of upstream's may be this algorithm's though nothing says so."""
+    return getattr(algorithm, "UPSTREAM", ()) is not None
+
+
+def names() -> list[str]:
+    """Our own; those of users are known to `load` only."""
+    return sorted(path.stem for path in _folder().glob("*.py") if not path.stem.startswith("_"))
+
+
+def load(name: str) -> Algorithm:
+    """Ours, or one of a user's; UnknownAlgorithm, or the error of the file that would be it."""
+    if name in names():
+        return cast(Algorithm, importlib.import_module(f"{PACKAGE}.{name}"))
+    try:
+        return cast(Algorithm, own_algorithm.of_name(name).module)
+    except UnknownAlgorithm as error:
+        hint = f"there are {', '.join(names())}; of your own: {code_gate.absent(name)}"
+        raise UnknownAlgorithm(name, error.near, hint=hint) from error
+
+
+def is_known(name: str) -> bool:
+    """Whether `load` finds it; the error of a file that is there but cannot be loaded is raised."""
+    try:
+        load(name)
+    except UnknownAlgorithm:
+        return False
+    return True
+
+
+def source_of(name: str) -> SourceCopy | None:
+    """The code of an algorithm of a user's as this process has loaded it; None for ours."""
+    return None if name in names() else own_algorithm.of_name(name).source
+
+
+def observations(name: str) -> Literal["vector", "pixels"]:
+    """What an algorithm sees: one vector, or a stack of pictures (its file says `OBSERVATIONS = "pixels"`)."""
+    if name in names():
+        seen = _constant(name, "OBSERVATIONS")
+    else:
+        seen = getattr(load(name), "OBSERVATIONS", "") if name and is_known(name) else ""
+    return "pixels" if seen == "pixels" else "vector"
+
+
+def fitting(actions: str, seen: str = "vector") -> list[str]:
+    """Algorithms for this kind of action space and of observation."""
+    return [name for name in names() if _constant(name, "ACTIONS") == actions and observations(name) == seen]
+
+
+def _constant(name: str, variable: str) -> object:
+    source = (_folder() / f"{name}.py").read_text()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == variable for t in node.targets):
+            return ast.literal_eval(node.value)
+    return None
+
+
+def _folder() -> Path:
+    return Path(cleanrl_worker.__file__).parent / "algorithms"

@@ -1,0 +1,1 @@
+"""Networks and optimisers in numpy, on the memory of torch's parameters."""

@@ -1,0 +1,1 @@
+"""What is seen of a run: the live view and its two forms, and videos."""

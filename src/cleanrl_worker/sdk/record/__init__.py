@@ -1,0 +1,1 @@
+"""What a run writes and sends while it learns: events, logs, TensorBoard files, the manifest."""

@@ -1,0 +1,1 @@
+"""Verbs about the daemon, the window and this installation, and which daemon a command talks to."""

@@ -1,0 +1,1 @@
+"""Verbs about policies: list, evaluate, compare and publish them."""

@@ -1,0 +1,187 @@
+"""`mosaic evaluate POLICY|RUN… [flags]`: play episodes with trained policies, as runs of the daemon."""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from mosaic.cli import INTERRUPTED
+from mosaic.cli.daemon.connection import connect, parser
+from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
+from mosaic.cli.runs.run_by_name import counted_back, pick
+from mosaic.cli.terminal.printing import note, print_json
+from mosaic.errors import PolicyError, RunNotFound
+from mosaic.rpc.client import Client
+from mosaic.rpc.policy_info import PolicyInfo
+from mosaic.spec.evaluation_config import Subject, document_of
+from mosaic.spec.policy_facts import SUFFIX
+from mosaic.spec.run_config import MAX_GRID, PolicyEvalExtras, TrainRunConfig
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+
+SUMMARY = "eval_summary.json"
+
+
+def main(argv: Sequence[str]) -> int:
+    flags = _flags(argv)
+    with connect() as client:
+        policies = [find_policy(client, word) for word in flags.what]
+        runs = [client.submit(_document(policy, flags))[0] for policy in policies]
+        if flags.detach:
+            print("\n".join(run.run_id for run in runs))
+            return 0
+        try:
+            summaries = results_of(client, runs)
+        except KeyboardInterrupt:
+            detached(runs)
+            return INTERRUPTED
+        if len(runs) == 1:
+            _show(runs[0], summaries[0], json=flags.json)
+        else:
+            from mosaic.cli.evaluation import policy_comparison
+
+            policy_comparison.show(client, policies, runs, summaries, json=flags.json)
+    return 0
+
+
+def _flags(argv: Sequence[str]) -> argparse.Namespace:
+    words = parser("evaluate", "Play episodes with trained policies and print what they score.", json=True)
+    words.add_argument(
+        "what",
+        nargs="+",
+        metavar="RUN|POLICY",
+        help="a run that saved a policy, a *.cleanrl_model file, or a folder with one; several are compared, each"
+        " on the same episodes",
+    )
+    words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes a batch (default 50)")
+    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
+    words.add_argument("--repeat", action="store_true", help="further batches until the run is cancelled")
+    how = words.add_mutually_exclusive_group()
+    how.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
+    how.add_argument(
+        "--stochastic", action="store_false", dest="deterministic", help="sample as in training (the default)"
+    )
+    words.add_argument("--video", action="store_true", help="record videos, into videos/RUN-eval of the run")
+    words.add_argument("--env-id", metavar="ID", help="another environment than the one it was trained in")
+    words.add_argument("--algo", default="", metavar="NAME", help="algorithm, where the file does not say it")
+    words.add_argument(
+        "--normaliser",
+        choices=("saved", "running"),
+        default="saved",
+        help="moments of the observations: as saved with the policy, or learnt anew while it plays",
+    )
+    words.add_argument("--trust", action="store_true", help="open a Stable-Baselines3 zip, which runs code in it")
+    words.add_argument(
+        "--video-mode", choices=("single", "grid", "off"), default="grid", help="what the live view shows"
+    )
+    words.add_argument("--grid-limit", type=int, default=8, metavar="N", help="environments in its grid (default 8)")
+    words.add_argument("--label", default="", help="name for people")
+    words.add_argument("--no-tensorboard", action="store_true", help="write no TensorBoard files")
+    words.add_argument("--detach", action="store_true", help="print the id of the run and return")
+    flags = words.parse_args(argv)
+    if flags.episodes < 1:
+        words.error("--episodes: must be at least 1")
+    if not 0 <= flags.seed < 2**32:
+        words.error("--seed: must be from 0 to 4294967295")
+    if not 1 <= flags.grid_limit <= MAX_GRID:
+        words.error(f"--grid-limit: must be from 1 to {MAX_GRID}")
+    if flags.repeat and len(flags.what) > 1 and not flags.detach:
+        words.error("several policies with --repeat never come to an end that could be compared; add --detach")
+    return flags
+
+
+def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
+    env_id = flags.env_id or policy.env_id
+    if not env_id:
+        raise PolicyError(f"nothing beside {policy.path} says which environment it was trained in; give --env-id")
+    extras = PolicyEvalExtras(
+        mode="policy_eval",
+        policy_path=policy.path,
+        eval_episodes=flags.episodes,
+        eval_batch_size=flags.episodes,
+        eval_repeat=flags.repeat,
+        eval_deterministic=flags.deterministic,
+        eval_capture_video=flags.video,
+        eval_normaliser=flags.normaliser,
+        eval_trust=flags.trust,
+        video_mode=flags.video_mode,
+        grid_limit=flags.grid_limit,
+    )
+    subject = Subject(policy=policy.path, env_id=env_id, algo=flags.algo or own_algo(policy))
+    return document_of(
+        subject, extras, seed=flags.seed, tensorboard=not flags.no_tensorboard, label=flags.label or _label(policy)
+    )
+
+
+def own_algo(policy: PolicyInfo) -> str:
+    """What our own files say, for lists to show; of others a name says little, and a worker looks at the weights."""
+    return policy.algo if policy.kind == "mosaic" else ""
+
+
+def _label(policy: PolicyInfo) -> str:
+    return f"{policy.label}, evaluated" if policy.label else f"{Path(policy.path).name}, evaluated"
+
+
+def find_policy(client: Client, word: str) -> PolicyInfo:
+    """A file or folder on the daemon's machine, or the newest policy of a run."""
+    path = Path(word).expanduser()
+    if path.exists() or word.endswith((SUFFIX, ".zip")) or os.sep in word:
+        return client.describe_policy(str(path.absolute()))
+    # @last is here the last run that saved a policy: an evaluation is a run too, and saves none.
+    saved = client.policies()
+    if (before := counted_back(word)) is not None:
+        newest_first = sorted({policy.run_id for policy in saved}, reverse=True)
+        if len(newest_first) <= before:
+            there = f"there are {len(newest_first)}" if saved else "there is none yet; 'mosaic train ppo' makes one"
+            raise RunNotFound(word, hint=f"of the runs that saved a policy, {there}")
+        return _checked(client, next(policy for policy in saved if policy.run_id == newest_first[before]))
+    run = pick(client, word)
+    for policy in saved:
+        if policy.run_id == run.run_id:
+            return _checked(client, policy)
+    for artifact in client.artifacts(run.run_id):
+        if artifact.kind == "policy":
+            # It is not listed, so there is something wrong with it: the daemon says what.
+            return client.describe_policy(str(Path(run.run_dir) / artifact.path))
+    raise PolicyError(f"run {run.run_id} has saved no policy (yet); 'mosaic show {word}' shows how far it is")
+
+
+def _checked(client: Client, policy: PolicyInfo) -> PolicyInfo:
+    """The daemon compares it with its digest before a run is made for it."""
+    return client.describe_policy(policy.path)
+
+
+def results_of(client: Client, runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """Follow evaluations to their end; the summary of the last batch of each."""
+    # What is printed of them is the result alone.
+    ended = follow(client, runs, tell=note)
+    summaries: list[dict[str, Any]] = []
+    for run in ended:
+        if run.state is not RunState.FINISHED:
+            raise RunFailed(run)
+        if SUMMARY not in client.files(run.run_id):
+            raise PolicyError(f"run {run.run_id} was ended before its first batch was complete: there is no result")
+        batches = client.read_json(run.run_id, SUMMARY)
+        if not isinstance(batches, list) or not batches:
+            raise PolicyError(f"{SUMMARY} of run {run.run_id} is damaged: it holds no batch; evaluate again")
+        summaries.append(cast("list[dict[str, Any]]", batches)[-1])
+    return summaries
+
+
+def _show(run: RunRecord, summary: Mapping[str, Any], *, json: bool) -> None:
+    if json:
+        print_json({**summary, "run_id": run.run_id})
+    else:
+        print(line_of(summary))
+        note(f"run directory: {run.run_dir}")
+
+
+def line_of(summary: Mapping[str, Any]) -> str:
+    mean, std, low, high, middle, below, above = (
+        float(summary[key]) for key in ("mean", "std", "min", "max", "iqm", "iqm_low", "iqm_high")
+    )
+    return (
+        f"{summary['episodes']} episodes: return {mean:.1f} ± {std:.1f} (min {low:.0f}, max {high:.0f}),"
+        f" IQM {middle:.1f} [{below:.1f}, {above:.1f}], in {summary['duration_s']:.1f} s"
+    )

@@ -1,0 +1,1 @@
+"""Verbs that show a living run's environments."""

@@ -1,0 +1,1 @@
+"""Verbs about playing: sessions, matches, comparisons, recorded episodes, actors."""

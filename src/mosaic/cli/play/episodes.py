@@ -1,0 +1,67 @@
+"""`mosaic episodes [RUN]`: recorded episodes, newest first."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mosaic.cli.daemon.connection import connect, parser
+from mosaic.cli.play.episode_by_name import session
+from mosaic.cli.runs.run_by_name import shown_id
+from mosaic.cli.terminal.printing import print_json, table
+from mosaic.rpc import trainer_pb2 as pb
+
+
+def main(argv: Sequence[str]) -> int:
+    words = parser("episodes", "List recorded episodes, newest first.", json=True)
+    words.add_argument("run", metavar="RUN", nargs="?", help="of this run only")
+    words.add_argument("--env-id", default="", metavar="ID", help="of this environment only")
+    words.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default 50)")
+    flags = words.parse_args(argv)
+    if flags.limit < 1:
+        words.error(f"--limit: must be at least 1 (got {flags.limit})")
+    with connect() as client:
+        run_id = session(client, flags.run).run_id if flags.run else ""
+        found = client.episodes(run_id, env_id=flags.env_id, limit=flags.limit)
+    if flags.json:
+        for episode in found:
+            print_json(as_json(episode))
+        return 0
+    if not found:
+        print("no recorded episode" + (" matches" if flags.run or flags.env_id else " yet; 'mosaic play' records some"))
+        return 0
+    rows = [
+        (
+            shown_id(episode.run_id),
+            str(episode.episode),
+            episode.env_id,
+            str(episode.seed),
+            ", ".join(_who(actor) for actor in episode.seats.values()),
+            str(episode.length),
+            " ".join(f"{total:g}" for total in episode.returns.values()),
+            episode.outcome or "cut short",
+        )
+        for episode in found
+    ]
+    names = ("run", "episode", "environment", "seed", "actors", "steps", "return", "end")
+    for line in table(names, rows, right=("episode", "seed", "steps", "return"), shrink="actors"):
+        print(line)
+    return 0
+
+
+def as_json(episode: pb.RecordedEpisode) -> dict[str, Any]:
+    return {
+        "run_id": episode.run_id,
+        "episode": episode.episode,
+        "env_id": episode.env_id,
+        "seed": episode.seed,
+        "seats": dict(episode.seats),
+        "outcome": episode.outcome,
+        "length": episode.length,
+        "returns": dict(episode.returns),
+        "started_at": episode.started_at,
+        "path": episode.path,
+    }
+
+
+def _who(actor: str) -> str:
+    """Without the folders of a file."""
+    return actor.rpartition("/")[2] if "/" in actor else actor

@@ -1,0 +1,1 @@
+"""Verbs about runs: list, follow, end, resume, copy, import and check them."""

@@ -1,0 +1,1 @@
+"""How a command reads its words and prints: the parser, colours, tables, numbers."""

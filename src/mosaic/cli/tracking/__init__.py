@@ -1,0 +1,1 @@
+"""Verbs about trackers: Weights & Biases, Trackio, MLflow, TensorBoard."""

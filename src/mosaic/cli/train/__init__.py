@@ -1,0 +1,1 @@
+"""Verbs about new runs: train, algorithms, scripts, environments."""

@@ -1,0 +1,59 @@
+"""`mosaic envs [TEXT]`: environments by family."""
+
+import textwrap
+from collections.abc import Sequence
+
+from mosaic.cli.daemon.connection import BadArguments, connect, parser
+from mosaic.cli.terminal.printing import columns, is_terminal, paint, print_json
+from mosaic.cli.terminal.readable import plural
+from mosaic.near_names import did_you_mean
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.client import Refused
+
+EXAMPLES = 6
+
+
+def main(argv: Sequence[str]) -> int:
+    words = parser("envs", "List environments; any other Gymnasium id works as module:Env-v0.", json=True)
+    words.add_argument("text", nargs="?", default="", metavar="TEXT", help="a family, or a part of an id")
+    flags = words.parse_args(argv)
+    with connect() as client:
+        families = client.environments()
+    for family in families:
+        if flags.text == family.name and not family.installed:
+            raise Refused(family.advice, "UNIMPLEMENTED")
+    found = {family.name: _matching(family, flags.text) for family in families}
+    if flags.text and not any(found.values()):
+        ids = [info.env_id for family in families for info in family.environments]
+        advice = did_you_mean(flags.text, [*(family.name for family in families), *ids])
+        none = f"'{flags.text}' is no family, and in the name of no environment"
+        raise BadArguments(f"{none}; {advice} 'mosaic envs' lists the families".replace(";  ", "; "))
+    if flags.json:
+        for family in families:
+            for info in found[family.name]:
+                print_json({"env_id": info.env_id, "family": family.name, "actions": info.actions})
+        return 0
+    if not is_terminal():
+        print("\n".join(info.env_id for infos in found.values() for info in infos))
+        return 0
+    for family in families:
+        _show(family, found[family.name], brief=not flags.text)
+    if not flags.text:
+        print(paint("'mosaic envs FAMILY' lists a family, 'mosaic envs TEXT' what contains a text", "dim"))
+    return 0
+
+
+def _matching(family: pb.EnvironmentFamily, text: str) -> list[pb.EnvironmentInfo]:
+    whole = text == family.name
+    return [info for info in family.environments if whole or text.lower() in info.env_id.lower()]
+
+
+def _show(family: pb.EnvironmentFamily, found: Sequence[pb.EnvironmentInfo], *, brief: bool) -> None:
+    if not family.installed and brief:
+        print(f"{paint(family.name, 'bold')}  {paint(family.advice, 'yellow')}")
+    elif found:
+        ids = [info.env_id for info in found[: EXAMPLES if brief else None]]
+        more = " …" if len(ids) < len(found) else ""
+        print(f"{paint(family.name, 'bold')}  {plural(len(found), 'environment')}")
+        lines = textwrap.wrap(", ".join(ids) + more, columns() - 4, break_long_words=False, break_on_hyphens=False)
+        print(textwrap.indent("\n".join(lines), "  "))

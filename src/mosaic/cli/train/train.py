@@ -1,0 +1,293 @@
+"""`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
+
+The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
+`mosaic train ./my_ppo.py` is the same for an algorithm of one's own (`algorithm_of`), and
+`mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import Ge
+
+from mosaic import config
+from mosaic.cli.daemon.connection import BadArguments, connect, refuse_remote
+from mosaic.cli.runs.follow_to_end import follow_and_report
+from mosaic.cli.runs.run_by_name import shown_id
+from mosaic.cli.terminal import readable
+from mosaic.cli.terminal.plain_output import library_colours
+from mosaic.cli.terminal.printing import is_terminal, note, print_json, waiting
+from mosaic.cli.train import script_arguments
+from mosaic.cli.train.script_arguments import is_about_script
+from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
+from mosaic.near_names import near_names
+from mosaic.plain_text import plain
+from mosaic.rpc.client import Client, Refused
+from mosaic.scripts import algorithm_file, own_algorithms
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.scripts.script import is_script
+from mosaic.spec.catalogue import known_environments
+from mosaic.spec.run_config import (
+    Artifacts,
+    Environment,
+    Metadata,
+    Resources,
+    Toggle,
+    TrainExtras,
+    TrainOptions,
+    TrainRunConfig,
+    Worker,
+    WorkerConfig,
+)
+from mosaic.spec.run_dir import Home
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.seat_names import has_several
+from mosaic.spec.seed_list import parse_seeds
+
+OUTSIDE = ("env_id", "total_timesteps", "seed")
+"""Settings of an algorithm that stand in the worker's config itself, not in `algo_params`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(TrainOptions):
+    """Flags of the run, the same for every algorithm."""
+
+    label: str = ""
+    """Name for people; the algorithm, environment and seed if not given."""
+    seeds: str = ""
+    """A run for each: 1-5, or 1,2,7."""
+    priority: int = 0
+    """Higher starts earlier."""
+    client_key: str = ""
+    """Key of this submit: with the same one again no second run is made. Chosen at random by default."""
+    cpus: Annotated[int, Ge(1)] = 1
+    """CPU cores that the queue reserves, and the threads of the worker."""
+    gpus: Annotated[float, Ge(0)] = 0
+    """GPUs that the queue reserves; 0.25 lets four runs share one."""
+    tensorboard: bool = True
+    """Write TensorBoard files."""
+    upload_model: bool = False
+    """Publish the policy on the Hugging Face Hub at the end of a run that is followed, as `mosaic publish` does."""
+    hf_entity: str = ""
+    """With --upload-model: user or organisation of the Hub; that of the login if not given."""
+    follow: bool = False
+    """Show the progress until the end; so by default on a terminal."""
+    detach: bool = False
+    """Print the id of the run and return; so by default elsewhere."""
+    dry_run: bool = False
+    """Try everything in a real worker, train nothing."""
+    json: bool = False
+    """One JSON object a line."""
+
+
+def main(argv: Sequence[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help"):
+        if argv:
+            print("usage: mosaic train ALGO [flags]")
+            print("       mosaic train ./my_ppo.py [flags]")
+            print("       mosaic train --script FILE [flags] [-- the script's own flags]")
+            print("       mosaic train --module NAME [flags] [-- the script's own flags]\n")
+            print("'mosaic train ALGO --help' shows the flags of an algorithm;")
+            print("'mosaic algos' lists the algorithms.")
+            return 0
+        raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
+    argv = [algorithm_of(argv[0]), *argv[1:]]
+    if is_about_script(argv):
+        return _train(*document_of_script(argv))
+    if argv[0].startswith("-"):
+        raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
+    algo, *words = argv
+    with connect() as client:
+        settings, flags = parse(client, algo, words)
+    return _train(document_of(algo, settings, flags), flags)
+
+
+def _train(document: TrainRunConfig, flags: RunFlags) -> int:
+    with connect() as client:
+        seeds = seeds_of(flags.seeds)
+        if flags.dry_run:
+            return dry_run(client, document, json=flags.json)
+        if _is_known_to_workers_only(document):
+            note(f"only a worker can tell what {document.environment.env_id} is: trying it before the run is queued")
+            dry_run(client, document, silent=True)
+        with waiting("submitting …"):
+            runs = client.submit(document, seeds=seeds, priority=flags.priority, client_key=flags.client_key)
+        if flags.json:
+            for run in runs:
+                print_json(readable.as_json(run))
+        if flags.follow or (is_terminal() and not flags.detach and not flags.json):
+            if not flags.json:
+                print("\n".join(f"run {run.run_id}  {run.label}" for run in runs))
+            code = follow_and_report(client, runs, json=flags.json)
+            return code or _publish(runs, flags)
+    if not flags.json:
+        print("\n".join(run.run_id for run in runs))
+        note(f"follow with: mosaic follow {' '.join(shown_id(run.run_id) for run in runs)}")
+    for run in runs if flags.upload_model else ():
+        note(f"--upload-model: nobody waits for its end here; then: mosaic publish {' '.join(_repo(run, flags))}")
+    return 0
+
+
+def _publish(runs: Sequence[RunRecord], flags: RunFlags) -> int:
+    """As `--upload-model` asks; the exit code."""
+    if not flags.upload_model:
+        return 0
+    from mosaic.cli.evaluation import publish
+
+    as_json = ["--json"] if flags.json else []
+    return max(publish.main([*_repo(run, flags), *as_json]) for run in runs)
+
+
+def _repo(run: RunRecord, flags: RunFlags) -> list[str]:
+    return [run.run_id, "--repo", f"{flags.hf_entity}/"] if flags.hf_entity else [run.run_id]
+
+
+def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
+    """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
+    with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
+        known, broken = client.listed_algorithms()
+    if algo not in known:
+        for one in broken:
+            if one.name == algo:
+                raise ConfigError([Problem(one.name, one.problem)], what=one.place)
+        near = near_names(algo, known)
+        raise UnknownAlgorithm(algo, near, hint="" if near else f"there are {', '.join(sorted(known))}")
+    prog = f"mosaic train {algo}"
+    # Before the flags are read, which takes longer than all of this.
+    _refuse_misspelt_environment(client, words, prog=prog)
+    settings = config.class_from_schema(known[algo].schema, name=algo)
+    own = {field.name for field in fields(settings)}
+    if shared := own & {field.name for field in fields(RunFlags)}:
+        message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
+        raise ConfigError([Problem("Args", message)], what=known[algo].place or algo)
+    words = translated(words, own)
+    summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
+    with library_colours():
+        parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))
+    if flags.follow and flags.detach:
+        raise ConfigError([Problem("--follow", "contradicts --detach")], what=prog)
+    return parsed, flags
+
+
+def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
+    """From `--script FILE [flags] [-- the script's flags]`, or a path in the place of the algorithm."""
+    given = script_arguments.parse(argv)
+    prog = "mosaic train --script"
+    description = f"Flags of the run; those of {given.script.name} follow behind '--'."
+    with library_colours():
+        flags = config.from_flags(RunFlags, given.words, prog=prog, description=plain(description))
+    script_arguments.refuse_unused(vars(flags), vars(RunFlags()), prog=prog)
+    return document_of(str(given.script.path), given.settings, flags), flags
+
+
+def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
+    params: dict[str, Any] = {**settings} if isinstance(settings, dict) else config.to_json(settings)
+    outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
+    options = {field.name: getattr(flags, field.name) for field in fields(TrainOptions)}
+    worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))
+    return TrainRunConfig(
+        run_name=flags.label,
+        environment=Environment(env_id=worker.env_id),
+        artifacts=Artifacts(tensorboard=Toggle(enabled=flags.tensorboard), wandb=Toggle(enabled=flags.track_wandb)),
+        resources=Resources(cpus=flags.cpus, gpus=flags.gpus),
+        metadata=Metadata(worker=Worker(config=worker)),
+    )
+
+
+def seeds_of(text: str) -> list[int]:
+    try:
+        return parse_seeds(text)
+    except ValueError as error:
+        raise BadArguments(f"--seeds: {error}") from None
+
+
+def _refuse_misspelt_environment(client: Client, words: Sequence[str], *, prog: str) -> None:
+    """What the daemon would say of it, without the submit."""
+    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    given.add_argument("--env-id", "--env_id")
+    try:
+        env_id = given.parse_known_args(list(words))[0].env_id
+    except argparse.ArgumentError:
+        return  # Those who read all flags say what is wrong with it.
+    if not env_id or ":" in env_id:
+        return
+    families = client.environments()
+    listed = [info.env_id for family in families for info in family.environments]
+    if env_id not in listed and not has_several(env_id) and not any(env_id in family.unlisted for family in families):
+        problem = Problem("--env-id", str(UnknownEnvironment(env_id, known_environments.near(env_id, listed))))
+        raise ConfigError([problem], what=prog)
+
+
+def _is_known_to_workers_only(document: TrainRunConfig) -> bool:
+    """An environment that a module of the user's own registers; a script decides by itself what it makes of a name."""
+    return ":" in document.environment.env_id and not is_script(document.metadata.worker.config.algo)
+
+
+def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
+    """Try the config in a real worker; 2 if it would be refused, 3 if something is not installed.
+
+    `silent` says nothing of success.
+    """
+    with waiting("trying it in a worker … (Ctrl-C ends it)") as say:
+        found = client.validate(document, tell=lambda line: say(f"trying it in a worker: {line}"))
+    if json:
+        problems = [{"path": problem.path, "message": problem.message} for problem in found.problems]
+        print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})
+    elif not found.ok:
+        said = [line for line in found.output.strip().splitlines() if line]
+        status = "UNIMPLEMENTED" if found.exit_code == MissingExtra.exit_code else "DRY_RUN"
+        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", status)
+    elif not silent:
+        sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
+        print("dry run: ok, nothing was made")
+    return 0 if found.ok else MissingExtra.exit_code if found.exit_code == MissingExtra.exit_code else 2
+
+
+def algorithm_of(word: str) -> str:
+    """The name of the algorithm in a file; the word itself if it is no path of one."""
+    if not is_script(word) or word.startswith("-"):
+        return word
+    # Without '..', so that messages show where it lies.
+    path = Path(os.path.abspath(Path(word).expanduser()))  # noqa: PTH100
+    read = algorithm_file.read(path)
+    if not read.is_meant:
+        return word
+    refuse_remote("train FILE")
+    if problem := own_algorithms.refuse_name(read.name) or read.problem:
+        raise ConfigError([Problem(path.name, problem)], what=str(path))
+    allowed = Allowed(Home.resolve())
+    allowed.real_path(path, verb="algos")
+    found = own_algorithms.find(read.name, allowed)
+    if found is None:
+        message = "is not listed: its name is one of a test or of a part, or it lies too deep in its allowed folder"
+        raise ConfigError([Problem(path.name, message)], what=str(path))
+    if found.problem:
+        raise found.error
+    return found.name
+
+
+OURS = {"--track": "--track-wandb", "--no-track": "--no-track-wandb", "--exp-name": "--label"}
+
+
+def translated(words: Sequence[str], own: Collection[str]) -> list[str]:
+    """CleanRL's own flags of a run as ours, so that its command lines work with `mosaic train ppo` for the script.
+
+    All but these (`--wandb-project-name`, `--capture-video`, `--save-model`, …) have the same names. `own` are the
+    settings of the algorithm, by their names in Python: a flag that it has itself is its own.
+    """
+    return [_translated(word, words, own) for word in words]
+
+
+def _translated(word: str, words: Sequence[str], own: Collection[str]) -> str:
+    flag, equals, value = word.partition("=")
+    theirs = flag.replace("_", "-")
+    if theirs not in OURS or theirs[2:].removeprefix("no-").replace("-", "_") in own:
+        return word
+    if theirs == "--exp-name" and any(one.partition("=")[0] == "--label" for one in words):
+        raise BadArguments("--exp-name and --label both name the run; give one of them")
+    return OURS[theirs] + equals + value

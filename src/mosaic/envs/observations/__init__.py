@@ -1,0 +1,1 @@
+"""What an algorithm sees of an environment: vectors, pixels, Atari's frames."""

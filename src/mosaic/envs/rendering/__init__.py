@@ -1,0 +1,1 @@
+"""Rendering without a display: found out, tried, and done in a fork."""

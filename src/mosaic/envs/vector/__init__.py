@@ -1,0 +1,1 @@
+"""Many environments as one: the backends, their slots, and exact resume of each."""

@@ -1,0 +1,215 @@
+"""Many environments as one: the backends, the rule that chooses between them, and what all of them promise."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from mosaic.envs.families import find_spec
+from mosaic.envs.family import Family
+from mosaic.envs.single_environment import Wrap, bare_spec, make_from
+from mosaic.errors import ConfigError, IncompatibleSpaces, Problem
+from mosaic.operating_system import available_cores
+
+if TYPE_CHECKING:
+    import numpy as np
+    from gymnasium import Env, Space
+    from gymnasium.envs.registration import EnvSpec
+    from numpy.typing import NDArray
+
+    from mosaic.envs.observations.pixels import Pixels
+    from mosaic.envs.vector.batch import Batch
+    from mosaic.envs.vector.twin import Freezer
+
+Backend = Literal["auto", "bare", "sync", "async", "native", "envpool"]
+Observations = Literal["vector", "raw", "pixels"]
+
+ASYNC_FROM_ENVS = 4
+ASYNC_FROM_CORES = 4
+
+
+class VecEnv(Protocol):
+    """What every backend offers. `step` follows the SAME_STEP convention that `mosaic.envs.vector.batch` specifies."""
+
+    backend: str
+    num_envs: int
+    single_observation_space: "Space[Any]"
+    single_action_space: "Space[Any]"
+
+    @property
+    def current_obs(self) -> Any: ...
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]: ...
+    def seed_episodes(self, seeds: Sequence[Sequence[int]]) -> bool:
+        """Seed each slot's coming episodes, from the next reset on; False where slots cannot be seeded one by one."""
+        ...
+
+    def step(
+        self, actions: "NDArray[Any]"
+    ) -> "tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]": ...
+    def episode_so_far(self, slot: int) -> tuple[float, int]: ...
+    def render_slot(self, slot: int) -> "NDArray[np.uint8] | None": ...
+    def freezer(self) -> "Freezer | None": ...
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]: ...
+    def snapshot(self) -> dict[str, Any]: ...
+    def restore(self, snapshot: Mapping[str, Any]) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Choice(NamedTuple):
+    """A backend and, in one line, why it."""
+
+    backend: str
+    reason: str
+
+
+def choose_backend(env_id: str, num_envs: int, *, backend: Backend = "auto", cores: int | None = None) -> Choice:
+    """The backend that `make_vec` uses: the one asked for, or by this rule, which never looks at a clock.
+
+    async, if a step of this environment is costly (the family says so) and there are at least 4 environments and 4
+    cores; otherwise bare. Both give the same numbers, bit for bit, so the choice never changes a learning curve.
+    """
+    family, spec = find_spec(env_id)
+    if backend in _CAVEATS:
+        return Choice(backend, f"asked for; {_CAVEATS[backend]}")
+    if backend != "auto":
+        return Choice(backend, "asked for; equal to the others bit for bit")
+    if spec.entry_point is None:
+        return Choice("native", f"{spec.id} exists only as a vector environment")
+    cores = available_cores() if cores is None else cores
+    costly = bool(family.costly) and spec.id.startswith(family.costly)
+    if costly and num_envs >= ASYNC_FROM_ENVS and cores >= ASYNC_FROM_CORES:
+        return Choice("async", f"steps are costly, and {num_envs} environments can share {cores} cores")
+    why = f"{num_envs} environments on {cores} cores do not pay for processes" if costly else "steps are cheap"
+    return Choice("bare", f"{why}: one process without wrappers is the fastest")
+
+
+_CAVEATS = {
+    "native": "one generator for all slots: other random numbers than bare, and resuming begins fresh episodes",
+    "envpool": "its own C++ physics and random numbers: not comparable bit for bit, and resuming begins fresh episodes",
+}
+
+
+def make_vec(
+    env_id: str,
+    num_envs: int,
+    *,
+    backend: Backend = "auto",
+    render_mode: str | None = None,
+    observations: Observations = "vector",
+    wrappers: Sequence[Wrap] = (),
+    **kwargs: Any,
+) -> VecEnv:
+    """`num_envs` environments behind one `step`.
+
+    `observations="vector"` applies the observation rule (`describe_observation_rule`), "pixels" the family's rule for
+    pictures (`mosaic.envs.observations.pixels`), "raw" leaves observations alone.
+    `wrappers` are put around each environment (not with native and envpool). A Discrete action space that does not
+    start at 0 is presented as one that does.
+    """
+    if num_envs < 1:
+        raise ConfigError([Problem("num_envs", f"must be at least 1, not {num_envs}")])
+    family, spec = find_spec(env_id)
+    chosen = choose_backend(env_id, num_envs, backend=backend).backend
+    if observations == "pixels":
+        rule = family.pixels(spec)
+        if chosen in _CAVEATS:
+            kwargs |= _whole_pixels(chosen, spec, rule)
+        else:
+            wrappers, kwargs = (*wrappers, rule.wrap), {**kwargs, **rule.kwargs}
+    if chosen in _CAVEATS:
+        if wrappers:
+            raise ConfigError([Problem("backend", f"{chosen} cannot apply wrappers; use bare, sync or async")])
+        return _make_whole(chosen, family, spec, num_envs, observations, render_mode, kwargs)
+    plan = _Plan(family, spec, observations, render_mode, tuple(wrappers), kwargs)
+    return _make_bare(plan, num_envs) if chosen == "bare" else _make_wrapped(plan, num_envs, chosen)
+
+
+class _Plan(NamedTuple):
+    """How to make one slot."""
+
+    family: Family
+    spec: "EnvSpec"
+    observations: Observations
+    render_mode: str | None
+    wrappers: tuple[Wrap, ...]
+    kwargs: dict[str, Any]
+
+    def env(self, spec: "EnvSpec") -> "Env[Any, Any]":
+        wrappers = self.wrappers
+        if wrappers:
+            from mosaic.envs.vector.slot_history import FirstTouch
+
+            wrappers = (FirstTouch, *wrappers)
+        return make_from(self.family, spec, render_mode=self.render_mode, wrappers=wrappers, **self.kwargs)
+
+    def batch(self, env: "Env[Any, Any]") -> "Batch":
+        from mosaic.envs.vector.batch import Batch
+
+        try:
+            encoder = self.family.encoder(env.observation_space) if self.observations != "raw" else None
+        except (TypeError, NotImplementedError) as error:
+            raise IncompatibleSpaces(f"observations of '{self.spec.id}' cannot be one vector: {error}") from error
+        return Batch(env.observation_space, env.action_space, encoder)
+
+
+def _make_bare(plan: _Plan, num_envs: int) -> VecEnv:
+    from mosaic.envs.vector.bare_vector import BareVec
+
+    # A wrapper may make several steps of one, so with wrappers the time limit stays where Gymnasium puts it: inside.
+    inside = bool(plan.wrappers or plan.spec.additional_wrappers)
+    spec = bare_spec(plan.spec, keep_time_limit=inside)
+    envs = [plan.env(spec) for _ in range(num_envs)]
+    limit = None if inside else plan.spec.max_episode_steps
+    return BareVec(spec.id, envs, plan.family, plan.batch(envs[0]), limit)
+
+
+def _make_wrapped(plan: _Plan, num_envs: int, backend: str) -> VecEnv:
+    from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+    from mosaic.envs.vector.wrapped_vector import WrappedVec
+
+    def slot_maker(slot: int) -> Any:
+        def make_slot() -> Any:
+            from mosaic.envs.vector.recorded_slot import RecordedSlot
+
+            plan.family.prepare()
+            env = plan.env(plan.spec)
+            return RecordedSlot(env, plan.family, plan.batch(env), slot)
+
+        return make_slot
+
+    slots = [slot_maker(slot) for slot in range(num_envs)]
+    if backend == "sync":
+        envs = SyncVectorEnv(slots, autoreset_mode=AutoresetMode.SAME_STEP)
+    else:
+        # Not fork: the learner has threads by now, and a forked child inherits their locks without the threads.
+        envs = AsyncVectorEnv(slots, context="forkserver", autoreset_mode=AutoresetMode.SAME_STEP)
+    example = plan.env(plan.spec)
+    batch = plan.batch(example)
+    example.close()
+    return WrappedVec(envs, batch, backend, replays_exactly=plan.family.replays_exactly(plan.spec.id))
+
+
+def _whole_pixels(backend: str, spec: "EnvSpec", rule: "Pixels") -> Mapping[str, Any]:
+    if backend == "envpool" and rule.pool_name:
+        return {**rule.pool_kwargs, "pool_name": rule.pool_name}
+    message = f"{backend} gives no 84×84 pictures of '{spec.id}'; use bare, sync or async"
+    raise ConfigError([Problem("backend", message)])
+
+
+def _make_whole(
+    backend: str,
+    family: Family,
+    spec: "EnvSpec",
+    num_envs: int,
+    observations: Observations,
+    render_mode: str | None,
+    kwargs: dict[str, Any],
+) -> VecEnv:
+    if backend == "native":
+        from mosaic.envs.vector.native_vector import make_native
+
+        return make_native(family, spec, num_envs, observations, render_mode, kwargs)
+    from mosaic.envs.vector.envpool_vector import make_pool
+
+    return make_pool(family, spec, num_envs, observations, render_mode, kwargs)

@@ -1,0 +1,1 @@
+"""What the window knows of charts: curves, axes and what is saved of them."""

@@ -1,0 +1,323 @@
+"""What the train panel does: try a config, start runs, start the last one again, clone one; all without waiting."""
+
+import uuid
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from mosaic import config
+from mosaic.config import JsonObject
+from mosaic.errors import ConfigError, MosaicError, Problem
+from mosaic.gui.models.form.catalogue_model import CatalogueModel
+from mosaic.gui.models.form.config_problems import problems_in
+from mosaic.gui.models.form.dry_run_progress import DryRun
+from mosaic.gui.models.form.json_paths import look_up, put
+from mosaic.gui.models.form.notes import Note
+from mosaic.gui.models.form.presets import Presets, StoreFailed
+from mosaic.gui.models.form.run_settings import ALGO, ENV_ID, PRIORITY, SEEDS, UI
+from mosaic.gui.models.form.train_form import TrainForm
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.rpc.client import Client, Refused, SubmitUnknown
+from mosaic.rpc.dry_run import Validation
+from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.scripts import own_algorithms
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.seed_list import parse_seeds
+
+Level: TypeAlias = Literal["ok", "warn", "bad"]
+SETTLE_MS = 250
+KINDS = ("script", "algorithm")
+"""What a folder that is allowed may hold."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that a submit needs; sent again with the same key it makes no second run."""
+
+    document: JsonObject
+    seeds: Sequence[int]
+    priority: int
+    stored: JsonObject
+    """What is remembered as the last run: without secrets."""
+    is_listed: bool
+    """The environment is in the catalogue; any other is tried by a worker before the run is queued."""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Started:
+    """Runs that the daemon has taken."""
+
+    records: Sequence[RunRecord]
+    warning: str
+
+
+class TrainActions(QObject):
+    """The form, and what is under way because of it."""
+
+    busy_changed = Signal()
+    said = Signal(str, str)
+    """A sentence about what was just done, and its Level."""
+    submitted = Signal(object)
+    """Ids of new runs."""
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        self.catalogue = CatalogueModel(studio.link)
+        self.form = TrainForm(self.catalogue)
+        self.presets = Presets(studio.home)
+        self.is_trying = False
+        """A dry run is under way."""
+        self.is_starting = False
+        """A submit is under way."""
+        self._studio = studio
+        self._trial = DryRun(studio.link)
+        self._trial.told.connect(self._show_progress)
+        self._unanswered: Order | None = None
+        self._waiting: tuple[JsonObject, str] | None = None
+        """A document that came before the catalogue."""
+        self._has_begun = False
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(SETTLE_MS)
+        self._settle.timeout.connect(self._compare_notes)
+        self.form.edited.connect(self._settle.start)
+        self.catalogue.changed.connect(self._begin)
+        self.catalogue.answered.connect(self._begin)
+
+    def dry_run(self) -> None:
+        """Let a real worker try what the form says; what it prints becomes a note, its problems land on the fields."""
+        document = self._checked_document()
+        if document is None or self.is_trying:
+            return
+        note = self._studio.notes.begin(f"{self.form.algo} · {self.form.env_id}", self.form.document())
+        self.is_trying = True
+        self.busy_changed.emit()
+        self._trial.start(document, partial(self._tried, note), partial(self._not_tried, note))
+
+    def cancel_dry_run(self) -> None:
+        """End the one that is under way."""
+        if self.is_trying:
+            self._trial.cancel()
+
+    def start(self) -> None:
+        """Train what the form says."""
+        document = self._checked_document()
+        if document is not None:
+            form = self.form
+            is_listed = self.catalogue.actions_of(form.env_id) is not None
+            self._submit(Order(document, form.seeds, form.priority, form.stored(), is_listed))
+
+    def train_last(self) -> None:
+        """Train once more what was started last, whatever the form says now."""
+        try:
+            stored = self.presets.load_last()
+            if stored is None:
+                raise StoreFailed("Nothing was started from this window yet: fill in the form and start it here.")
+            seeds = parse_seeds(str(look_up(stored, SEEDS, "")))
+        except (MosaicError, ValueError) as error:
+            self.said.emit(str(error), "bad")
+            return
+        priority = look_up(stored, PRIORITY, 0)
+        document = deepcopy(stored)
+        put(document, UI, {})
+        is_listed = self.catalogue.actions_of(str(look_up(stored, ENV_ID, ""))) is not None
+        self._submit(Order(document, seeds, priority if isinstance(priority, int) else 0, stored, is_listed))
+
+    def allow_scripts(self, folder: str) -> None:
+        """Let the scripts of a folder be trained; only beside the daemon, which is where they would run."""
+        if self._studio.link.is_remote:
+            self.said.emit(f"Allow it on the daemon's machine: mosaic scripts add {folder}", "warn")
+            return
+        allowed = Allowed(self._studio.home)
+
+        def add(_: Client) -> tuple[int, int]:
+            real = allowed.add(Path(folder))
+            own = [one.file for one in own_algorithms.known(allowed) if one.file is not None and not one.problem]
+            scripts = sum(one.path.is_relative_to(real) for one in allowed.scripts())
+            return scripts, sum(file.is_relative_to(real) for file in own)
+
+        def added(counts: tuple[int, int]) -> None:
+            kinds = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in zip(counts, KINDS, strict=True)]
+            found = " and ".join(text for text, count in zip(kinds, counts, strict=True) if count)
+            said = f"{found or 'No training scripts'} found in {folder}; the list of algorithms has them."
+            self.said.emit(said, "ok" if found else "warn")
+            self.catalogue.load()
+
+        self._studio.link.call(add, added, self._say_error)
+
+    def clone(self, run_id: str) -> None:
+        """Fill the form with the stored config of a run."""
+
+        def ask(client: Client) -> tuple[JsonObject, str]:
+            record = client.get(run_id)
+            document = config.loads(b"".join(client.read_artifact(run_id, "config.json")), what=f"config of {run_id}")
+            if record.priority:
+                put(document, PRIORITY, record.priority)
+            return document, name_of(record)
+
+        self._studio.link.call(ask, lambda answer: self.fill(*answer), self._say_error)
+
+    def fill(self, document: JsonObject, origin: str) -> None:
+        """Take a document into the form; says what of it there is no field for."""
+        if not self.catalogue.algorithms:
+            self._waiting = document, origin
+            return
+        try:
+            left_out = self.form.fill(document)
+        except ConfigError as error:
+            self.said.emit(f"{origin}: {'; '.join(map(str, error.problems))}", "bad")
+        except MosaicError as error:
+            self.said.emit(f"{origin}: {error}", "bad")
+        else:
+            text = f"{origin} is in the form"
+            if left_out:
+                self.said.emit(f"{text}, without {', '.join(left_out)}: there is no such setting (any more).", "warn")
+            else:
+                self.said.emit(f"{text}.", "ok")
+
+    def _checked_document(self) -> JsonObject | None:
+        """With secrets; None, and why at the fields, if there is something wrong with it."""
+        if not self.form.fields:
+            self.said.emit("The algorithms are not known yet: the daemon has not answered.", "warn")
+            return None
+        self.form.forget_refusals()
+        try:
+            return self.form.document(with_secrets=True)
+        except ConfigError as error:
+            # Those of the run config as a whole; a field says by itself what is wrong with it.
+            self.form.refuse(one for one in error.problems if one.path not in self.form.fields)
+            count = len(error.problems)
+            self.said.emit(f"{count} setting{'s need' if count > 1 else ' needs'} mending.", "bad")
+            return None
+
+    def _tried(self, note: Note, found: Validation) -> None:
+        self._studio.notes.end(note, "ok" if found.ok else "refused", found.output)
+        problems = found.problems or problems_in(found.output)
+        if found.ok:
+            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Notes.", "ok")
+        elif self._is_as_tried(note.document):
+            self.form.refuse(problems)
+            self.said.emit("Dry run: refused. Its output is under Notes.", "bad")
+        else:
+            # The fields show something else by now.
+            self.said.emit(f"Dry run of the earlier form: refused: {problems[0]}", "bad")
+        self._ended_trying()
+
+    def _show_progress(self, line: str) -> None:
+        # A line that was under way when it ended says nothing any more.
+        if self.is_trying and not line.startswith("{"):
+            self.said.emit(f"Dry run: {line}", "ok")
+
+    def _not_tried(self, note: Note, error: MosaicError) -> None:
+        self._studio.notes.end(note, "failed", str(error))
+        self._say_error(error)
+        self._ended_trying()
+
+    def _ended_trying(self) -> None:
+        self.is_trying = False
+        self._compare_notes()
+        self.busy_changed.emit()
+
+    def _submit(self, order: Order) -> None:
+        if self.is_starting:
+            return
+        before = self._unanswered
+        # Of a submit that was not answered nobody knows whether it arrived: the same one again has the same key.
+        is_same = before is not None and replace(before, key="") == order
+        self._unanswered = order = before if before and is_same else replace(order, key=uuid.uuid4().hex)
+        self.is_starting = True
+        self.busy_changed.emit()
+        self._studio.link.call(
+            lambda client: _place(client, order, self.presets), self._answered, partial(self._not_started, order)
+        )
+
+    def _answered(self, answer: Started | Validation) -> None:
+        order, self._unanswered = self._unanswered, None
+        if isinstance(answer, Validation):
+            self._refused(order, answer.problems or problems_in(answer.output))
+        else:
+            self._announce(answer)
+        self._ended_starting()
+
+    def _announce(self, answer: Started) -> None:
+        names = [name_of(record) for record in answer.records]
+        text = f"{names[0]} is queued." if len(names) == 1 else f"{len(names)} runs are queued: {names[0]} …"
+        self.said.emit(f"{text} {answer.warning}".strip(), "warn" if answer.warning else "ok")
+        ids = [record.run_id for record in answer.records]
+        self._studio.select(ids)
+        self.submitted.emit(ids)
+
+    def _not_started(self, order: Order, error: MosaicError) -> None:
+        if isinstance(error, SubmitUnknown):
+            self.said.emit(f"Perhaps started: {error}, and so does Start with the same settings.", "bad")
+        elif isinstance(error, DaemonUnavailable):
+            self.said.emit(f"Not started: {error}. Starting it again makes no second run.", "bad")
+        else:
+            self._unanswered = None
+            problems = problems_in(str(error)) if isinstance(error, Refused) else [Problem("", str(error))]
+            self._refused(order, problems)
+        self._ended_starting()
+
+    def _refused(self, order: Order | None, problems: Sequence[Problem]) -> None:
+        if order is not None and self._is_as_tried(order.stored):
+            self.form.refuse(problems)
+            self.said.emit("Not started: the daemon refused it.", "bad")
+        else:
+            self.said.emit(f"Not started: {'; '.join(map(str, problems))}", "bad")
+
+    def _ended_starting(self) -> None:
+        self.is_starting = False
+        self.busy_changed.emit()
+
+    def _say_error(self, error: MosaicError) -> None:
+        self.said.emit(str(error), "bad")
+
+    def _is_as_tried(self, document: JsonObject) -> bool:
+        """Whether the form still says this: then the daemon's problems belong to its fields."""
+        return document in (self._document_now(), self._document_now(stored=True))
+
+    def _document_now(self, *, stored: bool = False) -> JsonObject | None:
+        try:
+            return self.form.stored() if stored else self.form.document()
+        except ConfigError:
+            return None
+
+    def _compare_notes(self) -> None:
+        self._studio.notes.compare(self._document_now() if self.form.fields else None)
+
+    def _begin(self) -> None:
+        """The catalogue is there: the form starts from what came before it, or from the last run."""
+        if self._has_begun:
+            return
+        try:
+            last = self.presets.load_last()
+        except MosaicError as error:
+            self.said.emit(str(error), "warn")
+            last = None
+        document, origin = self._waiting or (last, "The last run")
+        if document is None:
+            self._has_begun = True
+        elif self.catalogue.is_whole or look_up(document, ALGO, "") in self.catalogue.algorithms:
+            # One that does not ship with the package, a script say, is known once the daemon has answered.
+            self._has_begun = True
+            self.fill(document, origin)
+
+
+def _place(client: Client, order: Order, presets: Presets) -> Started | Validation:
+    """In another thread: try it if nobody knows the environment, queue it, and remember it."""
+    if not order.is_listed and not (found := client.validate(order.document)).ok:
+        return found
+    records = client.submit(order.document, seeds=order.seeds, priority=order.priority, client_key=order.key)
+    try:
+        presets.save_last(order.stored)
+    except StoreFailed as error:
+        return Started(records, f"It is not remembered as the last one: {error}")
+    return Started(records, "")

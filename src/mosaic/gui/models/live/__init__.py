@@ -1,0 +1,1 @@
+"""What the window knows of the live view of a run's environments."""

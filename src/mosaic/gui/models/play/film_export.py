@@ -1,0 +1,52 @@
+"""A recorded episode, or two side by side, saved as a film: `mosaic replay --video` beside the window."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from mosaic.gui.models.cli_process import CliProcess
+from mosaic.gui.models.studio import Studio
+
+KINDS = (".mp4", ".gif")
+
+
+class FilmExport(QObject):
+    """One film at a time; what comes of it is said as a notice."""
+
+    changed = Signal()
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        self._studio = studio
+        self.said = ""
+        """What came of the last one."""
+        self._process = CliProcess(studio.link, self)
+        self._process.changed.connect(self.changed)
+        self._process.done.connect(self._take)
+        self._process.failed.connect(self._say)
+
+    @property
+    def runs(self) -> bool:
+        return self._process.runs
+
+    def save(self, names: Sequence[str], out: str, *, speed: float) -> None:
+        """Episodes by RUN/EPISODE; a name without an ending is an mp4."""
+        path = out if out.lower().endswith(KINDS) else f"{out}.mp4"
+        first, *others = names
+        beside = [word for name in others for word in ("--side-by-side", name)]
+        self.said = ""
+        self._process.start("replay", first, *beside, "--video", path, "--speed", f"{speed or 1.0:g}", "--json")
+
+    def close(self) -> None:
+        self._process.stop()
+
+    def _take(self, found: Sequence[Any]) -> None:
+        [made] = found
+        differs = " (not quite what was recorded)" if any(made["differences"]) else ""
+        self._say(f"{made['out']}: {made['seconds']:g} s, {made['frames']} frames{differs}")
+
+    def _say(self, message: str) -> None:
+        self.said = message
+        self._studio.warn(message)
+        self.changed.emit()

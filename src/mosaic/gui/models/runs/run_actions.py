@@ -1,0 +1,138 @@
+"""What can be done with runs: to which states it fits, what is asked first, and the daemon's call."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from mosaic.errors import MosaicError
+from mosaic.gui.models.daemon.news import Notice
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
+from mosaic.rpc.client import Client
+from mosaic.rpc.run_operations import RUN_VERBS, Ask, RunVerb, each
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import RunState
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing that a person can do with the selected runs."""
+
+    title: str
+    icon: str
+    verb: RunVerb
+    """Runs in states that it does not fit are left out."""
+    done: str
+    """What has been asked for, of one run, in the past tense."""
+    keys: str = ""
+    question: Callable[[Sequence[RunRecord]], str] | None = None
+    """Asked before it is done: what will be kept and what will be lost."""
+
+
+def _cancel_question(runs: Sequence[RunRecord]) -> str:
+    kept = "It saves a checkpoint and its policy first" if len(runs) == 1 else "Each saves a checkpoint and its policy"
+    return (
+        f"End {_names(runs)}?\n\n{kept}; curves, logs, videos and checkpoints are kept, and the run can be resumed"
+        " exactly where it ended."
+    )
+
+
+def _delete_question(runs: Sequence[RunRecord]) -> str:
+    return (
+        f"Delete {_names(runs)}?\n\nThe whole directory goes: curves, logs, videos, checkpoints and policies."
+        " This cannot be undone."
+    )
+
+
+def _names(runs: Sequence[RunRecord]) -> str:
+    return f"“{name_of(runs[0])}”" if len(runs) == 1 else f"these {len(runs)} runs"
+
+
+def _moved(places: int) -> RunVerb:
+    return RunVerb(
+        frozenset({RunState.QUEUED}),
+        lambda client, run: client.set_label(run.run_id, priority=run.priority + places),
+    )
+
+
+ACTIONS: Sequence[Action] = (
+    Action("Pause", "pause", RUN_VERBS["pause"], "paused at its next step", keys="Ctrl+P"),
+    Action("Continue", "play", RUN_VERBS["continue"], "goes on", keys="Ctrl+Shift+P"),
+    Action("Cancel…", "square", RUN_VERBS["cancel"], "ends", keys="Ctrl+.", question=_cancel_question),
+    Action("Resume from the newest checkpoint", "rotate-ccw", RUN_VERBS["resume"], "resumed", keys="Ctrl+R"),
+    Action("Start earlier in the queue", "chevrons-up", _moved(1), "moved up"),
+    Action("Start later in the queue", "chevrons-down", _moved(-1), "moved down"),
+    Action("Delete…", "trash-2", RUN_VERBS["delete"], "deleted", question=_delete_question),
+)
+
+
+class RunActions(QObject):
+    """Does things to runs and says how it went."""
+
+    changed = Signal()
+    """What fits may have changed."""
+
+    def __init__(self, studio: Studio, chosen: Callable[[], Sequence[str]]) -> None:
+        """`chosen` gives the ids of all selected runs: more may be selected than are drawn."""
+        super().__init__()
+        self._studio = studio
+        self._chosen = chosen
+        studio.selection_changed.connect(self.changed)
+        studio.runs_changed.connect(self.changed)
+
+    def fitting(self, action: Action) -> list[RunRecord]:
+        """The selected runs that it can be done with."""
+        found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
+        return [run for run in found if run is not None and run.state in action.verb.states]
+
+    def do(self, action: Action, runs: Sequence[RunRecord]) -> None:
+        self._each(runs, action.verb.ask, action.done)
+
+    def resume(self, run_id: str, from_step: int) -> None:
+        """Go on from one of its checkpoints; in a new run, if there are newer ones."""
+        self._resume(run_id, from_step, discard_newer=False)
+
+    def resume_and_discard(self, run_id: str, from_step: int) -> None:
+        """Go on from one of its checkpoints in the run itself, which loses the newer ones."""
+        self._resume(run_id, from_step, discard_newer=True)
+
+    def _resume(self, run_id: str, from_step: int, *, discard_newer: bool) -> None:
+        run = self._studio.runs.get(run_id)
+        if run is None:
+            return
+
+        def tell(after: RunRecord) -> None:
+            how = f"resumed from step {from_step:,}"
+            if after.run_id != run.run_id:
+                how = f"a new run, “{name_of(after)}”, goes on from step {from_step:,}"
+            self._studio.noticed.emit(Notice(f"{name_of(run)}: {how}", kind="info"))
+
+        def failed(error: MosaicError) -> None:
+            self._studio.noticed.emit(Notice(str(error), run.run_id))
+
+        self._studio.link.call(
+            lambda client: client.resume(run_id, from_step=from_step, discard_newer=discard_newer), tell, failed
+        )
+
+    def rename(self, run: RunRecord, label: str) -> None:
+        self._each([run], lambda client, run: client.set_label(run.run_id, label=label), f"is now called {label}")
+
+    def set_notes(self, run: RunRecord, notes: str) -> None:
+        self._each([run], lambda client, run: client.set_label(run.run_id, notes=notes), "has new notes")
+
+    def _each(self, runs: Sequence[RunRecord], ask: Ask, asked: str) -> None:
+        """All of them in one call, so that a hundred runs do not take a hundred turns; each failure is told."""
+
+        def ask_all(client: Client) -> list[tuple[RunRecord, MosaicError]]:
+            return [(run, after) for run, after in each(client, runs, ask) if isinstance(after, MosaicError)]
+
+        def tell(failures: list[tuple[RunRecord, MosaicError]]) -> None:
+            for run, error in failures:
+                self._studio.noticed.emit(Notice(str(error), run.run_id))
+            good = len(runs) - len(failures)
+            if good:
+                who = name_of(runs[0]) if len(runs) == 1 else f"{good} runs"
+                self._studio.noticed.emit(Notice(f"{who}: {asked}", kind="info"))
+
+        self._studio.link.call(ask_all, tell)

@@ -1,0 +1,1 @@
+"""What the window knows of TensorBoard and Weights & Biases."""

@@ -1,0 +1,1 @@
+"""What the window shows of the daemon: the connection, and what comes from it."""

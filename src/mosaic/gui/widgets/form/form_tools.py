@@ -1,0 +1,106 @@
+"""What is done with a form as a whole: presets, JSON files, the command line, help."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QInputDialog, QMenu, QToolButton, QWidget
+
+from mosaic.gui.models.form.form_documents import FormDocuments
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.plain_text import plain
+
+JSON_FILES = "Run config (*.json)"
+
+
+class FormTools(QWidget):
+    """Small buttons in a line. Its dialogs are windows of their own, which nothing waits for."""
+
+    copied = Signal(str)
+
+    def __init__(self, form_documents: FormDocuments, theme: Theme, show_help: Callable[[], None]) -> None:
+        super().__init__()
+        self.form_documents = form_documents
+        presets = IconTool(theme, "bookmark", "Presets")
+        presets.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.presets = QMenu(presets)
+        presets.setMenu(self.presets)
+        self.presets.aboutToShow.connect(self._list_presets)
+        explain = IconTool(theme, "circle-question-mark", "Help on the algorithm (F1)", show_help)
+        explain.setShortcut("F1")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        for tool in (
+            presets,
+            IconTool(theme, "folder-open", "Allow a folder of scripts…", self.allow_scripts),
+            IconTool(theme, "upload", "Import JSON…", self.import_json),
+            IconTool(theme, "save", "Export JSON…", self.export_json),
+            IconTool(theme, "terminal", "Copy command line", self.copy_command),
+            explain,
+        ):
+            layout.addWidget(tool)
+
+    def copy_command(self) -> None:
+        """The same run as a command, on the clipboard."""
+        if text := self.form_documents.command_line():
+            QGuiApplication.clipboard().setText(plain(text))
+            self.copied.emit(text)
+
+    def allow_scripts(self) -> None:
+        """Scripts of this folder become algorithms of the form."""
+        dialog = QFileDialog(self, "Folder whose scripts may be trained", str(Path.home()))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.form_documents.allow_scripts)
+        dialog.open()
+
+    def import_json(self) -> None:
+        dialog = self._dialog("Import a run config", QFileDialog.AcceptMode.AcceptOpen)
+        dialog.fileSelected.connect(self.form_documents.import_file)
+        dialog.open()
+
+    def export_json(self) -> None:
+        dialog = self._dialog("Export the run config", QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("json")
+        dialog.selectFile("run.json")
+        dialog.fileSelected.connect(self.form_documents.export_file)
+        dialog.open()
+
+    def save_preset(self) -> None:
+        dialog = QInputDialog(self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle("Save as preset")
+        dialog.setLabelText("Name of the preset")
+        dialog.textValueSelected.connect(self.form_documents.save)
+        dialog.open()
+
+    def _list_presets(self) -> None:
+        self.presets.clear()
+        names = self.form_documents.names()
+        for name in names:
+            self.presets.addAction(_escaped(name), lambda name=name: self.form_documents.load(name))
+        if not names:
+            self.presets.addAction("No presets yet").setEnabled(False)
+        self.presets.addSeparator()
+        self.presets.addAction("Save as preset…", self.save_preset)
+        if names:
+            delete = self.presets.addMenu("Delete preset")
+            for name in names:
+                delete.addAction(_escaped(name), lambda name=name: self.form_documents.delete(name))
+        self.presets.addSeparator()
+        self.presets.addAction("Reset every field", self.form_documents.reset)
+
+    def _dialog(self, title: str, mode: QFileDialog.AcceptMode) -> QFileDialog:
+        dialog = QFileDialog(self, title, str(Path.home()), JSON_FILES)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(mode)
+        return dialog
+
+
+def _escaped(name: str) -> str:
+    """A menu would take a & for the mark of a key."""
+    return name.replace("&", "&&")

@@ -1,0 +1,1 @@
+"""What the window shows of the live view of a run's environments."""

@@ -1,0 +1,156 @@
+"""The row in which a session is chosen: family, environment, seed, actor where one plays, speed."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import (
+    QCompleter,
+    QHBoxLayout,
+    QLineEdit,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
+
+from mosaic.gui.assets import pixmap
+from mosaic.gui.models.play.play_model import SPEEDS, Play
+from mosaic.gui.models.shown_text import tip
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.choice_chip import ChoiceChip
+from mosaic.gui.widgets.play.actor_choice import ActorChoice
+from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.gui.widgets.value_editors import CHEVRON, Choice
+from mosaic.numbers import parse_int
+
+FAMILY_WIDTH, ENV_WIDTH = 80, 104
+"""At least; they share what there is more."""
+HIGHEST_SEED = 2**31 - 1
+
+
+class Typable(Choice):
+    """A list that can be typed into: the line draws the text, not the list."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        x, y = self.width() - CHEVRON - 8, (self.height() - CHEVRON) // 2
+        painter.drawPixmap(x, y, pixmap(self.theme, "chevron-down", "muted", CHEVRON))
+
+
+class PlaySetup(QWidget):
+    """Says what is chosen to the model, and shows what that makes of it."""
+
+    problem_changed = Signal(str)
+    """Why the actor that is chosen cannot act there; empty if it can."""
+
+    def __init__(self, play: Play, theme: Theme) -> None:
+        super().__init__()
+        self._play = play
+        self.family, self.environment = Choice(theme), Typable(theme)
+        self.one = ActorChoice(theme, stacked=False)
+        for choice, width, name in (
+            (self.family, FAMILY_WIDTH, "Family"),
+            (self.environment, ENV_WIDTH, "Environment"),
+        ):
+            choice.setMinimumWidth(width)
+            choice.setAccessibleName(name)
+            choice.setToolTip(tip(name))
+        self.seed = QLineEdit("1")
+        self.seed.setFixedWidth(48)
+        self.seed.setToolTip("Seed of the first episode")
+        self.seed.setAccessibleName("Seed")
+        self.beside = IconTool(
+            theme, "copy-plus", "Side by side: one more actor, in a copy of its own, from the same seed", play.add_copy
+        )
+        self.speed = ChoiceChip("speed", {name: (name, _long(name)) for name in SPEEDS}, self._set_speed)
+        self.speed.choose(play.speed)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        for widget, stretch in (
+            (self.family, 3),
+            (self.environment, 5),
+            (self.seed, 0),
+            (self.one, 4),
+            (self.beside, 0),
+            (self.speed, 0),
+        ):
+            layout.addWidget(widget, stretch)
+        self.environment.setEditable(True)
+        self.environment.setInsertPolicy(Choice.InsertPolicy.NoInsert)
+        completer = self.environment.completer()
+        assert completer is not None
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self.family.activated.connect(self._family_chosen)
+        self.environment.activated.connect(self._environment_chosen)
+        line = self.environment.lineEdit()
+        assert line is not None
+        self._line = line
+        line.editingFinished.connect(self._environment_chosen)
+        self.one.chosen.connect(self._actor_chosen)
+        self.seed.editingFinished.connect(self._seed_typed)
+        play.offered.connect(self.show_offer)
+        play.seated.connect(self._show_actor)
+        self.show_offer()
+
+    def show_offer(self) -> None:
+        play = self._play
+        families = list(play.offer.families)
+        self._fill(self.family, families, play.family)
+        ids = list(play.offer.families.get(self.family.currentText() or play.family, {}))
+        self._fill(self.environment, ids, play.env_id)
+        self.environment.setEditText(play.env_id)
+        self._line.setCursorPosition(0)
+        self._show_actor()
+
+    def _show_actor(self) -> None:
+        """Here where one plays; several have cards of their own."""
+        play = self._play
+        alone = len(play.seats) == 1
+        self.one.setVisible(alone)
+        self.beside.setVisible(alone and play.may_have_copies)
+        if alone:
+            [seat] = play.seats
+            self.one.show_choices(play.choices(seat), play.actor_at(seat.name))
+        self.problem_changed.emit(play.environment_problem or (self.one.problem if alone else ""))
+
+    def _fill(self, choice: Choice, texts: list[str], current: str) -> None:
+        if [choice.itemText(at) for at in range(choice.count())] != texts:
+            choice.blockSignals(True)
+            choice.clear()
+            choice.addItems(texts)
+            choice.blockSignals(False)
+        if current in texts:
+            choice.setCurrentIndex(texts.index(current))
+
+    def _family_chosen(self, index: int) -> None:
+        ids = list(self._play.offer.families.get(self.family.itemText(index), {}))
+        if ids:
+            self._play.choose_environment(ids[0])
+
+    def _environment_chosen(self) -> None:
+        self._play.choose_environment(self.environment.currentText().strip())
+
+    def _actor_chosen(self, word: str) -> None:
+        self._play.choose_actor(word, self._play.seats[0].name)
+
+    def _seed_typed(self) -> None:
+        try:
+            seed = parse_int(self.seed.text() or "0")
+            if not 0 <= seed <= HIGHEST_SEED:
+                raise ValueError(f"must be from 0 to {HIGHEST_SEED}")
+        except ValueError as error:
+            self.problem_changed.emit(f"Seed '{self.seed.text()}' {error}")
+        else:
+            self._play.seed = seed
+        self.seed.setText(str(self._play.seed))
+
+    def _set_speed(self) -> None:
+        self._play.choose_speed(self.speed.chosen)
+
+
+def _long(name: str) -> str:
+    return {"1×": "Real time", "max": "As fast as possible"}.get(name, f"{name} real time")

@@ -1,0 +1,49 @@
+"""How a session stands: chips with its numbers, and in words why it stands still."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mosaic.gui.widgets.labels_and_buttons import PlainLabel, row
+from mosaic.gui.widgets.live.hud import Hud, Tone
+
+TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
+QUIET = ("paused", "the session is over")
+"""What the chip says already."""
+NAME_LENGTH = 18
+
+
+class PlayStatus(QWidget):
+    def __init__(self, name_of: Callable[[str], str]) -> None:
+        """`name_of` says what people call an actor."""
+        super().__init__()
+        self._name_of = name_of
+        self.hud = Hud("state", "episode", "step", "turn", "return", "actor")
+        self.reason = PlainLabel()
+        self.reason.setProperty("said", "warn")
+        self.reason.setWordWrap(True)
+        # A long reason must not widen the window.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(100)
+        layout = row(self.hud, self.reason, 1)
+        layout.setStretch(1, 100)
+        self.setLayout(layout)
+
+    def show_state(self, status: str, state: Mapping[str, Any]) -> None:
+        self.hud.show_chip("state", f"● {status}" if status else "", TONES.get(status, ""))
+        self.hud.show_chip("episode", f"episode {state['episode']}" if state.get("episode") else "")
+        self.hud.show_chip("step", f"step {state['t']}" if "t" in state else "")
+        returns: Mapping[str, Any] = state.get("returns", {})
+        several = len(returns) > 1
+        self.hud.show_chip("turn", f"turn {state['turn']}" if several and not state.get("over") else "")
+        total = None if several else next(iter(returns.values()), None)
+        self.hud.show_chip("return", f"return {float(total):g}" if total is not None else "")
+        last: Mapping[str, Any] = state.get("last") or {}
+        name = self._name_of(str(last.get("actor", "")))
+        self.hud.show_chip("actor", name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}…")
+
+    def say(self, reason: str) -> None:
+        shown = "" if reason in QUIET else reason
+        self.reason.setText(shown)
+        self.reason.setVisible(bool(shown))

@@ -1,0 +1,159 @@
+"""Recorded episodes: the list, two of them side by side, and films of them."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from mosaic.gui.models.play.film_export import FilmExport
+from mosaic.gui.models.play.paired_replay import PairedReplay
+from mosaic.gui.models.play.play_model import SPEEDS, Play
+from mosaic.gui.models.shown_text import tip
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, icon_button, row
+from mosaic.gui.widgets.play.paired_replay_view import PairedReplayView
+from mosaic.gui.widgets.tool_button import IconTool
+from mosaic.plain_text import plain_line
+from mosaic.rpc.trainer_pb2 import RecordedEpisode
+
+
+class ReplayPage(QStackedWidget):
+    def __init__(self, studio: Studio, play: Play, theme: Theme) -> None:
+        super().__init__()
+        self._play = play
+        self.paired_replay, self.film = PairedReplay(studio), FilmExport(studio)
+        self.episodes, self.both = (
+            EpisodeList(theme, play.name_of),
+            PairedReplayView(self.paired_replay, theme, play.name_of),
+        )
+        self.addWidget(self.episodes)
+        self.addWidget(self.both)
+        self.episodes.asked.connect(play.list_episodes)
+        self.episodes.both_chosen.connect(self.paired_replay.open)
+        self.episodes.film_asked.connect(self._ask_film)
+        self.both.left.connect(self.paired_replay.close)
+        self.both.export_asked.connect(self._ask_film_of_both)
+        self.paired_replay.changed.connect(self._show)
+        play.listed.connect(self._list)
+
+    def close_all(self) -> None:
+        self.paired_replay.close()
+        self.film.close()
+
+    def _list(self, found: Sequence[RecordedEpisode]) -> None:
+        self.episodes.show_episodes(self._play.env_id, found)
+
+    def _show(self) -> None:
+        self.setCurrentWidget(self.both if self.paired_replay.is_open else self.episodes)
+
+    def _ask_film(self, episodes: Sequence[RecordedEpisode]) -> None:
+        names = [f"{episode.run_id}/{episode.episode}" for episode in episodes]
+        self._save_film(names, SPEEDS[self._play.speed])
+
+    def _ask_film_of_both(self) -> None:
+        self._save_film([each.name for each in self.paired_replay.recorded], self.paired_replay.speed)
+
+    def _save_film(self, names: Sequence[str], speed: float) -> None:
+        dialog = QFileDialog(self, "Save as a film", filter="Film (*.mp4);;GIF (*.gif)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def save(out: str) -> None:
+            # The ending that is missing is that of the kind that was chosen.
+            gif = dialog.selectedNameFilter().startswith("GIF") and "." not in out.rpartition("/")[2]
+            self.film.save(names, f"{out}.gif" if gif else out, speed=speed)
+
+        dialog.fileSelected.connect(save)
+        dialog.open()
+
+
+COLUMNS = ("when", "episode", "actor", "steps", "return", "seed", "end")
+NUMBERS = (1, 3, 4, 5)
+
+
+class EpisodeList(QWidget):
+    """Recorded episodes to choose from: a double click replays one, two that are chosen stand side by side."""
+
+    chosen = Signal(object)
+    """Replay this RecordedEpisode."""
+    both_chosen = Signal(object)
+    """Replay these two side by side."""
+    film_asked = Signal(object)
+    """Save these, one or two, as a film."""
+    asked = Signal()
+    """Look again what there is."""
+
+    def __init__(self, theme: Theme, name_of: Callable[[str], str]) -> None:
+        """`name_of` says what people call an actor."""
+        super().__init__()
+        self._name_of = name_of
+        self.setProperty("panel", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._episodes: list[RecordedEpisode] = []
+        self._what = ElidedLabel()
+        self._what.setProperty("muted", True)
+        self.tree = list_of(COLUMNS, "Recorded episodes")
+        self.tree.setAlternatingRowColors(True)
+        self.tree.itemActivated.connect(self._choose)
+        self.replay = icon_button(theme, "rotate-ccw", "Replay")
+        self.replay.setToolTip("Make the chosen episode again, step by step")
+        self.replay.clicked.connect(lambda: self._choose(self.tree.currentItem()))
+        self.beside = icon_button(theme, "copy", "Side by side")
+        self.beside.clicked.connect(lambda: self.both_chosen.emit(self.marked))
+        self.film = IconTool(theme, "film", "Save film", lambda: self.film_asked.emit(self.marked))
+        self.tree.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
+        self.tree.itemSelectionChanged.connect(self._point)
+        again = IconTool(theme, "refresh-cw", "Look again", self.asked.emit)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        above = row(self._what, again, self.film, self.beside, self.replay, spacing=4, margins=(12, 6, 12, 6))
+        above.setStretch(0, 1)
+        layout.addLayout(above)
+        layout.addWidget(self.tree, 1)
+        self._point()
+
+    @property
+    def shown(self) -> Sequence[RecordedEpisode]:
+        """As they stand in the list."""
+        return self._episodes
+
+    @property
+    def marked(self) -> list[RecordedEpisode]:
+        """Those that are selected, the older one first."""
+        places = sorted((self.tree.indexOfTopLevelItem(item) for item in self.tree.selectedItems()), reverse=True)
+        return [self._episodes[place] for place in places]
+
+    def show_episodes(self, env_id: str, episodes: Sequence[RecordedEpisode]) -> None:
+        self._episodes = list(episodes)
+        self.tree.clear()
+        for episode in self._episodes:
+            when = datetime.fromtimestamp(episode.started_at).astimezone().strftime("%b %d %H:%M:%S")
+            actors = plain_line(", ".join(self._name_of(actor) for actor in episode.seats.values()))
+            returns = " ".join(f"{total:g}" for total in episode.returns.values())
+            texts = [when, str(episode.episode), actors, str(episode.length), returns, str(episode.seed)]
+            item = QTreeWidgetItem([*texts, episode.outcome or "cut short"])
+            to_the_right(item, NUMBERS)
+            item.setToolTip(2, tip(", ".join(episode.seats.values())))
+            self.tree.addTopLevelItem(item)
+        fit(self.tree)
+        count = len(self._episodes)
+        self._point()
+        self._what.setText(f"{count or 'No'} recorded episode{'s' if count != 1 else ''} of {env_id}")
+
+    def _point(self) -> None:
+        count = len(self.tree.selectedItems())
+        self.replay.setEnabled(count == 1)
+        self.beside.setEnabled(count == 2)
+        self.beside.setToolTip(
+            "Both at once, step by step" if count == 2 else "Choose two episodes: click one, Ctrl-click another"
+        )
+        self.film.setEnabled(count in (1, 2))
+        self.film.rename("Save as a film, mp4 or GIF; two stand side by side")
+
+    def _choose(self, item: QTreeWidgetItem | None) -> None:
+        if item is not None:
+            self.chosen.emit(self._episodes[self.tree.indexOfTopLevelItem(item)])

@@ -1,0 +1,81 @@
+"""What an empty studio shows: what to do, and three examples that one click starts."""
+
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout
+
+from mosaic.errors import MosaicError
+from mosaic.gui.models.form import example_runs
+from mosaic.gui.models.form.example_runs import EXAMPLES, Example
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.labels_and_buttons import Panel, PlainLabel, column, icon_button, icon_label, label, row
+
+CARD_WIDTH = 216
+SENTENCE = "Start an example and watch it learn, or fill in the form of a new run."
+
+
+class EmptyState(Panel):
+    """Gives way to the first run."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio = studio
+        self.cards = [ExampleCard(theme, example) for example in EXAMPLES]
+        for card in self.cards:
+            card.start.clicked.connect(partial(self._start, card))
+        self.said = PlainLabel()
+        self.said.setProperty("said", "bad")
+        self.said.setWordWrap(True)
+        self.said.setFixedWidth(3 * CARD_WIDTH)
+        self.said.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(10)
+        layout.addStretch(2)
+        layout.addLayout(row(1, icon_label(theme, "layers", "faint", 40), 1))
+        layout.addLayout(row(1, label("No runs yet", "title"), 1))
+        layout.addLayout(row(1, label(SENTENCE, "muted"), 1))
+        layout.addSpacing(10)
+        layout.addLayout(row(1, *self.cards, 1, spacing=12))
+        layout.addLayout(row(1, self.said, 1))
+        layout.addStretch(3)
+
+    def _start(self, card: "ExampleCard") -> None:
+        self.said.clear()
+        card.show_busy(is_busy=True)
+        example_runs.start(
+            self._studio, card.example, lambda _: card.show_busy(is_busy=False), partial(self._failed, card)
+        )
+
+    def _failed(self, card: "ExampleCard", error: MosaicError) -> None:
+        card.show_busy(is_busy=False)
+        self.said.setText(f"{card.example.title} was not started: {error}")
+
+
+class ExampleCard(QFrame):
+    """Title, a line about it, a button."""
+
+    def __init__(self, theme: Theme, example: Example) -> None:
+        super().__init__()
+        self.example = example
+        self.setProperty("card", True)
+        self.setFixedWidth(CARD_WIDTH)
+        line = label(example.line, "muted")
+        line.setWordWrap(True)
+        line.setAlignment(Qt.AlignmentFlag.AlignTop)
+        line.setMinimumHeight(52)
+        self.start: QPushButton = icon_button(theme, "play", "Start")
+        self.start.setAccessibleName(f"Start: {example.title}")
+        column(
+            self,
+            row(icon_label(theme, example.icon, "accent"), label(example.title, "heading"), 1),
+            line,
+            self.start,
+            margins=(14, 12, 14, 12),
+            spacing=8,
+        )
+
+    def show_busy(self, *, is_busy: bool) -> None:
+        self.start.setEnabled(not is_busy)
+        self.start.setText(" Starting…" if is_busy else " Start")

@@ -1,0 +1,154 @@
+"""A row of the list of runs: state, name, algorithm and environment, last return, its course and the progress.
+
+The heading of a group is as high as a run: rows of one height are what makes ten thousand of them cheap.
+"""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from mosaic.gui.assets import pixmap, text_font
+from mosaic.gui.models.runs.arranged_runs import GROUP, IS_MEMBER
+from mosaic.gui.models.runs.run_order import Group
+from mosaic.gui.models.runs.runs_model import COLOUR, NOTICES, RECORD
+from mosaic.gui.models.wording import name_of, number, summary_of
+from mosaic.gui.theme import Theme
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import LIVE
+
+HEIGHT = 58
+INDENT = 12
+CHEVRON = 34
+"""Pixels at the left of a heading in which a click opens or closes its group."""
+VALUE_WIDTH = 66
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RunDelegate(QStyledItemDelegate):
+    """Paints a RunRecord, or a Group."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._name, self._value, self._small = text_font(), text_font(), text_font()
+        self._name.setWeight(QFont.Weight.DemiBold)
+        self._value.setWeight(QFont.Weight.Medium)
+        self._value.setPixelSize(12)
+        self._small.setPixelSize(11)
+        self._name_metrics, self._small_metrics = QFontMetrics(self._name), QFontMetrics(self._small)
+        self._icons: dict[tuple[str, str], QPixmap] = {}
+        theme.changed.connect(self._icons.clear)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: ARG002
+        return QSize(200, HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        view: QRect = getattr(option, "rect")  # noqa: B009 (the stubs do not know the fields of style options)
+        state: QStyle.StateFlag = getattr(option, "state")  # noqa: B009
+        row = QRectF(view).adjusted(8, 2, -8, -2)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver):
+            selected = bool(state & QStyle.StateFlag.State_Selected)
+            self._fill(painter, row, self._theme.colour("selected" if selected else "raised"), 7)
+        group: Group | None = index.data(GROUP)
+        if group is not None:
+            self._heading(painter, row, group)
+        else:
+            if index.data(IS_MEMBER):
+                row.setLeft(row.left() + INDENT)
+            self._run(painter, row, index)
+        painter.restore()
+
+    def _heading(self, painter: QPainter, row: QRectF, group: Group) -> None:
+        icon = "chevron-right" if group.is_collapsed else "chevron-down"
+        painter.drawPixmap(QPointF(row.left() + 5, row.top() + 8), self._icon(icon, "muted"))
+        text = QRectF(row.left() + 26, row.top() + 6, row.width() - 26 - VALUE_WIDTH - 18, 20)
+        self._text(painter, text, self._name, "text", self._elided(self._name_metrics, group.title, text))
+        count = len(group.run_ids)
+        said = f"{count:,} run{'' if count == 1 else 's'}" + (f" · {group.live:,} live" if group.live else "")
+        self._text(painter, text.translated(0, 18), self._small, "muted", said)
+        if group.mean_return is not None:
+            place = QRectF(row.right() - VALUE_WIDTH - 10, row.top() + 6, VALUE_WIDTH, 20)
+            self._text(painter, place, self._value, "text", number(group.mean_return), right=True)
+            self._text(painter, place.translated(0, 18), self._small, "muted", f"mean, n = {group.n}", right=True)
+
+    def _run(self, painter: QPainter, row: QRectF, index: Index) -> None:
+        record: RunRecord = index.data(RECORD)
+        colour: int | None = index.data(COLOUR)
+        if colour is not None:
+            self._fill(painter, QRectF(row.left(), row.top() + 8, 3, row.height() - 16), self._theme.curve(colour), 1.5)
+        dot = QRectF(row.left() + 10, row.top() + 12, 7, 7)
+        self._fill(painter, dot, self._theme.state(record.state), 3.5)
+        text = QRectF(row.left() + 26, row.top() + 6, row.width() - 26 - VALUE_WIDTH - 18, 20)
+        name = QRectF(text)
+        if index.data(NOTICES):
+            painter.drawPixmap(QPointF(text.right() - 14, text.top() + 3), self._icon("triangle-alert", "warn", 14))
+            name.setRight(text.right() - 18)
+        self._text(painter, name, self._name, "text", self._elided(self._name_metrics, name_of(record), name))
+        below = text.translated(0, 18)
+        self._text(painter, below, self._small, "muted", self._elided(self._small_metrics, summary_of(record), below))
+        self._right(painter, row, record)
+        if record.state in LIVE and record.total_timesteps:
+            self._progress(painter, QRectF(text.left(), row.bottom() - 6, text.width(), 3), record)
+
+    def _icon(self, name: str, token: str, size: int = 16) -> QPixmap:
+        """Rendered once: a list paints it many times."""
+        if (name, token) not in self._icons:
+            self._icons[name, token] = pixmap(self._theme, name, token, size)
+        return self._icons[name, token]
+
+    def _right(self, painter: QPainter, row: QRectF, record: RunRecord) -> None:
+        place = QRectF(row.right() - VALUE_WIDTH - 10, row.top() + 6, VALUE_WIDTH, 20)
+        if record.last_return is None:
+            self._text(painter, place, self._small, "faint", record.state.value, right=True)
+            return
+        self._text(painter, place, self._value, "text", number(record.last_return), right=True)
+        self._sparkline(painter, place.translated(0, 22).adjusted(4, 0, 0, -4), record.sparkline, record)
+
+    def _sparkline(self, painter: QPainter, place: QRectF, values: Sequence[float], record: RunRecord) -> None:
+        finite = [value for value in values if value - value == 0]
+        if len(finite) < 2:
+            return
+        low, span = min(finite), (max(finite) - min(finite)) or 1.0
+        step = place.width() / (len(finite) - 1)
+        line = QPolygonF(
+            [
+                QPointF(place.left() + index * step, place.bottom() - (value - low) / span * place.height())
+                for index, value in enumerate(finite)
+            ]
+        )
+        painter.setPen(QPen(self._theme.state(record.state), 1.2))
+        painter.drawPolyline(line)
+
+    def _progress(self, painter: QPainter, place: QRectF, record: RunRecord) -> None:
+        self._fill(painter, place, self._theme.colour("line"), 1.5)
+        done = min(record.global_step / record.total_timesteps, 1.0)
+        self._fill(
+            painter,
+            QRectF(place.topLeft(), place.size()).adjusted(0, 0, (done - 1) * place.width(), 0),
+            self._theme.colour("accent"),
+            1.5,
+        )
+
+    def _text(
+        self, painter: QPainter, place: QRectF, font: QFont, token: str, text: str, *, right: bool = False
+    ) -> None:
+        painter.setFont(font)
+        painter.setPen(self._theme.colour(token))
+        side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
+        painter.drawText(place, side | Qt.AlignmentFlag.AlignVCenter, text)
+
+    @staticmethod
+    def _elided(metrics: QFontMetrics, text: str, place: QRectF) -> str:
+        # In the middle, because what tells two runs apart is often the seed at the end.
+        return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, int(place.width()))
+
+    @staticmethod
+    def _fill(painter: QPainter, place: QRectF, colour: QColor, radius: float) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawRoundedRect(place, radius, radius)
+        painter.setBrush(Qt.BrushStyle.NoBrush)

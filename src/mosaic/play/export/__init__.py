@@ -1,0 +1,1 @@
+"""Recorded episodes made again outside of a session, as films and as datasets."""

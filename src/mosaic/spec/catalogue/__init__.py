@@ -1,0 +1,1 @@
+"""What is known of algorithms, environments and packages without importing them."""

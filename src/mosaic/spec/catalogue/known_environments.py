@@ -1,0 +1,96 @@
+"""What a catalogue tells of an environment by its id: what it is like, that there is none, or that nobody knows."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mosaic.spec.seat_names import has_several
+
+NEAR = 3
+CUTOFF = 0.75
+_FACTS = ("actions", "observations", "action_space", "observation_space", "problem")
+_VERSION = re.compile(r"-v\d+$")
+_MODULE_SPELLING = re.compile(r"_(v\d+)$")
+
+Status = Literal["listed", "unlisted", "not installed", "unknown", "no such"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What is known of one id."""
+
+    env_id: str
+    status: Status
+    """unlisted: it can be made, and nothing more is known; unknown: only a worker can tell."""
+    actions: str = ""
+    observations: str = ""
+    action_space: str = ""
+    observation_space: str = ""
+    seats: tuple[Mapping[str, str], ...] = ()
+    problem: str = ""
+    """Why it cannot be made."""
+    family: str = ""
+    extra: str = ""
+    near: tuple[str, ...] = ()
+    """Ids that are spelt alike, of one that does not exist."""
+
+
+def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[str] = ()) -> Found:
+    """Find an id in the families of a catalogue; `stale` are those parts and families that it knows nothing of."""
+    module, _, name = env_id.rpartition(":")
+    if module:
+        return Found(env_id=env_id, status="unknown")
+    wanted = _as_listed(name)
+    for family in families:
+        about = {"family": family["name"], "extra": family["extra"]}
+        for entry in family["environments"]:
+            if _is_named(wanted, entry["env_id"]):
+                return _found(env_id, entry, family)
+        if any(_is_named(wanted, other) for other in family.get("unlisted", ())):
+            return Found(env_id=env_id, status="unlisted", **about)
+        if any(_is_named(wanted, other) for other in family.get("missing", ())):
+            return Found(env_id=env_id, status="not installed", **about)
+    if set(stale) - {"algorithms", "actors"} or not families:
+        return Found(env_id=env_id, status="unknown")
+    ids = [entry["env_id"] for family in families for entry in family["environments"]]
+    missing = [other for family in families for other in family.get("missing", ())]
+    return Found(env_id=env_id, status="no such", near=tuple(near(env_id, [*ids, *missing])))
+
+
+def listed(families: Iterable[Mapping[str, Any]]) -> dict[str, Found]:
+    """What is known of every environment that is listed."""
+    return {
+        entry["env_id"]: _found(entry["env_id"], entry, family)
+        for family in families
+        for entry in family["environments"]
+    }
+
+
+def _found(env_id: str, entry: Mapping[str, Any], family: Mapping[str, Any]) -> Found:
+    kinds = {key: entry.get(key, "") for key in _FACTS}
+    seats = tuple(entry.get("seats", ()))
+    return Found(env_id=env_id, status="listed", seats=seats, family=family["name"], extra=family["extra"], **kinds)
+
+
+def near(env_id: str, ids: Iterable[str]) -> list[str]:
+    """Ids that are spelt alike, by the name without its version, so that CartPole-v9 means CartPole."""
+    # Reversed: of several versions the current one comes first, and wins.
+    names = {_unversioned(each): each for each in reversed(list(ids))}
+    wanted = _unversioned(env_id)
+    alike = [wanted] if wanted in names else difflib.get_close_matches(wanted, names, n=NEAR, cutoff=CUTOFF)
+    return [names[each] for each in alike]
+
+
+def _unversioned(env_id: str) -> str:
+    return _VERSION.sub("", env_id.rpartition(":")[2]).lower()
+
+
+def _as_listed(name: str) -> str:
+    """PettingZoo's environments also go by their modules: `pettingzoo/classic/tictactoe_v3`, `tictactoe_v3`."""
+    return _MODULE_SPELLING.sub(r"-\1", name.removeprefix("pettingzoo/")) if has_several(name) else name
+
+
+def _is_named(wanted: str, env_id: str) -> bool:
+    return wanted == env_id or (has_several(env_id) and wanted == env_id.partition("/")[2])

@@ -1,0 +1,1 @@
+"""Files of a run: opened safely, written whole, compared with their digests."""

@@ -1,0 +1,1 @@
+"""Processes of ours: how they start, who lives, what each may know."""

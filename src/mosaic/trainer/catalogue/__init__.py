@@ -1,0 +1,1 @@
+"""Algorithms, environments and actors, as the daemon serves them."""

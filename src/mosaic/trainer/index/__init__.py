@@ -1,0 +1,1 @@
+"""What the daemon knows of run directories: the index, metrics, episodes, policies, artifacts."""

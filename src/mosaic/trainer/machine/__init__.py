@@ -1,0 +1,1 @@
+"""The daemon's machine: GPUs, load, room on the disk, errors that come again."""

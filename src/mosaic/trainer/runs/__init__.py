@@ -1,0 +1,1 @@
+"""The life of runs: accepted, queued, started, followed, concluded."""

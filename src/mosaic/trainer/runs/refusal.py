@@ -1,0 +1,100 @@
+"""What can be known to fail of a run before it is made: by the catalogue alone, with nothing imported and nobody asked.
+
+Where the catalogue knows nothing (an environment of a module of the user's own, a family that must be described first)
+nothing is refused: the worker tells.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mosaic import config
+from mosaic.errors import MissingExtra, Problem, UnknownEnvironment
+from mosaic.scripts.script import is_script
+from mosaic.spec import actors
+from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.catalogue import fitting, known_environments
+from mosaic.spec.catalogue.known_environments import Found
+from mosaic.spec.catalogue.shipped_catalogue import Holding
+from mosaic.spec.run_config import PlayExtras, TrainExtras, TrainRunConfig, WorkerConfig
+from mosaic.spec.seat_names import EVERYBODY
+
+ENVIRONMENT = "--env-id"
+ACTOR = "--actor"
+SHOWING = ("policy", "replay")
+"""Actors that decide what all of a session see: what they were trained on, or recorded with."""
+
+
+class _Needs(NamedTuple):
+    """What an algorithm needs, as the catalogue says it."""
+
+    name: str
+    actions: str
+    observations: str
+
+
+def problems_of(parsed: TrainRunConfig, known: Holding) -> list[Problem]:
+    """Everything that speaks against this run; MissingExtra if something must be installed first."""
+    worker = parsed.metadata.worker.config
+    if isinstance(worker.extras, TrainExtras) and is_script(worker.algo):
+        return []  # A script decides by itself what it makes of an environment's name.
+    families = known.document.get("families", ())
+    found = known_environments.look(worker.env_id, families, stale=known.stale)
+    if found.status == "not installed":
+        raise MissingExtra(f"'{worker.env_id}'", found.extra)
+    if found.status == "no such":
+        return [Problem(ENVIRONMENT, str(UnknownEnvironment(worker.env_id, found.near)))]
+    if isinstance(worker.extras, TrainExtras):
+        return list(_of_training(worker, found, known.document.get("algorithms", ())))
+    if isinstance(worker.extras, PlayExtras):
+        descriptors = () if "actors" in known.stale else known.document.get("actors", ())
+        return list(_of_playing(worker.extras, found, [config.from_json(ActorDescriptor, one) for one in descriptors]))
+    return []
+
+
+def _of_training(worker: WorkerConfig, found: Found, algorithms: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    if found.actions == actors.BY_SEAT:
+        yield Problem(ENVIRONMENT, fitting.for_several(worker.env_id))
+        return
+    known = {one["name"]: _Needs(one["name"], one["actions"], one["observations"]) for one in algorithms}
+    if worker.algo in known and (reason := fitting.misfit(known[worker.algo], found, known.values())):
+        yield Problem(ENVIRONMENT, reason)
+
+
+def _of_playing(options: PlayExtras, found: Found, descriptors: Sequence[ActorDescriptor]) -> Iterator[Problem]:
+    if found.problem:
+        yield Problem(ENVIRONMENT, found.problem)
+    known = {one.id: one for one in descriptors}
+    if not known:
+        return
+    for seat, word in options.actors.items():
+        name, argument = actors.split(word)
+        if name not in known:
+            yield Problem(ACTOR, actors.no_such(name, list(known)))
+            continue
+        if not known[name].installed and known[name].extra:
+            raise MissingExtra(f"the actor '{name}'", known[name].extra)
+        reasons = [known[name].argument_problem(argument), *_misfits(known[name], word, seat, options, found)]
+        yield from (Problem(ACTOR, reason) for reason in reasons if reason)
+
+
+def _misfits(actor: ActorDescriptor, word: str, seat: str, options: PlayExtras, found: Found) -> Iterator[str]:
+    """Why an actor cannot act on its seat, or on one of those that it has."""
+    names = {actors.split(other)[0] for other in options.actors.values()}
+    is_raw = options.observations != "pixels" and names.isdisjoint(SHOWING)
+    for place in _places(seat, found):
+        reason = actor.misfit(
+            action=place["actions"], observation=place["observations"] if is_raw else "", family=found.family
+        )
+        if reason:
+            yield f"'{word}' cannot act in {found.env_id}: {reason}"
+            return
+
+
+def _places(seat: str, found: Found) -> Sequence[Mapping[str, str]]:
+    """What each of the seats that a word means asks of an actor."""
+    if not found.seats:
+        return [{"actions": found.actions, "observations": found.observations}]
+    if seat == EVERYBODY:
+        return found.seats
+    number = int(seat) - 1 if seat.isdecimal() else -1
+    return [place for at, place in enumerate(found.seats) if place["name"] == seat or at == number]

@@ -1,0 +1,273 @@
+"""The Play tab on real sessions of a real daemon: keys, controls, views, replay, and what goes wrong."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
+
+from mosaic.gui.models.play.llm_endpoint import LlmEndpoint
+from mosaic.gui.tabs.play import PlayTab
+from mosaic.rpc.client import Client
+from mosaic.rpc.play_socket import PlaySocket
+from mosaic.spec.run_record import RunRecord
+
+from ...play import chat_server
+from ..conftest import Show, Shown
+
+Key = Qt.Key
+pytestmark = pytest.mark.usefixtures("no_session_left", "own_actors")
+
+
+@pytest.fixture
+def shown(show: Show, trained: RunRecord) -> Shown:
+    return show()
+
+
+def opened(shown: Shown) -> PlayTab:
+    tab = shown.window.tabs["Play"]
+    assert isinstance(tab, PlayTab)
+    shown.until(lambda: tab.play.offer.actors, "actors")
+    shown.window.bench.bring_up("Play")
+    return tab
+
+
+def begun(shown: Shown, env_id: str, actor: str, *, speed: str = "1×") -> PlayTab:
+    """The tab, with a session of this in it, and its first picture."""
+    tab = opened(shown)
+    tab.play.choose_environment(env_id)
+    tab.play.choose_actor(actor)
+    tab.setup.show_offer()
+    tab.setup.speed.choose(speed)
+    tab.start.click()
+    shown.until(lambda: t(tab) >= 0 and tab.play.session is not None and tab.play.session.record.env_id == env_id)
+    shown.until(lambda: tab.board.painted >= 0, "a picture")
+    tab.board.setFocus()
+    return tab
+
+
+def t(tab: PlayTab) -> int:
+    return int(tab.play.session.state.get("t", -1)) if tab.play.session is not None else -1
+
+
+BOTTOM, COLUMNS = 3, 12
+"""Of the cliff: where one begins, and how wide it is."""
+
+
+def row_and_column(tab: PlayTab) -> tuple[int, int]:
+    """In CliffWalking."""
+    assert tab.play.session is not None
+    [at] = tab.play.session.state["observation"]["numbers"]
+    return divmod(int(at), COLUMNS)
+
+
+def status(tab: PlayTab) -> str:
+    return tab.play.session.status if tab.play.session is not None else ""
+
+
+def test_keys_play_and_are_shown_and_can_be_changed(shown: Shown) -> None:
+    tab = begun(shown, "CliffWalking-v1", "human")
+    shown.until(lambda: status(tab) == "waiting")
+    # On the session's machine no key goes through the daemon.
+    assert tab.play.session is not None
+    assert isinstance(tab.play.session._play, PlaySocket)
+    assert set(tab.keys.buttons) == {"Up", "Right", "Down", "Left"}
+    painted = tab.board.painted
+    QTest.keyClick(tab.board, Key.Key_Up)
+    shown.until(lambda: t(tab) >= 1, "the step")
+    shown.until(lambda: tab.board.painted > painted, "its picture")
+    # On a slow machine the key is up late, and a key that stays down acts again: each time one row up.
+    shown.until(lambda: row_and_column(tab) == (BOTTOM - t(tab), 0) and status(tab) == "waiting", "the key to be up")
+    up = t(tab)
+    # Another key for the same action.
+    tab.keys.buttons["Right"].click()
+    QTest.keyClick(tab.keys.buttons["Right"], Key.Key_L)
+    shown.until(lambda: "L" in tab.keys.buttons, "the new key")
+    tab.board.setFocus()
+    QTest.keyClick(tab.board, Key.Key_Right)
+    QTest.keyClick(tab.board, Key.Key_L)
+    shown.until(lambda: t(tab) > up, "a step by the new key")
+    assert row_and_column(tab) == (BOTTOM - up, t(tab) - up)
+    # The grid shows the same state.
+    tab.show_view("Grid")
+    shown.until(lambda: tab.grid.isVisible())
+    row, column = row_and_column(tab)
+    assert tab.grid.accessibleDescription() == f"agent in row {row + 1}, column {column + 1}"
+    # It is remembered.
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    tab.start.click()
+    shown.until(lambda: t(tab) == 0 and "L" in tab.keys.buttons, "the keys of the last time")
+
+
+def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown, trained: RunRecord) -> None:
+    word = f"policy:{trained.run_id}"
+    tab = begun(shown, "CartPole-v1", word, speed="¼×")
+    words = [tab.setup.one.actor.itemData(at) for at in range(tab.setup.one.actor.count())]
+    assert word in words
+    shown.until(lambda: t(tab) > 3)
+    assert tab.take_over.text() == "Take over"
+    tab.take_over.click()
+    shown.until(lambda: status(tab) == "waiting", "the person's turn")
+    before = t(tab)
+    QTest.keyClick(tab.board, Key.Key_Left)
+    shown.until(lambda: t(tab) > before)
+    assert tab.take_over.text() == "Hand back"
+    tab.take_over.click()
+    shown.until(lambda: t(tab) > before + 3)
+    tab.show_view("Raw")
+    shown.until(lambda: "value" in tab.raw.text.toPlainText())
+    assert tab.play.session is not None
+    assert len(tab.play.session.state["last"]["probabilities"]) == 2
+
+
+def test_pause_step_reset_and_stop(shown: Shown) -> None:
+    tab = begun(shown, "Acrobot-v1", "random")
+    shown.until(lambda: t(tab) > 2)
+    tab.pause.click()
+    shown.until(lambda: status(tab) == "paused")
+    before = t(tab)
+    tab.step.click()
+    shown.until(lambda: t(tab) == before + 1)
+    tab.reset.click()
+    shown.until(lambda: t(tab) == 0)
+    assert tab.pause.toolTip() == "Go on"
+    tab.pause.click()
+    shown.until(lambda: t(tab) > 2)
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    assert not tab.stop.isEnabled()
+    assert tab.board.isVisible(), "the last picture stays"
+
+
+def test_a_session_that_was_ended_from_elsewhere_says_so(shown: Shown, client: Client) -> None:
+    tab = begun(shown, "Acrobot-v1", "random")
+    assert tab.play.session is not None
+    client.cancel(tab.play.session.record.run_id)
+    shown.until(lambda: tab.play.session is not None and tab.play.session.over, "the end")
+    assert tab.reason.text() == "ended by the user"
+    assert tab.reason.isVisible()
+
+
+def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
+    tab = begun(shown, "CartPole-v1", "random", speed="max")
+    shown.until(lambda: int((tab.play.session.state if tab.play.session else {}).get("episode", 0)) > 2)
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    tab.show_view("Replay")
+    shown.until(lambda: tab.episodes.tree.topLevelItemCount() > 2, "episodes")
+    tab.episodes.tree.setCurrentItem(tab.episodes.tree.topLevelItem(1))
+    tab.episodes.replay.click()
+    shown.until(lambda: tab.replay_bar.isVisible() and tab.slider.maximum() > 5, "the replay")
+    tab.slider.setValue(5)
+    shown.until(lambda: t(tab) == 5)
+    tab.slider.setValue(2)
+    shown.until(lambda: t(tab) == 2)
+    tab.slider.setValue(tab.slider.maximum())
+    shown.until(lambda: "the same, bit for bit" in tab.where.text(), "the verdict")
+
+
+def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Path) -> None:
+    tab = opened(shown)
+    tab.play.choose_environment("ALE/Pong-v5")
+    misfits = {choice.word: choice.misfit for choice in tab.play.choices(tab.play.seats[0])}
+    assert misfits["bdi"] == "BDI agent knows discrete and vector and composite observations, not pixels"
+    tab.play.choose_environment("CartPole-v1")
+    tab.play.choose_actor("scripted")
+    tab.setup.show_offer()
+    assert not tab.start.isEnabled()
+    assert "FILE.py" in tab.start.toolTip()
+    # What can do without an argument can be started without one.
+    tab.play.choose_actor("llm")
+    tab.setup.show_offer()
+    assert tab.setup.one.argument.isVisibleTo(tab)
+    assert tab.start.isEnabled()
+    tab.play.choose_actor("scripted")
+    tab.setup.show_offer()
+    script = tmp_path / "tired.py"
+    script.write_text("def select_action(view):\n    if view.step == 3: raise ValueError('too tired')\n    return 0\n")
+    tab.setup.one.argument.setText(str(script))
+    tab.setup.one.argument.editingFinished.emit()
+    assert tab.start.isEnabled()
+    tab.start.click()
+    shown.until(lambda: status(tab) == "paused", "the trouble")
+    assert "too tired" in tab.reason.text()
+    assert tab.reason.isVisible()
+    # Who takes over from one who failed goes on at once, where it was.
+    tab.take_over.click()
+    shown.until(lambda: status(tab) == "waiting", "the person's turn")
+    assert not tab.reason.isVisible() or "too tired" not in tab.reason.text()
+    QTest.keyClick(tab.board, Key.Key_Left)
+    shown.until(lambda: t(tab) >= 4)
+    # A session that cannot begin says so too.
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    script.write_text("def select_action(view:\n")
+    tab.start.click()
+    shown.until(lambda: "line 1" in tab.reason.text(), "the reason")
+
+
+def test_an_environment_that_hangs_freezes_nothing(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "asleep.py"
+    script.write_text("import time\ndef select_action(view):\n    time.sleep(1000)\n")
+    tab = opened(shown)
+    tab.play.choose_environment("CartPole-v1")
+    tab.play.choose_actor(f"scripted:{script}")
+    tab.setup.show_offer()
+    tab.start.click()
+    shown.until(lambda: status(tab) == "running", "a session that waits for its actor")
+    tab.show_view("Raw")
+    tab.show_view("Video")
+    tab.pause.click()
+    shown.until(lambda: status(tab) == "paused")
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+
+
+def test_the_picture_is_the_environments_own(shown: Shown) -> None:
+    tab = begun(shown, "CartPole-v1", "human")
+    picture = tab.board.grab().toImage()
+    colours = {QColor(picture.pixel(x, picture.height() // 2)).name() for x in range(0, picture.width(), 3)}
+    assert "#ffffff" in colours, "the sky of CartPole"
+
+
+def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowhere(
+    shown: Shown, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-very-secret-key-5551234"
+    monkeypatch.setenv("KEY_OF_MINE", key)
+    tab = opened(shown)
+    tab.play.choose_environment("CliffWalking-v1")
+    assert not tab.endpoint.isVisibleTo(tab)
+    tab.play.choose_actor("llm:test")
+    assert tab.endpoint.isVisibleTo(tab)
+
+    def type_into(field: QLineEdit, text: str) -> None:
+        field.setText(text)
+        field.editingFinished.emit()
+
+    # A key in the wrong field is neither taken nor written.
+    for field, complaint in ((tab.endpoint.address, "no http or https"), (tab.endpoint.variable, "no variable")):
+        type_into(field, key)
+        assert not tab.start.isEnabled()
+        assert complaint in tab.start.toolTip()
+        type_into(field, "")
+    with chat_server.serving() as server:
+        type_into(tab.endpoint.address, server.url)
+        type_into(tab.endpoint.variable, "KEY_OF_MINE")
+        assert tab.endpoint.key.text() == "key found"
+        tab.setup.speed.choose("max")
+        tab.start.click()
+        shown.until(lambda: t(tab) > 3, "its steps")
+        tab.stop.click()
+        shown.until(lambda: status(tab) == "ended")
+    assert {headers["Authorization"] for headers in server.headers} == {f"Bearer {key}"}
+    holding = [path for path in client.home.root.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+    assert holding == []
+    # Both are there the next time.
+    again = LlmEndpoint(QSettings(str(client.home.root / "gui.ini"), QSettings.Format.IniFormat))
+    assert (again.address, again.variable) == (server.url, "KEY_OF_MINE")
