@@ -39,7 +39,7 @@ def open_and_close(*words, **options):
     opened = made(*words, **options)
 
     def look():
-        known = opened.window.form.desk.catalogue.algorithms
+        known = opened.window.form.train_actions.catalogue.algorithms
         if "ppo" in known:
             print(len(known["ppo"].docs.splitlines()), "Inter" in QFontDatabase.families(),
                   "JetBrains Mono" in QFontDatabase.families(), assets.pixmap(opened.theme, "play").isNull())

@@ -141,7 +141,7 @@ def test_every_label_of_the_window_is_a_plain_one() -> None:
         for path in sources
         for found in re.finditer(r".*(\bQLabel\(|\(QLabel\)).*", path.read_text())
     ]
-    assert made == [("parts.py", "class PlainLabel(QLabel):")]
+    assert made == [("labels_and_buttons.py", "class PlainLabel(QLabel):")]
     tips = [
         (path.name, found[1])
         for path in sources

@@ -11,6 +11,7 @@ import ctypes
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,9 @@ def _reap() -> None:
                     os.waitpid(pid, os.WNOHANG)
 
 
+@cache
 def _is_expected(pid: int) -> bool:
-    """Whether a Popen of this process waits for it."""
+    """Whether a Popen of this process waits for it. Asked once for each: looking through all objects takes long."""
     import gc
     import subprocess
 

@@ -275,7 +275,7 @@ class TrainRunConfig:
     """A run, whole."""
 
     run_name: str = ""
-    """Label for people; never a path."""
+    """Label of the run; never a path."""
     environment: Environment
     """The environment."""
     artifacts: Artifacts

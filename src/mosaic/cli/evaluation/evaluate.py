@@ -76,7 +76,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--video-mode", choices=("single", "grid", "off"), default="grid", help="what the live view shows"
     )
     words.add_argument("--grid-limit", type=int, default=8, metavar="N", help="environments in its grid (default 8)")
-    words.add_argument("--label", default="", help="name for people")
+    words.add_argument("--label", default="", help="label of the run (optional)")
     words.add_argument("--no-tensorboard", action="store_true", help="write no TensorBoard files")
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)

@@ -104,7 +104,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     )
     words.add_argument("--record-observations", action="store_true", help="record whole observations, not only digests")
     words.add_argument("--record-frames", action="store_true", help="film every episode")
-    words.add_argument("--label", default="", help="name for people")
+    words.add_argument("--label", default="", help="label of the session (optional)")
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
     if flags.episodes < 1 or not 0 <= flags.seed < 2**32:

@@ -58,7 +58,7 @@ class RunFlags(TrainOptions):
     """Flags of the run, the same for every algorithm."""
 
     label: str = ""
-    """Name for people; the algorithm, environment and seed if not given."""
+    """Label of the run; the algorithm, environment and seed if not given."""
     seeds: str = ""
     """A run for each: 1-5, or 1,2,7."""
     priority: int = 0

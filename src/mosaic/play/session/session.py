@@ -223,7 +223,7 @@ class Session:
     # Standing still, and listening.
 
     def _trouble(self, error: MosaicError) -> None:
-        """Pause and say why, where a person can mend it; else this is the end."""
+        """Pause and say why, where the user can fix it; else this is the end."""
         if not self._options.interactive:
             raise error
         self._hooks.complain(str(error))

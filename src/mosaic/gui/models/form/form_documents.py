@@ -86,7 +86,7 @@ class FormDocuments:
 
     def _complain(self, error: ConfigError) -> None:
         settings = ", ".join(problem.path.rpartition(".")[2] for problem in error.problems)
-        self._train_actions.said.emit(f"First mend what is wrong in the form: {settings}.", "bad")
+        self._train_actions.said.emit(f"Correct these settings first: {settings}.", "bad")
 
 
 RUN_FLAGS = {

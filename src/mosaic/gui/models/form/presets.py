@@ -83,4 +83,6 @@ def _attempt(path: Path, does: Callable[[Path], R]) -> R:
     try:
         return does(path)
     except OSError as error:
-        raise StoreFailed(f"{path}: {error.strerror or error}; choose another place or mend its rights") from error
+        raise StoreFailed(
+            f"{path}: {error.strerror or error}; choose another folder or correct its permissions"
+        ) from error

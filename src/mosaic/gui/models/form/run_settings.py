@@ -30,7 +30,7 @@ FIXED = (ALGO, "metadata.worker.module", f"{WORKER}.worker_id", f"{WORKER}.agent
 LONG = (f"{EXTRAS}.notes",)
 TITLES = {LABEL: "Label", SEEDS: "Seeds of a group"}
 EXAMPLES = {
-    LABEL: "name for people",
+    LABEL: "optional",
     SEEDS: "1-5 or 1,3,7",
     f"{EXTRAS}.wandb_entity": "the key's own",
     f"{EXTRAS}.wandb_run_name": "the label",

@@ -6,9 +6,9 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
 _BY_EXIT_CODE = {
-    2: "Clone and edit the run, mend what is named above, and start it again.",
+    2: "Clone and edit the run, correct what is named above, and start it again.",
     3: "Install what is named above where the daemon runs, then resume the run.",
-    4: "The environment or the disk failed, not the learning: mend it, then resume from the newest checkpoint.",
+    4: "The environment or the disk failed, not the learning: fix it, then resume from the newest checkpoint.",
     5: "The numbers ran away. Clone and edit with a smaller learning rate; checkpoints from before are kept.",
     -signal.SIGKILL: "If memory ran out, clone with fewer environments or a smaller buffer; else just resume.",
 }

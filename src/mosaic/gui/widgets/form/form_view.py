@@ -147,7 +147,7 @@ class FormView(QScrollArea):
         wrong, changed = sum(bool(field.problem) for field in fields), sum(field.is_changed for field in fields)
         heading = self.sections[section.title].heading
         if wrong:
-            heading.show_badge(f"{wrong} to mend", "bad")
+            heading.show_badge(f"{wrong} error" if wrong == 1 else f"{wrong} errors", "bad")
         else:
             heading.show_badge(f"{changed} changed" if changed else "", "accent")
 
