@@ -43,5 +43,5 @@ class Legend(PlainLabel):
             shown = place
         parts = [f'<span style="color:{colour}">━</span>&nbsp;{in_html(name)}' for name, colour in self.entries[:shown]]
         if (left := len(self.entries) - shown) > 0:
-            parts.append(f"and {left} more" if shown else f"{left} curves")
+            parts.append(f"and {left} more" if shown else "1 curve" if left == 1 else f"{left} curves")
         self.setText(GAP.replace(" ", "&nbsp;").join(parts))
