@@ -113,6 +113,8 @@ class Progress:
     """Number of the first of them, from 1 on; 0 if there is none."""
     newer_events: int = 0
     """Events of a newer version of MOSAIC, which are left out."""
+    events_bytes: int = 0
+    """Size of events.jsonl when the above was read."""
 
 
 @dataclass(frozen=True, kw_only=True)

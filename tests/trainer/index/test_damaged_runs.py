@@ -86,6 +86,8 @@ class Damaged:
         home: Home = daemon.home
         home.create()
         self.healthy = [make_run(home, number, healthy_lines()).run_id for number in (1, 500, 99_999)]
+        self.later = [make_run(home, number, healthy_lines()).run_id for number in (99_997, 99_998)]
+        """Healthy until a test changes them."""
         number = 1
         self.seen: dict[str, str] = {}
         for name, line in SEEN.items():
@@ -200,9 +202,25 @@ def test_every_run_is_listed_and_the_healthy_ones_are_unchanged(damaged: Damaged
     assert len(before) == len(list(damaged.daemon.home.runs.iterdir())) > 250
     for run_id in damaged.healthy:
         as_healthy(before[run_id])
+    longer, shorter = (damaged.daemon.home.run(run_id).events for run_id in damaged.later)
+    whole = longer.read_bytes()
     damaged.daemon.kill()
+    longer.write_bytes(whole + b"not an event\n")
+    shorter.write_bytes(whole[: whole.index(b"\n") + 1])
     damaged.start(kit)
     after = damaged.list()
+    # What was written to the events of an ended run while no daemon lived.
+    grown, cut = (after.pop(run_id) for run_id in damaged.later)
+    assert (grown.global_step, damage_of(grown)) == (
+        STEPS,
+        ("1 damaged line (line 12) in events.jsonl; the others count",),
+    )
+    assert (cut.state, cut.global_step, cut.last_seq) == ("finished", 0, 1)
+    # And while one lives.
+    shorter.write_bytes(whole)
+    as_healthy(damaged.daemon.client.get(cut.run_id))
+    for run_id in damaged.later:
+        del before[run_id]
     assert {run_id: (run.state, run.damaged_lines) for run_id, run in after.items()} == {
         run_id: (run.state, run.damaged_lines) for run_id, run in before.items()
     }

@@ -1,5 +1,6 @@
 """Carrying out a plan: a dry run and a training run take the same path up to the first step."""
 
+import gc
 import json
 import os
 import sys
@@ -207,6 +208,8 @@ def carry_out(plan: Plan) -> int:
                 start_exporters.start_exporters(run_dir, plan.options)
                 signals = on_stop_signal(run.stop), on_hold_signals(run.hold, run.let_go)
                 with signals[0], signals[1], publishing(plan.flags, run_dir, superseded=run.stop), run:
+                    # Modules stay: looking through them for garbage takes a tenth of a second of the training.
+                    gc.freeze()
                     plan.algorithm.train(run, plan.args)
         except MosaicError as error:
             if isinstance(error, CheckpointError) and before is not None:

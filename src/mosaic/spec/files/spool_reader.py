@@ -17,6 +17,8 @@ class LineReader:
         self.path = path
         self.offset = offset
         """Bytes that were handed out."""
+        self.size = 0
+        """Bytes of the file at the last look."""
         self.restarted = False
         """Whether the file became shorter than what was read of it: the next lines are from its beginning."""
         self._in_long_line = False
@@ -28,7 +30,7 @@ class LineReader:
         With a limit, a line is cut off behind `LONGEST` bytes, so that no file takes more memory than that.
         """
         try:
-            size = self.path.lstat().st_size
+            size = self.size = self.path.lstat().st_size
             if size < self.offset:
                 self.offset, self.restarted, self._in_long_line = 0, True, False
             if size == self.offset:

@@ -4,12 +4,13 @@ An index that is too large to be checked before the first answer is checked here
 turns. The first reads every `run.json`: state, place in the queue, key of the submit. Then the list is
 complete, queued runs may start and submits are taken. The second reads the events of runs that have ended, which tell
 how far each came; until its turn, such a run is listed without progress, and the index notes that it is unread. A run
-that a client asks for is read at once.
+that a client asks for is read at once. So is, at the start, an ended run whose events have another size than when they
+were read: whatever was written to them meanwhile is shown.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from mosaic.log import get_logger
 from mosaic.spec import run_list
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import Progress, RunRecord
-from mosaic.spec.states import LIVE, RunState
+from mosaic.spec.states import LIVE, TERMINAL, RunState
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.index import directory_reader
 from mosaic.trainer.index.index_store import Store
@@ -138,9 +139,11 @@ class Indexing:
         """A run before its turn, for a client that asks for it; None if there is nothing to bring."""
         if run_id in self._unlisted:
             self._list([run_id])
+        record = self._store.get(run_id)
+        if record is not None and record.state in TERMINAL:
+            self._note_changed({run_id: record.events_bytes})
         if run_id not in self._unread:
             return self._store.get(run_id)
-        record = self._store.get(run_id)
         if record is not None and not self._is_long(run_id):
             self._commit({run_id: self._progress(run_id)})
         return self._store.get(run_id)
@@ -153,6 +156,23 @@ class Indexing:
             self._read_all()
         self._set_listed()
 
+    def _note_changed(self, bytes_read: Mapping[str, int]) -> None:
+        """Note as unread what has other events than those that were read."""
+        sizes = {run_id: self._size(run_id) for run_id in bytes_read}
+        changed = [
+            run_id for run_id, size in sizes.items() if size != bytes_read[run_id] and run_id not in self._unread
+        ]
+        # Of events that became shorter, what was read before is not true any more.
+        shorter = [run_id for run_id in changed if sizes[run_id] < bytes_read[run_id]]
+        if shorter:
+            with self._lock:
+                records = [record for run_id in shorter if (record := self._store.get(run_id)) is not None]
+                self._store.put(replace(record, **vars(Progress())) for record in records)
+        if changed:
+            with self._guard:
+                self._unread.update(changed)
+            self._wake.set()
+
     def _set_listed(self) -> None:
         with self._guard:
             if not self._unlisted and not self._closing.is_set():
@@ -161,12 +181,16 @@ class Indexing:
     # The thread.
 
     def _run(self) -> None:
+        is_compared = False
         while not self._closing.is_set():
             self._wake.clear()
             try:
                 if not self._store.is_checked:
                     self._asked.wait(FIRST_ANSWER_S)
                     self._store.check()
+                if not is_compared:
+                    self._note_changed(self._store.bytes_read(TERMINAL))
+                    is_compared = True
                 began, (unlisted, unread) = time.monotonic(), self.missing
                 self.catch_up()
                 self._problem = None
@@ -233,11 +257,7 @@ class Indexing:
         for name in names:
             if self._closing.is_set():
                 break
-            try:
-                found[name] = self._progress(name)
-            except Exception as error:  # A border: as for its record; it stays on the list without progress.
-                log.error("reindex.events_unreadable", run_id=name, error=str(error), exc_info=error)
-                found[name] = None
+            found[name] = self._progress(name)
             if time.monotonic() - committed >= COMMIT_S:
                 self._commit(found)
                 found, committed = {}, time.monotonic()
@@ -246,7 +266,14 @@ class Indexing:
         self._commit(found)
 
     def _progress(self, run_id: str) -> Progress | None:
-        """What the events of a run tell; None if its events are read elsewhere, or not to the end."""
+        """What the events of a run tell; None if they are read elsewhere, not to the end, or cannot be read."""
+        try:
+            return self._read(run_id)
+        except Exception as error:  # A border: as for its record; it stays on the list without progress.
+            log.error("reindex.events_unreadable", run_id=run_id, error=str(error), exc_info=error)
+            return None
+
+    def _read(self, run_id: str) -> Progress | None:
         record = self._store.get(run_id)
         if record is None or is_tended(record):
             return None
@@ -281,10 +308,13 @@ class Indexing:
             self._tell()
 
     def _is_long(self, run_id: str) -> bool:
+        return self._size(run_id) > LONG_BYTES
+
+    def _size(self, run_id: str) -> int:
         try:
-            return self._home.run(run_id).events.lstat().st_size > LONG_BYTES
+            return self._home.run(run_id).events.lstat().st_size
         except OSError:
-            return False
+            return 0
 
 
 def is_tended(record: RunRecord) -> bool:

@@ -244,6 +244,13 @@ class Store:
     def all_ids(self) -> set[str]:
         return {row[0] for row in self._rows(f"SELECT run_id FROM {self._runs} WHERE NOT deleted")}
 
+    def bytes_read(self, states: Iterable[RunState]) -> dict[str, int]:
+        """Of each run in one of these states: how long its events were when they were read."""
+        names = [state.value for state in states]
+        question = f"SELECT run_id, json_extract(record, '$.events_bytes') FROM {self._runs}"
+        marks = ",".join("?" * len(names))
+        return dict(self._rows(f"{question} WHERE state IN ({marks}) AND NOT deleted", names))
+
     def unread_ids(self) -> set[str]:
         """Runs whose record is of their `run.json` alone: their events are still to be read."""
         return {row[0] for row in self._rows("SELECT run_id FROM unread")}

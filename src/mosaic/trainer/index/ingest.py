@@ -158,6 +158,7 @@ class RunIngest:
             damaged_lines=self._events.damaged,
             first_damaged_line=self._events.first_damaged,
             newer_events=self._events.newer,
+            events_bytes=self._lines.size,
         )
 
     def poll(self) -> bool:
@@ -239,7 +240,7 @@ class RunIngest:
         self._returns.extend(float(value) for value in cursor.returns)
         self._global_step, self._steps_per_s = cursor.global_step, cursor.steps_per_s
         self._best = None if cursor.best is None else float(cursor.best)
-        self._lines.offset = self._saved_offset = cursor.offset
+        self._lines.offset = self._lines.size = self._saved_offset = cursor.offset
 
     def _take_scalars(self, event: Event, body: Scalars) -> None:
         step = body.global_step
