@@ -18,6 +18,7 @@ from mosaic.cli.statistics.figure_style import (
 )
 from mosaic.cli.statistics.group_statistics import Line, Statistics
 from mosaic.cli.statistics.run_scores import ScoredGroup
+from mosaic.cli.terminal.printing import clean
 from mosaic.statistics.enough_seeds import FEWEST, trust
 from mosaic.statistics.intervals import Interval, Tasks
 from mosaic.statistics.sample_efficiency import WINDOW, smoothed
@@ -57,6 +58,7 @@ def counted(name: str, n: int) -> str:
 
 
 def _short(name: str) -> str:
+    name = clean(name)
     # matplotlib takes what stands between two dollar signs for a formula.
     return (name if len(name) <= 40 else f"{name[:39]}…").replace("$", r"\$")
 
@@ -195,7 +197,10 @@ def _improvement(found: Statistics, style: Style) -> "Figure":
             rows.append((label, one.improvement, found.names.index(one.name)))
     figure = new_figure(7.0, 1.3 + 0.42 * max(len(rows), 1), style)
     axes = figure.subplots()
-    dress(axes, style, title=f"Probability that a run scores more than one of {_short(first)}", x="probability, 95 %")
+    # Above the names too: beside a wide column of them the panel is narrower than this.
+    title = f"Probability that a run scores more than one of {_short(first)}"
+    figure.suptitle(title, color=style.ink, fontsize=11, x=0.02, ha="left")
+    dress(axes, style, x="probability, 95 %")
     _draw_bars(axes, rows, style)
     axes.axvline(0.5, color=style.faint, linestyle="--", linewidth=1, zorder=1)
     axes.set_xlim(-0.02, 1.02)
