@@ -10,6 +10,7 @@ from mosaic.statistics import aggregates, student_t
 from mosaic.statistics.enough_seeds import remark, trust
 from mosaic.statistics.improvement import probability
 from mosaic.statistics.intervals import Interval, joined, of_mean, of_mean_over_tasks, of_share
+from mosaic.statistics.reference_scores import Reference, reference_scores
 from mosaic.statistics.sample_efficiency import area_under, smoothed, steps_to
 from mosaic.statistics.score_profile import profile, thresholds_of
 from mosaic.statistics.seeds_needed import runs_for, seeds_needed
@@ -158,3 +159,20 @@ def test_a_threshold_is_reached_by_a_whole_window() -> None:
     assert steps_to(steps, returns, 5.0, window=3) == 6.0
     assert steps_to(steps, returns, 9.0, window=3) is None
     assert steps_to(steps[:2], returns[:2], 1.0, window=3) is None
+
+
+def test_a_random_policy_is_0_and_the_reference_1() -> None:
+    found = Reference(random=-200.0, reference=-110.0).normalised(np.array([-200.0, -110.0, -155.0]))
+    assert found.tolist() == [0.0, 1.0, 0.5]
+    with pytest.raises(ValueError, match="the same"):
+        Reference(3.0, 3.0)
+
+
+def test_every_reference_score_says_where_it_comes_from() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    assert len(reference_scores()) >= 16
+    for env_id, one in reference_scores().items():
+        assert "random actions" in one.random_from
+        assert "reward_threshold" in one.reference_from
+        assert one.reference == gymnasium.spec(env_id).reward_threshold, env_id
+        assert one.random < one.reference

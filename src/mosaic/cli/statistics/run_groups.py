@@ -6,10 +6,13 @@ id means runs of one kind, trainings or evaluations. NAME=WORD,WORD gives a name
 """
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mosaic.cli.runs.run_by_name import LEARNING, TRAINING, Need, counted_back, pick
+from mosaic.cli.runs.run_by_name import LEARNING, LOOK_AGAIN_S, TRAINING, Need, counted_back, pick
+from mosaic.cli.terminal import readable
+from mosaic.cli.terminal.printing import waiting
 from mosaic.errors import UnknownName
 from mosaic.near_names import near_names
 from mosaic.rpc.client import Client
@@ -58,6 +61,7 @@ def base_label(run: RunRecord) -> str:
 
 def groups_of(client: Client, words: Sequence[str], by: Sequence[str], need: Need = TRAINING) -> list[RunGroup]:
     """A group for each word; or, of all runs that are meant, one for each value of what `by` names."""
+    _wait_for_index(client)
     named = [_named(client, word, need) for word in words]
     if not by:
         return _with_names_of_their_own(named)
@@ -67,6 +71,13 @@ def groups_of(client: Client, words: Sequence[str], by: Sequence[str], need: Nee
     for run in sorted(every.values(), key=lambda run: run.run_id):
         made.setdefault(" · ".join(BY[key](run) for key in keys) or "all", []).append(run)
     return [RunGroup(name, runs) for name, runs in made.items()]
+
+
+def _wait_for_index(client: Client) -> None:
+    """A list that is not whole yet would make groups of fewer seeds than there are."""
+    while indexing := readable.indexing(client.health()):
+        with waiting(f"{indexing} …"):
+            time.sleep(LOOK_AGAIN_S)
 
 
 def _named(client: Client, word: str, need: Need) -> RunGroup:

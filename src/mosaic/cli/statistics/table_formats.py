@@ -45,7 +45,9 @@ def remarks_of(found: Statistics) -> list[str]:
                 f"{place}, n = {line.n}: every seed {scores}; {remark(line.n)}, it would hold far less than 95 %"
             )
     if any(remark(line.n) == "rough" for line in found.lines):
-        said.append("rough: from 5 to 9 seeds, an interval of 95 % holds the truth in about 90 of 100 experiments")
+        said.append(
+            "rough: with 5 to 9 seeds, 95 % may hold in 90 of 100 experiments, and in fewer where some seeds fail"
+        )
     return said
 
 
