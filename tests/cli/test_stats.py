@@ -44,6 +44,10 @@ def test_a_group_is_found_by_label_id_of_group_and_any_of_its_runs(mosaic, group
         assert mosaic("stats", word, "--json").objects[0]["n"] == (1 if "seed" in word else 5), word
 
 
+def test_a_group_that_is_named_twice_is_one(mosaic, groups) -> None:
+    assert len(mosaic("stats", "stat_five", groups["stat_five"][1], "--json").objects) == 1
+
+
 def test_the_score_is_the_mean_return_that_runs_lists(mosaic, groups) -> None:
     [found] = mosaic("stats", "stat_five", "--json").objects
     shown = [mosaic("show", run_id, "--json").objects[0]["last_return"] for run_id in found["runs"]]
@@ -183,6 +187,7 @@ BAD = {
     "reference": (("stat_five", "--reference", "CartPole-v1=5"), "is not ENV=RANDOM,GOOD"),
     "same reference": (("stat_five", "--reference", "CartPole-v1=5,5"), "are the same"),
     "report": (("stat_five", "--report", "here.pdf"), "ends with .html"),
+    "shared runs": (("stat_five", "more=stat_five,stat_two"), "is in stat_five and in more"),
     "no group": ((), "GROUP is missing"),
     "nobody": (("stat_five,nosuch",), "group 'nosuch' is not known"),
 }

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mosaic.cli.daemon.connection import BadArguments
 from mosaic.cli.runs.run_by_name import LEARNING, LOOK_AGAIN_S, TRAINING, Need, counted_back, pick
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import waiting
@@ -64,13 +65,27 @@ def groups_of(client: Client, words: Sequence[str], by: Sequence[str], need: Nee
     _wait_for_index(client)
     named = [_named(client, word, need) for word in words]
     if not by:
-        return _with_names_of_their_own(named)
+        return _with_names_of_their_own(_each_run_once(named))
     every = {run.run_id: run for group in named for run in group.runs}
     keys = [key for key in by if key != "env"]
     made: dict[str, list[RunRecord]] = {}
     for run in sorted(every.values(), key=lambda run: run.run_id):
         made.setdefault(" · ".join(BY[key](run) for key in keys) or "all", []).append(run)
     return [RunGroup(name, runs) for name, runs in made.items()]
+
+
+def _each_run_once(groups: Sequence[RunGroup]) -> list[RunGroup]:
+    """A group that is named twice is one; groups that share some runs are not independent, and so not compared."""
+    once = list({tuple(run.run_id for run in group.runs): group for group in groups}.values())
+    holder: dict[str, str] = {}
+    for group in once:
+        for run in group.runs:
+            if (other := holder.setdefault(run.run_id, group.name)) != group.name:
+                raise BadArguments(
+                    f"mosaic stats: run {run.run_id} is in {other} and in {group.name}; groups that share runs are not"
+                    " compared, name groups without common runs"
+                )
+    return once
 
 
 def _wait_for_index(client: Client) -> None:
