@@ -95,8 +95,8 @@ def test_a_dry_run_of_what_cannot_work_says_the_same_and_starts_no_worker(mosaic
     assert problem["message"].startswith("ppo needs discrete actions, Pendulum-v1 has Box(")
 
 
-def test_an_environment_of_a_module_of_ones_own_is_tried_by_a_worker(mosaic):
-    """Nobody else can know what it is; that is said, and a worker's refusal comes before the run is made."""
+def test_an_environment_of_a_users_module_is_tried_by_a_worker(mosaic):
+    """Only a worker can know what it is; that is said, and a worker's refusal comes before the run is made."""
     got = mosaic("train", "ppo_continuous_action", "--env-id", "resting:Resting-v0")
     assert got.code == 2
     assert "only a worker can tell what resting:Resting-v0 is" in got.err

@@ -107,7 +107,7 @@ def wait_for_end(home: Home) -> None:
 
 
 def status(argv: Sequence[str]) -> int:
-    flags = parser("daemon status", "How the daemon is; exit code 6 if there is none.", json=True).parse_args(argv)
+    flags = parser("daemon status", "The state of the daemon; exit code 6 if none runs.", json=True).parse_args(argv)
     with look() as client:
         health = client.health()
     if flags.json:
@@ -137,7 +137,7 @@ def _facts(health: pb.Health) -> list[str]:
         "CPU slots": f"{health.cpu_slots_used} of {health.cpu_slots} in use",
         "GPUs": ", ".join(health.gpus) or "none",
         "disk": f"{readable.size(health.disk_free_bytes)} free",
-        "warm": "a worker stands ready" if health.warm_workers else "no worker stands ready",
+        "warm": "a warm worker is ready" if health.warm_workers else "no warm worker is ready",
     }
     return [*pairs(facts), *(paint(f"warning: {warning}", "yellow") for warning in health.warnings)]
 

@@ -87,14 +87,14 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     if not 1 <= flags.grid_limit <= MAX_GRID:
         words.error(f"--grid-limit: must be from 1 to {MAX_GRID}")
     if flags.repeat and len(flags.what) > 1 and not flags.detach:
-        words.error("several policies with --repeat never come to an end that could be compared; add --detach")
+        words.error("--repeat never ends, so several policies cannot be compared; add --detach")
     return flags
 
 
 def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
     env_id = flags.env_id or policy.env_id
     if not env_id:
-        raise PolicyError(f"nothing beside {policy.path} says which environment it was trained in; give --env-id")
+        raise PolicyError(f"no file beside {policy.path} names the environment it was trained in; give --env-id")
     extras = PolicyEvalExtras(
         mode="policy_eval",
         policy_path=policy.path,

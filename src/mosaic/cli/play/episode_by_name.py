@@ -41,7 +41,7 @@ class Found:
         return ", ".join(dict.fromkeys(actor.rpartition("/")[2] for actor in self.head.seats.values()))
 
     def put_into(self, folder: Path, number: int) -> Path:
-        """A copy of it there, named for people who read of it in an error."""
+        """A copy of it there; its name says what it is where an error names the file."""
         path = folder / f"{number:06d}-{self.name.replace('/', '-')[-60:].removesuffix('.jsonl')}.jsonl"
         path.write_bytes(self.content)
         return path

@@ -31,7 +31,7 @@ from mosaic.spec.run_config import (
 )
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.seat_names import EVERYBODY, SEAT, has_several
+from mosaic.spec.seat_names import EVERY_SEAT, SEAT, has_several
 from mosaic.spec.states import TERMINAL, RunState
 
 SUMMARY = "play_summary.json"
@@ -76,7 +76,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         action="append",
         metavar="[SEAT=]WHO",
         help="random, policy:RUN, scripted:FILE.py, bdi, llm:MODEL, …; 'mosaic actors' lists them (default random)."
-        " With several seats: SEAT=WHO for each, or all in the order of the seats, or one for everybody",
+        " With several seats: SEAT=WHO for each, or all in the order of the seats, or one for all seats",
     )
     words.add_argument(
         "--lockstep",
@@ -155,7 +155,7 @@ def actors_of(
         return found or {str(number): who for number, who in enumerate(free, start=1)}
     if len(free) > 1 or (free and not several and SEAT in found):
         raise BadArguments(f"the seat '{SEAT}' was given two actors; --lockstep gives each a copy of the environment")
-    return found | ({EVERYBODY if several else SEAT: free[0]} if free else {})
+    return found | ({EVERY_SEAT if several else SEAT: free[0]} if free else {})
 
 
 def resolved(client: Client, word: str) -> str:

@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _left_out(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecord]) -> list[str]:
-    """What the list does not show, though nobody asked to leave it out."""
+    """What the list does not show, though no flag leaves it out."""
     matching = {"states": flags.state, "text": flags.text}
     said: list[str] = []
     if flags.limit and len(runs) >= flags.limit:

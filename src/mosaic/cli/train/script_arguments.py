@@ -33,7 +33,7 @@ def parse(argv: Sequence[str]) -> Given:
     words, own = list(argv[:at]), list(argv[at + 1 :])
     if is_script(words[0]) and not words[0].startswith("-"):
         words = ["--script", *words]
-    # The file is read here, before anybody is asked to run it.
+    # The file is read here, before a worker is asked to run it.
     refuse_remote("train --script")
     path, module = _take(words, "--script"), _take(words, "--module")
     idioms = _take(words, "--script-idioms") or "auto"
