@@ -133,7 +133,7 @@ def test_pause_step_reset_and_stop(shown: Shown) -> None:
     shown.until(lambda: t(tab) == before + 1)
     tab.reset.click()
     shown.until(lambda: t(tab) == 0)
-    assert tab.pause.toolTip() == "Go on"
+    assert tab.pause.toolTip() == "Continue"
     tab.pause.click()
     shown.until(lambda: t(tab) > 2)
     tab.stop.click()

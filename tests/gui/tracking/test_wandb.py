@@ -171,7 +171,7 @@ def synced(run: RunRecord, address: str, **extras: object) -> RunDir:
 
 @pytest.mark.skipif(web_view.is_installed(), reason="WebEngine is installed")
 def test_without_webengine_the_page_opens_in_the_browser_only(show: Show, run: RunRecord) -> None:
-    synced(run, "http://wandb.invalid/somebody/mosaic/runs/x")
+    synced(run, "http://wandb.invalid/entity/mosaic/runs/x")
     shown = show()
     tab = opened(shown, run)
     shown.until(lambda: tab.state.text() == "Synced")
@@ -190,7 +190,7 @@ def test_the_page_is_shown_in_the_tab_through_the_proxy_of_the_run(show: Show, r
 
     before = QNetworkProxy.applicationProxy()
     with listening(serve) as proxy:
-        address = "http://wandb.invalid/somebody/mosaic/runs/x"
+        address = "http://wandb.invalid/entity/mosaic/runs/x"
         synced(run, address, wandb_use_vpn_proxy=True, wandb_http_proxy=proxy)
         shown = show()
         tab = opened(shown, run)

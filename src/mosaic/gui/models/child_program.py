@@ -9,7 +9,7 @@ END_MS = 1000
 
 class ChildProgram(QProcess):
     not_started = Signal(str)
-    """Why, for people; it will never have finished."""
+    """The reason, as text for the user; it will never have finished."""
 
     def __init__(self, parent: QObject | None = None, *, merged: bool = False) -> None:
         """`merged` reads what it says as errors together with what it says."""

@@ -17,8 +17,8 @@ COMPARED = (
     ("seat", "another seat acts"),
     ("action", "the actions differ"),
     ("reward", "the rewards differ"),
-    ("terminated", "one ends here"),
-    ("truncated", "one ends here"),
+    ("terminated", "one episode ends here"),
+    ("truncated", "one episode ends here"),
     ("digest", "the observations differ"),
 )
 """Of a step, in the order in which a person would want to hear of it."""
@@ -79,7 +79,7 @@ def first_difference(one: Recorded, other: Recorded) -> Difference | None:
                 both = f": {_short(here[key])} and {_short(there[key])}" if key in ("action", "reward") else ""
                 return Difference(at, what + both)
     if len(one.steps) != len(other.steps):
-        return Difference(min(len(one.steps), len(other.steps)), "one ends here")
+        return Difference(min(len(one.steps), len(other.steps)), "one episode ends here")
     return None
 
 

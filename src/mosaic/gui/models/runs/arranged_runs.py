@@ -19,7 +19,7 @@ CALM_MS = 500
 MOST_STEPS = 20
 """Insertions and removals one by one; where there are more, the view begins anew."""
 MOST_KEPT = 500
-"""Selected rows that are moved one by one; whoever has more selected selects them anew."""
+"""Selected rows that are moved one by one; of a larger selection the view selects all anew."""
 
 _NOWHERE = QModelIndex()
 
