@@ -3,8 +3,8 @@
 The only module that imports tyro or pydantic; tyro, and pydantic's schemas, only when they are first needed: the daemon
 answers before. A setting is a dataclass field: the string under it is the help text
 and the schema's description, `Annotated[float, Gt(0)]` its bounds, `Literal` its choices. tyro ignores bounds, so
-flags are validated a second time through the same adapter as JSON. Whatever is wrong with a command line is a
-ConfigError; numbers are read as people write them (1e5, 300k, 2M; `mosaic.numbers`).
+flags are validated a second time through the same adapter as JSON. An error in a command line is a
+ConfigError; numbers are read as users write them (1e5, 300k, 2M; `mosaic.numbers`).
 
 In the flag of a `str | None` the word None is null, so the text "None" is written with a backslash before it, and a
 text of backslashes and "None" with one more.

@@ -1,4 +1,4 @@
-"""Rules between settings, as data: a condition and what to say, evaluated without running anybody's code.
+"""Rules between settings, as data: a condition and what to say, evaluated without running a user's code.
 
 `total_timesteps < num_envs * num_steps` is a rule of an algorithm's `__post_init__`. A schema carries it as text, so
 that a process which must not import the algorithm (it would load torch) can refuse what the algorithm would refuse.

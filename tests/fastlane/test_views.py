@@ -1,4 +1,4 @@
-"""The live view of a run: nothing while nobody looks, then what is asked for, and never a fault of the run."""
+"""The live view of a run: nothing without a viewer, then what is asked for, and never a fault of the run."""
 
 import contextlib
 import threading
@@ -150,7 +150,7 @@ def note_of(viewer: Viewer) -> str:
     return viewer.note
 
 
-def test_nothing_is_rendered_while_nobody_looks() -> None:
+def test_nothing_is_rendered_without_a_viewer() -> None:
     backend = Fake()
     with Stage(backend) as stage:
         stage.go_on(500)

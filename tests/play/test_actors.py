@@ -113,7 +113,7 @@ def test_a_space_that_no_key_fills_is_said_to_be_none_for_a_person(tmp_path: Pat
 
 
 class Plugin:
-    """What an entry point of somebody's package may load."""
+    """What an entry point of a user's package may load."""
 
     DESCRIPTOR = ActorDescriptor(id="constant", label="Constant", description="Always zero.", actions=("discrete",))
 

@@ -111,7 +111,7 @@ def test_a_person_takes_over_shares_and_hands_back(sit: Callable[..., Any]) -> N
         assert both["last"]["actor"] == "random"
         assert table.do("control", control="agent") == ""
         table.until(lambda state: state["episode"] > 4)
-        assert "none of" in table.do("control", control="nobody")
+        assert "none of" in table.do("control", control="stranger")
     seats = episode_file.read(table.client.home.run(table.run_id).episode(2))
     assert [step.actor for step in seats.steps[:2]] == ["human", "random"]
 
@@ -182,7 +182,7 @@ def test_an_environment_that_hangs_is_reported_and_does_not_keep_the_session_fro
     assert ended.reason.startswith("ended by the user; ")
     assert "step() has not come back" in ended.reason
     assert len(episode_file.read(client.home.run(table.run_id).episode(1)).steps) == 4
-    # Nobody there to see it: the run fails by itself, with the reason.
+    # No client is there to see it: the run fails by itself, with the reason.
     [run] = client.submit(kit.document("strange_envs:Hangs-v0", "random", episodes=1, stall_s=0.5))
     [alone] = client.wait(run.run_id)
     assert (alone.state, alone.exit_code) == ("failed", 4)

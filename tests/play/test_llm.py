@@ -212,7 +212,7 @@ def test_settings_that_cannot_be_are_refused(
         ask(server, **params)
 
 
-def test_a_prompt_of_ones_own_is_used(ask: Callable[..., Any], server: chat.ChatServer, tmp_path: Path) -> None:
+def test_a_prompt_of_the_user_is_used(ask: Callable[..., Any], server: chat.ChatServer, tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("Costs $$1. $actions\n---\n$observation")
     ask(server, prompt=str(tmp_path / "own.txt"))
     assert [message["content"] for message in server.requests[0]["messages"]] == [

@@ -1,4 +1,4 @@
-"""TensorBoard folders, of CleanRL, Stable-Baselines3 and everybody else."""
+"""TensorBoard folders, of CleanRL, Stable-Baselines3 and any other tool."""
 
 import struct
 from collections.abc import Iterator, Sequence

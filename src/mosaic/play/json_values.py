@@ -39,7 +39,7 @@ def action_from_json(data: Any, space: Space[Any]) -> Any:
 
 
 def fits(action: Any, space: Space[Any]) -> bool:
-    """Within the space; a continuous action may lie outside its bounds, as policies' do, and is clipped by nobody."""
+    """Within the space; a continuous action may lie outside its bounds, as policies' do, and is not clipped."""
     if isinstance(space, spaces.Box):
         array = np.asarray(action)
         return array.shape == space.shape and bool(np.isfinite(array).all())

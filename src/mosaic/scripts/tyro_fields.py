@@ -64,7 +64,7 @@ def _property(field: ast.AnnAssign, text: str, stem: str) -> dict[str, Any] | No
     try:
         default = _checked(core, _default(field, stem))
     except Unknown as error:
-        # Left to the script unless somebody says otherwise.
+        # Left to the script unless the user says otherwise.
         default, optional = None, True
         spec["description"] = f"{text} (the script's own default: {error})".strip()
     if default is None or optional:

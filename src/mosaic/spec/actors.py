@@ -17,11 +17,11 @@ class ActorDescriptor:
     id: str
     """Name, before the colon."""
     label: str
-    """What people call it."""
+    """Its name for the user."""
     description: str
     """One sentence."""
     argument: str = ""
-    """What follows the colon, for people; empty if nothing does."""
+    """What follows the colon, as text for the user; empty if nothing does."""
     actions: tuple[str, ...] = ()
     """Kinds of action that it can choose: discrete, continuous, multi_discrete, composite; empty is all."""
     observations: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
     {"v": 1, "seq": 7, "time": 1763200000.123, "kind": "episode", "global_step": 512, "slot": 3, ...}
 
-`seq` starts at 1 and grows by one a line over all attempts of a run. `time` is the wall clock, for people; order comes
+`seq` starts at 1 and grows by one a line over all attempts of a run. `time` is the wall clock, for display; order comes
 from `seq`. A resumed run writes a further `run.started` with `attempt` + 1 and `resumed_from_step`: curves drop what
 earlier attempts logged after that step. Numbers that JSON cannot carry are the strings "nan", "inf" and "-inf".
 """

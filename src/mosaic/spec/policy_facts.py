@@ -39,7 +39,7 @@ _CARD_ENV = re.compile(r"^[\s-]+dataset:\s*\n\s+name:\s*['\"]?([^\s'\"]+)", re.M
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyFacts:
-    """A policy file; what nobody says is empty."""
+    """A policy file; what is not known is empty."""
 
     path: Path
     """The file itself, absolute."""
@@ -82,7 +82,7 @@ def read(word: Path) -> PolicyFacts:
         return _from_header(facts) if kind == "mosaic" else _from_surroundings(facts)
     except OSError as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error.strerror or error}") from error
-    except (ValueError, RuntimeError) as error:  # a NUL, a home that is nobody's
+    except (ValueError, RuntimeError) as error:  # a NUL, a home of no user
         raise PolicyError(f"{str(path)!r} cannot be read as a policy: {error}") from error
 
 
@@ -219,7 +219,7 @@ def _step(value: object) -> int:
 
 
 def _json_object(path: Path) -> dict[str, Any] | None:
-    """None for a file that is not there, or is somebody else's."""
+    """None for a file that is not there, or belongs to another program."""
     try:
         content: Any = config.any_json(_small_text(path) or "null")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Seeds of a group as people type them: 1-5, or 1,2,7."""
+"""Seeds of a group as users type them: 1-5, or 1,2,7."""
 
 import re
 

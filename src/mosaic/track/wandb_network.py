@@ -48,7 +48,7 @@ class Answer:
 
     reachable: bool
     text: str
-    """For people."""
+    """Text for the user."""
     seconds: float
 
 
@@ -151,7 +151,7 @@ def _asked(network: Network, timeout_s: float) -> tuple[bool, str]:
 def _status(server: SplitResult, proxy: SplitResult | None, timeout_s: float) -> int:
     host, port = server.hostname or "", server.port or _PORTS.get(server.scheme, 443)
     if proxy is not None and proxy.scheme.startswith("socks"):
-        # Python speaks no SOCKS: that somebody listens has to do.
+        # Python speaks no SOCKS: a listener has to do.
         socket.create_connection((proxy.hostname, proxy.port or 1080), timeout_s).close()
         return 200
     near, near_port = (

@@ -100,8 +100,8 @@ def test_a_script_names_what_it_imports(tmp_path: Path) -> None:
     mine.write_text("import helper\nimport wandb\nimport stable_baselines3\n")
     with pytest.raises(MissingExtra, match=r"mine.py, which imports stable_baselines3, needs the extra 'sb3'"):
         missing_packages.refuse_missing(script.read(mine))
-    mine.write_text("import helper\nimport nobody_has_this\n")
-    with pytest.raises(MissingPackage, match=r"mine.py needs nobody_has_this, .* install nobody_has_this$"):
+    mine.write_text("import helper\nimport missing_everywhere\n")
+    with pytest.raises(MissingPackage, match=r"mine.py needs missing_everywhere, .* install missing_everywhere$"):
         missing_packages.refuse_missing(script.read(mine))
 
 

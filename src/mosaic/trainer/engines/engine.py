@@ -41,7 +41,7 @@ class SeparateProcess(Protocol):
 
 
 class Engine(Protocol):
-    """Starts workers, and knows how they ended. A pid of 0 is a worker whose pid nobody knows yet."""
+    """Starts workers, and knows how they ended. A pid of 0 is a worker whose pid is not known yet."""
 
     def launch(self, launch: Launch) -> int:
         """Start a worker that holds the run's life lock from its first moment on; its process id."""
@@ -54,7 +54,7 @@ class Engine(Protocol):
         ...
 
     def is_alive(self, run_dir: RunDir, pid: int) -> bool:
-        """Whether the worker of this run lives, whoever started it."""
+        """Whether the worker of this run lives, also one that another daemon started."""
         ...
 
     def stop(self, pid: int) -> None:
@@ -78,7 +78,7 @@ class Engine(Protocol):
         ...
 
     def clear_away(self, pid: int, run_dir: RunDir) -> int | None:
-        """After its end: end what it left behind; its exit code, or None if that went to somebody else."""
+        """After its end: end what it left behind; its exit code, or None if another process took it."""
         ...
 
     def usage_of(self, pid: int) -> Usage:

@@ -1,4 +1,4 @@
-"""From a worker's end to the state of its run and the reason that people read."""
+"""From a worker's end to the state of its run and the reason that the user reads."""
 
 import shutil
 import signal
@@ -57,7 +57,7 @@ def judge(
         reason = out_of_memory.in_words(ending.message, memory.usage) or ending.message
         return Verdict(RunState.FAILED, reason, ending, code, tail)
     if code is None:
-        reason = "the worker is gone and nobody knows how it ended; resume it from its last checkpoint"
+        reason = "the worker is gone, and how it ended is not known; resume it from its last checkpoint"
         return Verdict(RunState.LOST, reason, ending, code, tail)
     return Verdict(RunState.FAILED, _wordless(record, code, tail, memory), ending, code, tail)
 

@@ -1,4 +1,4 @@
-"""What streams wait for; they read what is new from disk at their own pace, so a slow one costs nobody."""
+"""What streams wait for; they read what is new from disk at their own pace, so a slow one delays no other."""
 
 import threading
 

@@ -119,7 +119,7 @@ def stream(
 
 
 def encoded(frame: "Frame", image_format: str, quality: int) -> bytes:
-    # Only here: a daemon that nobody watches through need not load it.
+    # Only here: a daemon that no client watches through need not load it.
     from PIL import Image
 
     height, width = frame.pixels.shape[:2]

@@ -70,7 +70,7 @@ def events(
         lines = reader.new_lines(CHUNK_BYTES)
         for line, seq in order.numbers(lines):
             if seq is None:
-                # Behind whatever is before it: who has that one, and asks for what is behind it, is sent it again.
+                # After the line before it: a client that asks for what follows that line is sent it again.
                 if reached >= after_seq:
                     yield pb.EventLine(json=line)
                 continue
@@ -108,7 +108,7 @@ class _Order:
 
     def __init__(self, last: int | None) -> None:
         self._last = last
-        """Of the line before; None if nobody knows it."""
+        """Of the line before; None if it is not known."""
         self._lines_since = 0
 
     def numbers(self, lines: Sequence[bytes]) -> Iterator[tuple[bytes, int | None]]:

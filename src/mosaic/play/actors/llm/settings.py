@@ -19,7 +19,7 @@ class Settings:
     model: str = ""
     """Model to ask for; else MOSAIC_LLM_MODEL."""
     prompt: str = ""
-    """File with a prompt of one's own; else the one for the environment's family."""
+    """File with a prompt of your own; else the one for the environment's family."""
     image: bool = False
     """Show the model a picture too: the observation where it is one, else what is rendered."""
     constrain: Literal["schema", "tool", "none"] = "schema"
