@@ -52,7 +52,7 @@ def _own(name: str) -> dict[str, Any]:
         return {"problem": "; ".join(problem.message for problem in error.problems)}
     except MosaicError as error:
         return {"problem": str(error)}
-    except Exception as error:  # A border: whatever the settings of a user's algorithm raise.
+    except Exception as error:  # A border: the settings of a user's algorithm may raise anything.
         return {"problem": f"its Args cannot be made into a form: {type(error).__name__}: {error}"}
 
 

@@ -1,7 +1,7 @@
 """A fence around what a script may write to: its working directory, temporary files, devices and caches.
 
-Landlock (Linux 5.13) makes the kernel refuse everything else, to the script, to what it forks and to whatever library
-in whatever language. Where there is none, an audit hook refuses what Python itself is asked to open or change.
+Landlock (Linux 5.13) makes the kernel refuse everything else, to the script, to what it forks and to any library
+in any language. Where there is none, an audit hook refuses what Python itself is asked to open or change.
 The layout of Landlock's structures is that of <linux/landlock.h>: a ruleset is {u64 handled_access_fs}, a rule
 {u64 allowed_access, s32 parent_fd} without padding.
 """

@@ -1,4 +1,4 @@
-"""Does what people's scripts do and a recorder may trip over; each of these once ended the script or lost a number."""
+"""Does what users' scripts do and a recorder may trip over; each of these once ended the script or lost a number."""
 
 import argparse
 import gc
@@ -67,7 +67,7 @@ for _ in range(3):
     made.append(weakref.ref(env.unwrapped))
 del env
 gc.collect()
-assert [one for one in made if one() is not None] == [], "environments that nobody holds are kept"
+assert [one for one in made if one() is not None] == [], "environments without a holder are kept"
 
 env = gym.wrappers.RecordVideo(
     gym.make("Odd-v0", render_mode="rgb_array"), "videos/odd", episode_trigger=lambda _: True

@@ -114,7 +114,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         try:
             env.reset(seed=plan.args.seed)
             env.step(env.action_space.sample())
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
     if choice.backend in ("native", "envpool"):
         # Another implementation than the one tried above, which may not have this environment or not be installed.

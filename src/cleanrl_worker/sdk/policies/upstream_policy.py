@@ -59,14 +59,14 @@ def open_saved(path: Path) -> Saved:
     """The weights; a file that holds anything else is refused, and nothing of it is run."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # What torch thinks of the pickle's age is of no use to anybody here.
+            warnings.simplefilter("ignore")  # What torch thinks of the pickle's age is of no use here.
             content: Any = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise PolicyError(
             f"{path} holds more than weights, so it was not opened and nothing in it was run:"
             f" {_first_line(error, containing='Unsupported')}"
         ) from error
-    except Exception as error:  # A border: whatever the bytes of somebody else's file make the library raise.
+    except Exception as error:  # A border: the bytes of a file from elsewhere may make the library raise anything.
         raise PolicyError(f"{path} cannot be read as a policy: {_first_line(error)}; it may be cut off") from error
     args: Any = {}
     in_tuple = isinstance(content, (tuple, list))
