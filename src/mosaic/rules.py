@@ -88,7 +88,7 @@ def _parsed(text: str) -> ast.expr:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise NotARule(f"{text!r} is no expression: {error}") from error
+        raise NotARule(f"{text!r} is not an expression: {error}") from error
     nodes = list(ast.walk(tree))
     if len(nodes) > MAX_NODES:
         raise NotARule(f"a rule of {len(nodes)} parts")

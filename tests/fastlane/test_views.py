@@ -250,7 +250,7 @@ def raises(_: int) -> Any:
     [
         (raises, "render() raised ZeroDivisionError('no picture today')"),
         (lambda _: None, "the bare backend gives no picture of this environment"),
-        (lambda _: np.zeros((3, 4, 5), np.uint8), "an array of shape (3, 4, 5), which is no picture"),
+        (lambda _: np.zeros((3, 4, 5), np.uint8), "an array of shape (3, 4, 5), which is not a picture"),
         (lambda _: np.zeros(7, np.uint8), "an array of shape (7,)"),
     ],
     ids=["raises", "none", "no picture", "flat"],

@@ -139,7 +139,7 @@ def test_an_answer_that_is_no_action_is_corrected_and_said_if_it_stays(ask: Call
         assert ask(server).action == 0
         last = server.requests[-1]["messages"]
         assert [message["role"] for message in last] == ["system", "user", *2 * ["assistant", "user"]]
-        assert "'jump' is none of the actions up, right, down, left" in last[-1]["content"]
+        assert "'jump' is not one of the actions up, right, down, left" in last[-1]["content"]
     with chat.serving(*3 * [chat.says('{"move": 1}')]) as server, pytest.raises(ActorFailed) as caught:
         ask(server)
     assert 'gives no action (3 answers): the JSON object has no "action"' in str(caught.value)

@@ -108,7 +108,7 @@ def test_the_index_follows_the_files(client: Client, kit: Any) -> None:
     assert {each.run_id for each in client.episodes(env_id="Pendulum-v1")} == {run.run_id}
     client.home.run(run.run_id).episode(2).unlink()
     assert [each.episode for each in client.episodes(run.run_id)] == [1]
-    client.home.episodes.write_bytes(b"this is no database" * 100)
+    client.home.episodes.write_bytes(b"this is not a database" * 100)
     assert [each.episode for each in client.episodes(run.run_id)] == [1]
 
 

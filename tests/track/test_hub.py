@@ -115,7 +115,7 @@ def upload(folder: Path, home: Path, url: str, token: str = TOKEN) -> "subproces
         "    sys.exit(str(error))\n"
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "HUGGING"))}
-    # Large files by the plain protocol: the stand-in is no content-addressed store.
+    # Large files by the plain protocol: the stand-in is not a content-addressed store.
     environment |= {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1"}
     environment |= {"HF_TOKEN": token} if token else {}
     return subprocess.run(

@@ -80,7 +80,7 @@ def _landlock(folders: Sequence[Path]) -> bool:
         for folder in folders:
             parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
             try:
-                # What is no folder takes no rights of folders.
+                # What is not a folder takes no rights of folders.
                 granted = rights if folder.is_dir() else rights & _ON_FILES
                 rule = ctypes.create_string_buffer(struct.pack("=Qi", granted, parent), 12)
                 if libc.syscall(_ADD, ruleset, _PATH_BENEATH, rule, 0):

@@ -111,7 +111,7 @@ def read_files(files: Sequence[Path]) -> Board:
             try:
                 event: Any = event_pb2.Event.FromString(data)  # type: ignore[attr-defined]
             except Exception as error:  # A border: protobuf's own DecodeError has no common name in all its versions.
-                board.remarks.append(f"{path.name}: a record is no event ({error})")
+                board.remarks.append(f"{path.name}: a record is not an event ({error})")
                 continue
             _take(board, event)
     return board

@@ -87,4 +87,4 @@ class ActorThread:
 def _checked(actor_thread: ActorThread, token: int, result: Any) -> Answer:
     if isinstance(result, Choice):
         return Answer(actor_thread, token, result)
-    return Answer(actor_thread, token, None, f"'{actor_thread.word}' returned {result!r:.200}, which is no Choice")
+    return Answer(actor_thread, token, None, f"'{actor_thread.word}' returned {result!r:.200}, which is not a Choice")

@@ -32,9 +32,9 @@ def action_from_json(data: Any, space: Space[Any]) -> Any:
     try:
         action = _of(space, data)
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise ActorFailed(f"{data!r:.200} is no action of {space}: {error}") from error
+        raise ActorFailed(f"{data!r:.200} is not an action of {space}: {error}") from error
     if not fits(action, space):
-        raise ActorFailed(f"{data!r:.200} is no action of {space}")
+        raise ActorFailed(f"{data!r:.200} is not an action of {space}")
     return action
 
 

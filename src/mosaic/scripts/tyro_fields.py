@@ -98,7 +98,7 @@ def _core(annotation: ast.expr) -> tuple[dict[str, Any] | None, bool]:
 
 
 def _parsed(text: str) -> ast.expr | None:
-    """An annotation in quotes; None for one that is no expression."""
+    """An annotation in quotes; None for one that is not an expression."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:

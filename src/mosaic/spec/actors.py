@@ -71,7 +71,7 @@ def no_such(name: str, names: Sequence[str]) -> str:
     """What to say of an actor that does not exist."""
     near = difflib.get_close_matches(name, names, n=1)
     advice = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
-    return f"'{name}' is no actor; {advice}"
+    return f"'{name}' is not an actor; {advice}"
 
 
 def split(word: str) -> tuple[str, str]:

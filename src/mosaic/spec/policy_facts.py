@@ -76,7 +76,7 @@ def read(word: Path) -> PolicyFacts:
     try:
         path = find(word)
         if not stat.S_ISREG(path.stat().st_mode):
-            raise PolicyError(f"{path} cannot be read as a policy: it is no file")
+            raise PolicyError(f"{path} cannot be read as a policy: it is not a file")
         kind = _kind_of(path)
         facts = PolicyFacts(path=path, kind=kind)
         return _from_header(facts) if kind == "mosaic" else _from_surroundings(facts)
@@ -214,7 +214,7 @@ def _name(value: object) -> str:
 def _step(value: object) -> int:
     step = int(value) if isinstance(value, str) else -1
     if not 0 <= step <= MAX_WHOLE:
-        raise ValueError("global_step is no number of steps")
+        raise ValueError("global_step is not a number of steps")
     return step
 
 

@@ -381,7 +381,7 @@ def with_passwords(options: "TrainOptions") -> dict[str, str]:
 
 
 def without_password(address: str) -> str:
-    """Also of what is no whole address, `user:password@host`: users type that too."""
+    """Also of what is not a whole address, `user:password@host`: users type that too."""
     return _USER.sub(r"\1", address)
 
 

@@ -81,7 +81,7 @@ def through(http: str, https: str, *, server: str) -> Network:
     chosen = https if server.startswith("https:") else http
     if not _is_address(chosen):
         return Network(
-            server=server, problem=f"'{without_password(chosen)}' is no address of a proxy; one is http://host:port"
+            server=server, problem=f"'{without_password(chosen)}' is not an address of a proxy; one is http://host:port"
         )
     variables = {"HTTP_PROXY": http, "http_proxy": http, "HTTPS_PROXY": https, "https_proxy": https}
     return Network(server=server, proxy=chosen, environment=variables)

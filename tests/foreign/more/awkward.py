@@ -34,7 +34,7 @@ class Bare(gym.Env):
 
 
 class Odd(Bare):
-    """Draws in a shape that is no picture."""
+    """Draws in a shape that is not a picture."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
 

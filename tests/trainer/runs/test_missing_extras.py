@@ -147,7 +147,7 @@ def test_make_extras_takes_names_that_are_targets_too() -> None:
     assert done.stdout.splitlines()[0].endswith("tools/setup.sh extras gui atari")
     done = make("extras", "nosuch")
     assert done.returncode != 0
-    assert "'nosuch' is no extra; there are: gui web mujoco" in done.stderr
+    assert "'nosuch' is not an extra; there are: gui web mujoco" in done.stderr
 
 
 def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Path) -> None:

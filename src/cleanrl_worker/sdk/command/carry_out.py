@@ -292,7 +292,7 @@ def bytes_of_rollout(plan: Plan, env: gym.Env[Any, Any]) -> int:
 
 
 def _seen(plan: Plan, env: gym.Env[Any, Any]) -> gym.Space[Any] | None:
-    """What the algorithm sees of an observation; None if it is no vector: the environments will be refused as such."""
+    """What the algorithm sees of an observation; None if that is not a vector: the environments will be refused."""
     if algorithm_catalogue.observations(plan.algo) == "pixels":
         return env.observation_space
     try:

@@ -136,7 +136,7 @@ def _check(module: ModuleType, path: Path) -> None:
             raise _refused(path, f"{name} is {given!r}; it must be {' or '.join(map(repr, known))}")
     args: Any = module.Args
     if not isinstance(args, type) or not is_dataclass(args):
-        raise _refused(path, "Args is no dataclass; write @dataclass(frozen=True, kw_only=True) above it")
+        raise _refused(path, "Args is not a dataclass; write @dataclass(frozen=True, kw_only=True) above it")
     defined = {field.name for field in fields(args)}
     lacking = [name for name in NEEDED_SETTINGS if name not in defined]
     if lacking:

@@ -150,7 +150,7 @@ class PlainView(LiveView):
             advice = "; use the bare backend" if self._envs.backend in ("envpool", "native") else ""
             return None, f"the {self._envs.backend} backend gives no picture of this environment{advice}"
         if picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1 or picture.shape[2:] not in ((), (3,), (4,)):
-            return None, f"render() returned an array of shape {picture.shape}, which is no picture"
+            return None, f"render() returned an array of shape {picture.shape}, which is not a picture"
         return picture, ""
 
 

@@ -76,7 +76,7 @@ def open_saved(path: Path) -> Saved:
     parts = tuple(content) if in_tuple else (content,)
     if not parts or not all(map(_is_state_dict, parts)) or not isinstance(args, dict):
         raise PolicyError(
-            f"{path} was written by torch.save, but is no state dict and no tuple of them: {_shape_of(content)}"
+            f"{path} was written by torch.save, but is neither a state dict nor a tuple of them: {_shape_of(content)}"
         )
     arrays = tuple({name: _array(tensor) for name, tensor in part.items()} for part in parts)
     return Saved(path=path, parts=arrays, in_tuple=in_tuple, args=args)

@@ -105,7 +105,7 @@ def _fetched(client: Client, episode: pb.RecordedEpisode) -> Found:
     head = episode_file.decode(content.partition(b"\n")[0], what=f"{episode.run_id}, {episode.path}, line 1")
     if not isinstance(head, EpisodeHead):
         raise RecordingError(
-            f"{episode.path} of run {episode.run_id} is no recorded episode: its first line is no head"
+            f"{episode.path} of run {episode.run_id} is not a recorded episode: its first line is not a head"
         )
     return Found(f"{episode.run_id}/{episode.episode}", head, content)
 

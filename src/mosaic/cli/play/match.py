@@ -94,7 +94,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         words.error(f"a match is between two: give --actor twice (got {len(flags.actor or ())})")
     if not has_several(flags.env_id) and ":" not in flags.env_id:
         raise BadArguments(
-            f"{flags.env_id} is no game for two; 'mosaic compare' and 'mosaic play --lockstep' compare actors in it"
+            f"{flags.env_id} is not a game for two; 'mosaic compare' and 'mosaic play --lockstep' compare actors in it"
         )
     return flags
 

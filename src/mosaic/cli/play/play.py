@@ -167,7 +167,7 @@ def resolved(client: Client, word: str) -> str:
         return f"{name}:{session(client, argument, name).run_id}"
     if name == SCRIPTED and argument and not current().target:
         return f"{name}:{_own_code(word, Path(argument))}"
-    # A model is no file, whatever lies in this folder.
+    # A model is not a file, whatever lies in this folder.
     if argument and name != LANGUAGE_MODEL and Path(argument).expanduser().exists():
         return f"{name}:{Path(argument).expanduser().absolute()}"
     return word

@@ -40,7 +40,7 @@ def new(argv: Sequence[str]) -> int:
         raise ConfigError([Problem(name, problem)], what=what)
     if flags.base not in own_algorithms.built_in():
         listed = ", ".join(sorted(own_algorithms.built_in()))
-        raise ConfigError([Problem("--from", f"'{flags.base}' is none of {listed}")], what=what)
+        raise ConfigError([Problem("--from", f"'{flags.base}' is not one of {listed}")], what=what)
     folder = Path(flags.into).expanduser().absolute()
     allowed = Allowed(Home.resolve())
     if (known := own_algorithms.find(name, allowed)) is not None:

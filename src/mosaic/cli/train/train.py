@@ -249,7 +249,7 @@ def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, sil
 
 
 def algorithm_of(word: str) -> str:
-    """The name of the algorithm in a file; the word itself if it is no path of one."""
+    """The name of the algorithm in a file; the word itself if it is not a path of one."""
     if not is_script(word) or word.startswith("-"):
         return word
     # Without '..', so that messages show where it lies.

@@ -63,7 +63,7 @@ def make(argument: str, context: Context) -> Actor:
 def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("mosaic_script", path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ActorFailed(f"{path} is no Python file that is there")
+        raise ActorFailed(f"{path} is not a Python file that exists")
     module = importlib.util.module_from_spec(spec)
     # What lies beside it is its own; last, so that none of it takes the place of a library.
     if str(path.parent) not in sys.path:

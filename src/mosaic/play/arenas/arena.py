@@ -193,7 +193,7 @@ class Arena:
             self.pictures_problem = f"render() raised {error!r}"
             return None
         if not isinstance(picture, np.ndarray) or picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1:
-            self.pictures_problem = f"render() returned {type(picture).__name__}, which is no picture"
+            self.pictures_problem = f"render() returned {type(picture).__name__}, which is not a picture"
             return None
         return picture.astype(np.uint8, copy=False)
 

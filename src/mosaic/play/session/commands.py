@@ -90,7 +90,7 @@ class SessionCommands:
             case "seek":
                 self._seek(int(data["step"]))
             case _:
-                raise ActorFailed(f"'{word}' is no command")
+                raise ActorFailed(f"'{word}' is not a command")
 
     def _seek(self, step: int) -> None:
         compared = self._played_episode.comparison

@@ -195,7 +195,7 @@ class Session:
                 self._trouble(ActorFailed(answer.problem))
         elif not fits(choice.action, space):
             self._trouble(
-                ActorFailed(f"'{actor_thread.word}' chose {choice.action!r:.200}, which is no action of {space}")
+                ActorFailed(f"'{actor_thread.word}' chose {choice.action!r:.200}, which is not an action of {space}")
             )
         elif reason := self.arena.refusal(player.seat, choice.action):
             if actor_thread.is_person:

@@ -18,7 +18,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 ALL = tuple(KEYS)
 HIDDEN = "[hidden]"
 SHORTEST = 8
-"""A shorter value is no key, and may stand in any text."""
+"""A shorter value is not a key, and may stand in any text."""
 SCRIPT_KEYS = "MOSAIC_SCRIPT_KEYS"
 """Variable that names further variables, separated by commas, whose keys scripts get."""
 _ADDRESSES = frozenset({"MLFLOW_TRACKING_URI", "WANDB_VPN_HTTP_PROXY", "WANDB_VPN_HTTPS_PROXY"})

@@ -25,7 +25,7 @@ class Launch:
 
 
 class SeparateProcess(Protocol):
-    """A process of a worker's program that is no run: a dry run, whose output is read. Its caller ends it."""
+    """A process of a worker's program that is not a run: a dry run, whose output is read. Its caller ends it."""
 
     def exit_code(self) -> int | None:
         """None while it runs; does not wait. Negative is the signal that ended it."""
@@ -50,7 +50,7 @@ class Engine(Protocol):
     def start_apart(
         self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path
     ) -> SeparateProcess:
-        """Run a worker's program that is no run, from a pre-imported process where one is ready."""
+        """Run a worker's program that is not a run, from a pre-imported process where one is ready."""
         ...
 
     def is_alive(self, run_dir: RunDir, pid: int) -> bool:

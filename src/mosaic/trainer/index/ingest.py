@@ -282,7 +282,7 @@ class RunIngest:
         self._returns.append(value)
         self._spark_skip += 1
         mean = _mean(self._returns)
-        # One that is no number is above nothing.
+        # One that is not a number is above nothing.
         if mean > self._best if self._best is not None else mean == mean:
             self._best = mean
         if self._spark_skip >= self._spark_stride:

@@ -76,7 +76,7 @@ def _manifest(run_dir: RunDir, *, required: bool) -> tuple[Manifest, str]:
         return manifest.read_parts(run_dir)
     except OSError:
         if required:
-            raise  # A directory without both is no run yet.
+            raise  # A directory without both is not a run yet.
         return Manifest(run_id=run_dir.run_id), ""
 
 

@@ -107,7 +107,7 @@ def _write_one(home: Home, record: RunRecord, text: str) -> None:
         sync_folder(home.configs)
     # The worker replaces it by the config with all settings.
     share(config_file, run_dir.config)
-    # Last: a directory without it is no run. It syncs the names in that directory.
+    # Last: a directory without it is not a run. It syncs the names in that directory.
     run_record.write(run_dir, record.placed)
 
 

@@ -69,7 +69,7 @@ def checked(request: pb.StreamFramesRequest) -> pb.StreamFramesRequest:
             setattr(request, name, default)
     values = {name: getattr(request, name) for name in (*CHOICES, *BOUNDS)}
     problems = [
-        Problem(name, f"'{values[name]}' is none of {', '.join(filter(None, choices))}")
+        Problem(name, f"'{values[name]}' is not one of {', '.join(filter(None, choices))}")
         for name, choices in CHOICES.items()
         if values[name] not in choices
     ] + [

@@ -61,7 +61,7 @@ def fetch(client: Client, episode: RecordedEpisode) -> Recorded:
     lines = b"".join(client.read_artifact(episode.run_id, episode.path)).split(b"\n")[:-1]
     head = episode_file.decode(lines[0], what=f"{name}, line 1") if lines else None
     if not isinstance(head, EpisodeHead):
-        raise RecordingError(f"{episode.path} of run {episode.run_id} is no recorded episode")
+        raise RecordingError(f"{episode.path} of run {episode.run_id} is not a recorded episode")
     read = (config.loads(line, what=f"{name}, line {number}") for number, line in enumerate(lines[1:], start=2))
     return Recorded(name, head, [content for content in read if content.get("kind") == "step"])
 

@@ -110,7 +110,7 @@ def text_of(client: Client, run_id: str, path: str) -> Text:
     whole = len(data) <= MOST_TEXT
     content = data[:MOST_TEXT].decode(errors="replace")
     if path.endswith(".json") and whole:
-        # What is no JSON is shown as it is: that is what is wrong with it.
+        # What is not JSON is shown as it is: that is what is wrong with it.
         with contextlib.suppress(ValueError):
             content = json.dumps(config.any_json(content), indent=2, ensure_ascii=False)
     lines = [plain(line) for line in content.split("\n")]
