@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from mosaic.gui import app
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.form.notes import NOTE, Note
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
 from mosaic.spec.run_dir import Home
@@ -117,6 +118,7 @@ def take(application: QApplication, opened: app.Opened) -> None:
             if title == "Notes":
                 window.form.dry_run.click()
                 wait(application, lambda: window.form.dry_run.isEnabled())
+                succeeded(opened)
             window.bench.bring_up(title)
             shoot(application, opened, f"{title.lower().replace('w&b', 'wandb')}-{scheme}", size)
         window.load_policy()
@@ -130,6 +132,14 @@ def take(application: QApplication, opened: app.Opened) -> None:
     run_for(application, SETTLE_S)
     keep(palette, "palette-dark", opened.theme.tokens)
     palette.close()
+
+
+def succeeded(opened: app.Opened) -> None:
+    """A refused dry run, with its reason in the form, would be in all pictures after it."""
+    notes = opened.studio.notes
+    note: Note = notes.data(notes.index(0), NOTE)
+    if note.outcome != "ok":
+        raise RuntimeError(f"the dry run was {note.outcome}:\n{note.output}")
 
 
 def take_play(application: QApplication, opened: app.Opened) -> None:

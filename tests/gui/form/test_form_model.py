@@ -345,6 +345,15 @@ def test_sentences_of_workers_find_their_field(form, said, path):
     assert not form.problems
 
 
+def test_of_a_worker_that_crashed_the_last_line_stands_at_the_top(form):
+    said = (
+        'making CartPole-v1 …\nTraceback (most recent call last):\n  File "/opt/mosaic/cli.py", line 3, in <module>\n'
+        "    import missing\nModuleNotFoundError: No module named 'missing'\n"
+    )
+    form.refuse(problems_in(said))
+    assert form.problems == ["ModuleNotFoundError: No module named 'missing'"]
+
+
 def test_a_problem_of_no_field_stands_at_the_top(form):
     form.refuse(problems_in("the daemon's disk or system refused: [Errno 28] No space left on device"))
     assert form.problems == ["the daemon's disk or system refused: [Errno 28] No space left on device"]
