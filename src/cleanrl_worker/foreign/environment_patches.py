@@ -1,4 +1,4 @@
-"""`gym.make` and the vector environments: each environment that a script makes takes its place on the stage, counted.
+"""`gym.make` and the vector environments: each environment that a script makes is shown and counted.
 
 Environments are asked to be able to render, which changes nothing but what `render()` returns, and only where the
 script itself said nothing about it.

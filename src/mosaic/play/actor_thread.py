@@ -1,4 +1,4 @@
-"""A hand: an actor in a thread of its own, asked without waiting; what it answers or raises comes as a message."""
+"""An actor in a thread of its own, asked without waiting; what it answers or raises comes as a message."""
 
 import itertools
 import queue

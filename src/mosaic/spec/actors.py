@@ -1,4 +1,4 @@
-"""What an actor is to those who choose one: its name, what it needs, and where it can act."""
+"""An actor as the lists of actors show it: its name, what it needs, and where it can act."""
 
 import difflib
 from collections.abc import Sequence

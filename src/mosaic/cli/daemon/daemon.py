@@ -1,4 +1,4 @@
-"""`mosaic daemon start|stop|status|logs|run`: the trainer daemon of this home, or a look at another one."""
+"""`mosaic daemon start|stop|status|logs|run`: the trainer daemon of this home; `status` also of another one."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What a session says of itself to those who look (docs/protocols/play.md has every field)."""
+"""The state that a session sends to its clients (docs/protocols/play.md has every field)."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tending one live run: its events taken in, its worker adopted, its deadlines kept, its end concluded."""
+"""The life of one run: read its events, adopt its worker, keep its deadlines, conclude its end."""
 
 import contextlib
 import time
