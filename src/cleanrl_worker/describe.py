@@ -100,7 +100,7 @@ def _brought_by(family: envs.Family) -> list[str]:
 
 
 def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
-    """What those who choose an actor must know; of a game for several that cannot be made, why not."""
+    """What a list of actors must know; of a game for several that cannot be made, why not."""
     if family.actions != BY_SEAT:
         return {"env_id": env_id} | _kinds(family, env_id)
     try:

@@ -72,7 +72,7 @@ class Arena:
 
     @property
     def unwrapped(self) -> Any:
-        """The simulator itself, for those who show its state."""
+        """The simulator itself, for views of its state."""
         return self._env.unwrapped
 
     @property

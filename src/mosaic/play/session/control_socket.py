@@ -32,7 +32,7 @@ class Command:
 
 
 class ControlSocket:
-    """Threads for those who listen; the session only hands over its newest state."""
+    """A thread for each client; the session only hands over its newest state."""
 
     def __init__(self, path: Path, take: Callable[[Command], None]) -> None:
         self._path = path

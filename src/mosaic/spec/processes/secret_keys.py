@@ -35,7 +35,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def without(variables: Mapping[str, str], needed: Iterable[str] = ()) -> dict[str, str]:
-    """These variables without the keys of all others than those who need theirs."""
+    """These variables, without the keys that the named programs do not need."""
     secret = _names(KEYS) - _names(needed)
     return {name: value for name, value in variables.items() if name not in secret or _is_plain(name, value)}
 

@@ -31,7 +31,7 @@ class ChangeSignal:
             return self._rings
 
     def close(self) -> None:
-        """Wake every waiter for good."""
+        """Wake every waiter, and let none wait again."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

@@ -19,7 +19,7 @@ class SeatList(Panel):
     """Made anew when the seats are others; says what is chosen to the model."""
 
     problem_changed = Signal(str)
-    """Why those who sit there cannot play; empty if they can."""
+    """Why the chosen actors cannot play; empty if they can."""
 
     def __init__(self, play: Play, theme: Theme) -> None:
         super().__init__()
