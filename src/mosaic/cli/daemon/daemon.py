@@ -144,8 +144,10 @@ def _facts(health: pb.Health) -> list[str]:
 
 def logs(argv: Sequence[str]) -> int:
     words = parser("daemon logs", "The log of the daemon that was started in the background.", json=True)
-    words.add_argument("-f", "--follow", action="store_true", help="go on as it grows, until Ctrl-C")
-    words.add_argument("--tail", type=int, default=100, metavar="N", help="the last N lines; 0 is all (default 100)")
+    words.add_argument("-f", "--follow", action="store_true", help="follow the log until Ctrl-C")
+    words.add_argument(
+        "--tail", type=int, default=100, metavar="N", help="only the last N lines; 0 is all (default 100)"
+    )
     flags = words.parse_args(argv)
     refuse_remote("daemon logs")
     path = Home.resolve().trainer / "daemon.log"

@@ -56,14 +56,14 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     )
     words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes a batch (default 50)")
     words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
-    words.add_argument("--repeat", action="store_true", help="further batches until the run is cancelled")
+    words.add_argument("--repeat", action="store_true", help="play further batches until the run is cancelled")
     how = words.add_mutually_exclusive_group()
     how.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
     how.add_argument(
         "--stochastic", action="store_false", dest="deterministic", help="sample as in training (the default)"
     )
     words.add_argument("--video", action="store_true", help="record videos, into videos/RUN-eval of the run")
-    words.add_argument("--env-id", metavar="ID", help="another environment than the one it was trained in")
+    words.add_argument("--env-id", metavar="ID", help="evaluate in another environment than that of the training")
     words.add_argument("--algo", default="", metavar="NAME", help="algorithm, where the file does not say it")
     words.add_argument(
         "--normaliser",

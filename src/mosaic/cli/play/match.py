@@ -70,7 +70,12 @@ def main(argv: Sequence[str]) -> int:
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("match", "Games between two actors, who change seats after each.", json=True)
     words.add_argument("env_id", metavar="ENV", nargs="?", help="a game for two, for example classic/connect_four-v3")
-    words.add_argument("--actor", action="append", metavar="WHO", help="twice: the two who play; 'mosaic actors' lists")
+    words.add_argument(
+        "--actor",
+        action="append",
+        metavar="WHO",
+        help="give it twice, once for each player; 'mosaic actors' lists them",
+    )
     words.add_argument(
         "--param", action="append", metavar="ACTOR.NAME=VALUE", help="a setting of an actor, for example llm.memory=2"
     )

@@ -95,7 +95,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--speed", type=float, metavar="X", help="multiple of real time; 0 is as fast as possible (the default)"
     )
     words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
-    words.add_argument("--watch", action="store_true", help="show it in the terminal; in real time unless --speed says")
+    words.add_argument(
+        "--watch", action="store_true", help="show it in the terminal; in real time unless --speed is given"
+    )
     words.add_argument(
         "--observations",
         choices=("auto", "raw", "pixels"),

@@ -99,7 +99,7 @@ def _how_it_goes_on(run: RunRecord, after: RunRecord) -> str:
 
 def delete(argv: Sequence[str]) -> int:
     words = _words("delete", "Remove ended runs and all their files. This cannot be undone.")
-    words.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    words.add_argument("-y", "--yes", action="store_true", help="delete without asking")
     flags = words.parse_args(argv)
     with connect() as client:
         runs = pick_all(client, flags.runs)

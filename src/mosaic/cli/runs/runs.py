@@ -63,7 +63,7 @@ def _left_out(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecor
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("runs", "List runs, newest first.", json=True)
     add_filters(words, limit=LIMIT)
-    words.add_argument("--watch", action="store_true", help="go on as they change, until Ctrl-C")
+    words.add_argument("--watch", action="store_true", help="redraw as the runs change, until Ctrl-C")
     flags = words.parse_args(argv)
     check_filters(words, flags)
     return flags
