@@ -41,7 +41,7 @@ class LiveView:
     fastlane_enabled: bool = True
     """Offer live frames in shared memory; nothing is rendered while no viewer is connected."""
     fastlane_only: bool = False
-    """Live frames but no metrics files: for a look, not for a record."""
+    """Live frames only: no metrics files are written."""
     fastlane_slot: Annotated[int, Ge(0)] = 0
     """Environment shown in single mode."""
     fastlane_fps: Annotated[float, Ge(0.1), Le(120)] = 30.0
