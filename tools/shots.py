@@ -137,7 +137,8 @@ def take(application: QApplication, opened: app.Opened) -> None:
 def succeeded(opened: app.Opened) -> None:
     """A refused dry run, with its reason in the form, would be in all pictures after it."""
     notes = opened.studio.notes
-    note: Note = notes.data(notes.index(0), NOTE)
+    note = notes.data(notes.index(0), NOTE)
+    assert isinstance(note, Note)
     if note.outcome != "ok":
         raise RuntimeError(f"the dry run was {note.outcome}:\n{note.output}")
 
