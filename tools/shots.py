@@ -1,5 +1,6 @@
 """Screenshots of the window for the docs, from real short runs: `make shots` writes docs/pictures/*.png."""
 
+import json
 import os
 import subprocess
 import sys
@@ -31,6 +32,8 @@ TRAINED = (
     ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--label=far too fast"),
 )
 """The last one is meant to fail."""
+SAVED = 5
+"""Policies of these: each run but the last one saves one."""
 EVALUATED = ("cartpole, seed 1", "cartpole, seed 2", "cartpole, seed 3")
 LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=3000000", "--num-envs=8", "--label=lander")
 LIVE_STEPS = 60_000
@@ -41,6 +44,8 @@ SCHEMES: Sequence[Scheme] = ("dark", "light")
 
 def main() -> int:
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96", "WANDB_MODE": "offline"}
+    # An exporter that gives way to everything else would not be done when its picture is taken.
+    os.environ["MOSAIC_EXPORT_NICE"] = "0"
     PICTURES.mkdir(parents=True, exist_ok=True)
     application = app.make_application()
     with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
@@ -52,6 +57,7 @@ def main() -> int:
                 print("training", *flags, flush=True)
                 mosaic("train", *flags, "--follow")
             mosaic("evaluate", *EVALUATED, "--episodes=200")
+            wait(application, lambda: is_exported(home))
             mosaic("train", *LIVE, "--detach")
             with_window(application, home, take)
             with_window(application, home, take_play)
@@ -121,17 +127,31 @@ def take(application: QApplication, opened: app.Opened) -> None:
                 succeeded(opened)
             window.bench.bring_up(title)
             shoot(application, opened, f"{title.lower().replace('w&b', 'wandb')}-{scheme}", size)
-        window.load_policy()
-        assert window.policies is not None
-        run_for(application, SETTLE_S)
-        keep(window.policies, f"policies-{scheme}", opened.theme.tokens)
-        window.policies.close()
+        take_policies(application, opened, runs(EVALUATED[0]), scheme)
     opened.theme.use("dark")
     palette = window.menus.open_palette()
     palette.typed.setText("pa")
     run_for(application, SETTLE_S)
     keep(palette, "palette-dark", opened.theme.tokens)
     palette.close()
+
+
+def take_policies(application: QApplication, opened: app.Opened, run_ids: Sequence[str], scheme: Scheme) -> None:
+    """The dialog with the policy of a run chosen: what was detected of it is filled in."""
+    opened.window.load_policy()
+    dialog = opened.window.policies
+    assert dialog is not None
+    listed = dialog.evaluation_actions.policies
+    wait(application, lambda: len(listed.policies) == SAVED)
+    dialog.picker.choose([policy.path for policy in listed.policies if policy.run_id in run_ids])
+    run_for(application, SETTLE_S)
+    keep(dialog, f"policies-{scheme}", opened.theme.tokens)
+    dialog.close()
+
+
+def is_exported(home: Home) -> bool:
+    states = [json.loads(path.read_text())["state"] for path in home.runs.glob("*/wandb/export.json")]
+    return states == ["offline"]
 
 
 def succeeded(opened: app.Opened) -> None:
