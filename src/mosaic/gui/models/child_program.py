@@ -34,7 +34,7 @@ class ChildProgram(QProcess):
         self.start(program, words)
 
     def end(self) -> None:
-        """Now, and without a word: for one that has nothing to lose."""
+        """Kill it at once and emit nothing: for a program that has nothing to lose."""
         if self.runs:
             self.blockSignals(True)
             self.kill()

@@ -95,7 +95,7 @@ def _wordless(record: RunRecord, code: int, tail: Sequence[str], memory: Memory)
     words = _last_words(tail)
     if words and (reason := out_of_memory.in_words(words, memory.usage)):
         return reason
-    return words or f"the worker ended with exit code {code} without a word"
+    return words or f"the worker ended with exit code {code} without a message"
 
 
 def last_lines(run_dir: RunDir) -> tuple[str, ...]:
