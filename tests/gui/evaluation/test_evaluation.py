@@ -212,6 +212,7 @@ def test_a_file_from_elsewhere_is_browsed_for_and_a_broken_one_explained(
     shown.until(lambda: len(dialog.form.chosen) == 1 and not dialog.form.chosen[0].env_id, "the foreign file")
     assert dialog.rows[ENV_ID].editor.isEnabled()
     assert "type it" in dialog.source.text()
+    dialog.form.type(ENV_ID, "")
     assert dialog.rows[ENV_ID].said == "must not be empty"
 
     (tmp_path / "broken").write_bytes(b"no policy at all")
