@@ -200,7 +200,7 @@ def test_a_table_that_does_not_fit_is_refused(context: Callable[..., Context], t
     with pytest.raises(ActorFailed, match="learnt in Taxi-v4, not in CliffWalking-v1"):
         actors.make(f"bdi_q:{table}", context())
     table.write_text('{"format": "else"}')
-    with pytest.raises(ActorFailed, match="no table of learnt plans"):
+    with pytest.raises(ActorFailed, match="not a table of learnt plans"):
         actors.make(f"bdi_q:{table}", context())
     with pytest.raises(ActorFailed, match="no plans are shipped for CartPole-v1"):
         actors.make("bdi", context("CartPole-v1"))

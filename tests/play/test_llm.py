@@ -83,7 +83,7 @@ def test_a_model_plays_an_episode_from_what_the_prompt_says(
         (chat.refuses(500, "boiler"), False, "boiler"),
         (chat.refuses(503, "busy"), True, "busy"),
         (chat.refuses(429, "slow down"), False, "slow down"),
-        (chat.babbles, False, "no chat completion"),
+        (chat.babbles, False, "not a chat completion"),
         (chat.breaks_off, False, "broke off its answer"),
         (chat.breaks_off_the_stream, True, "broke off its answer"),
         (chat.ends_the_stream_early, True, "ended in the middle"),
@@ -193,7 +193,7 @@ def test_spending_stops_at_what_it_may_cost(play: Callable[..., Any], server: ch
     [
         ({"base_url": ""}, "set MOSAIC_LLM_BASE_URL"),
         ({"model": ""}, "set MOSAIC_LLM_MODEL"),
-        ({"base_url": "ftp://x/v1"}, "no http or https address"),
+        ({"base_url": "ftp://x/v1"}, "not an http or https address"),
         ({"base_url": "http://me:word@127.0.0.1/v1"}, "must not hold a password"),
         ({"max_cost": 1.0}, "needs price_input"),
         ({"prompt": "/nowhere.txt"}, "cannot be read"),

@@ -107,7 +107,7 @@ def test_a_match_that_was_killed_goes_on_with_the_games_that_are_missing(
     [
         (["classic/tictactoe-v3", "--actor", "random", "--actor", "random", "--games", "0"], "--games: must be from 1"),
         (["classic/tictactoe-v3", "--actor", "random"], "a match is between two"),
-        (["CartPole-v1", "--actor", "random", "--actor", "random"], "no game for two"),
+        (["CartPole-v1", "--actor", "random", "--actor", "random"], "not a game for two"),
         (["classic/tictactoe-v3", "--actor", "player_1=random", "--actor", "random"], "change seats"),
     ],
 )

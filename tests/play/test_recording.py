@@ -115,7 +115,7 @@ def test_the_index_follows_the_files(client: Client, kit: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no head"),
+        ("", "not a head"),
         ("nonsense\n", "not JSON"),
         ('{"kind":"step","t":0}\n', "is missing"),
         ('{"kind":"end"}\n', "miss"),
@@ -150,9 +150,9 @@ def test_actions_survive_json(space: spaces.Space[Any]) -> None:
 
 def test_what_is_no_action_is_refused() -> None:
     for data in (7, -1, 0.5, "left", None, [1], True):
-        with pytest.raises(ActorFailed, match="no action"):
+        with pytest.raises(ActorFailed, match="not an action"):
             action_from_json(data, spaces.Discrete(5))
-    with pytest.raises(ActorFailed, match="no action"):
+    with pytest.raises(ActorFailed, match="not an action"):
         action_from_json([0.1, 0.2], spaces.Box(-1, 1, (3,)))
 
 

@@ -251,7 +251,7 @@ def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowh
         field.editingFinished.emit()
 
     # A key in the wrong field is neither taken nor written.
-    for field, complaint in ((tab.endpoint.address, "no http or https"), (tab.endpoint.variable, "no variable")):
+    for field, complaint in ((tab.endpoint.address, "not an http or https"), (tab.endpoint.variable, "no variable")):
         type_into(field, key)
         assert not tab.start.isEnabled()
         assert complaint in tab.start.toolTip()

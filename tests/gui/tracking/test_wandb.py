@@ -122,7 +122,7 @@ def test_a_failed_export_says_why_and_one_that_was_cut_off_too(show: Show, run: 
     assert "pip install" in tab.alarm.text()
     export_state.write(run_dir, replace(failed, state="exporting", why=""))
     shown.until(lambda: tab.state.text() == "Exporting", "the change")
-    assert "was ended" in tab.alarm.text()
+    assert "was stopped" in tab.alarm.text()
     (run_dir.wandb / "wandb" / "offline-run-20260101_000000-x").mkdir(parents=True)
     shown.until(lambda: "offline-run-20260101_000000-x" in tab.facts.text("Folders"), "the new folder")
 
