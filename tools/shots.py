@@ -17,8 +17,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from mosaic.gui import app
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.form.notes import NOTE, Note
+from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
+from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from shots_of_play import SCENES
 
@@ -46,6 +48,10 @@ def main() -> int:
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96", "WANDB_MODE": "offline"}
     # An exporter that gives way to everything else would not be done when its picture is taken.
     os.environ["MOSAIC_EXPORT_NICE"] = "0"
+    if "/" in (line := install_line("web")):
+        raise SystemExit(
+            f"the pictures would show paths of this machine ({line}): run 'make shots' in its own checkout"
+        )
     PICTURES.mkdir(parents=True, exist_ok=True)
     application = app.make_application()
     with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
@@ -123,8 +129,9 @@ def take(application: QApplication, opened: app.Opened) -> None:
             opened.studio.select(runs(label, "policy_eval" if title == "Evaluate" else "train"))
             if title == "Notes":
                 window.form.dry_run.click()
-                wait(application, lambda: window.form.dry_run.isEnabled())
-                succeeded(opened)
+                wait(application, lambda: newest_note(opened).outcome != "running")
+                # A refused one, with its reason in the form, would be in all pictures after it.
+                assert newest_note(opened).outcome == "ok", newest_note(opened).output
             window.bench.bring_up(title)
             shoot(application, opened, f"{title.lower().replace('w&b', 'wandb')}-{scheme}", size)
         take_policies(application, opened, runs(EVALUATED[0]), scheme)
@@ -154,13 +161,11 @@ def is_exported(home: Home) -> bool:
     return states == ["offline"]
 
 
-def succeeded(opened: app.Opened) -> None:
-    """A refused dry run, with its reason in the form, would be in all pictures after it."""
+def newest_note(opened: app.Opened) -> Note:
     notes = opened.studio.notes
     note = notes.data(notes.index(0), NOTE)
     assert isinstance(note, Note)
-    if note.outcome != "ok":
-        raise RuntimeError(f"the dry run was {note.outcome}:\n{note.output}")
+    return note
 
 
 def take_play(application: QApplication, opened: app.Opened) -> None:
@@ -183,7 +188,16 @@ def take_play(application: QApplication, opened: app.Opened) -> None:
 def shoot(application: QApplication, opened: app.Opened, name: str, size: QSize) -> None:
     opened.window.resize(size)
     run_for(application, SETTLE_S)
+    wait(application, lambda: is_drawn(opened))
     keep(opened.window, name, opened.theme.tokens)
+
+
+def is_drawn(opened: app.Opened) -> bool:
+    """Whether the live view, where it is seen, has every environment: a grid fills up tile by tile."""
+    tab = opened.window.tabs["Live view"]
+    assert isinstance(tab, LiveTab)
+    picture = tab.live.picture() if tab.seen.now else None
+    return picture is None or all(tile.episode_length for tile in picture.head.tiles)
 
 
 def keep(widget: QWidget, name: str, tokens: Tokens) -> None:
