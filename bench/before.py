@@ -44,7 +44,7 @@ def main() -> int:
         ratios: list[float] = []
         lowest = dict.fromkeys((options.other.resolve(), process.ROOT), float("inf"))
         for repetition in range(options.repetitions):
-            # Each goes first in turn: whatever drifts hurts both.
+            # Each goes first in turn: a drift hurts both.
             sides = [options.other.resolve(), process.ROOT][:: 1 if repetition % 2 else -1]
             took = {side: measured(case, side, options.steps or case.steps, whole=options.whole) for side in sides}
             lowest = {side: min(lowest[side], took[side]) for side in sides}

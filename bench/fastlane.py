@@ -1,6 +1,6 @@
 """What the live view costs the learner, as ratios of steps a second; everything in alternation (`make bench-live`).
 
-Watched: one training run, looked at and left alone in turns. Nobody looks: a loop of steps alone, which is the hardest
+Watched: one training run, watched and left alone in turns. Without a viewer: a loop of steps alone, the hardest
 case, with the live view and without, in turns. Exit code 1 if a ratio is below the floor.
 """
 
@@ -55,7 +55,7 @@ WATCHED = (
         0.95,
     ),
 )
-NOBODY_FLOOR = 0.99
+UNWATCHED_FLOOR = 0.99
 
 
 def watched(case: Case, turns: int) -> float:
@@ -76,7 +76,7 @@ def watched(case: Case, turns: int) -> float:
 
 @dataclass(frozen=True)
 class Turn:
-    """What was measured while somebody looked, or nobody did."""
+    """What was measured with a viewer, or without one."""
 
     steps_per_s: float
     steps_per_cpu_s: float
@@ -149,7 +149,7 @@ def _wait_for_ring(run_dir: RunDir) -> Path:
     raise SystemExit("the run did not open its live view within a minute")
 
 
-def nobody_looks(turns: int) -> float:
+def unwatched(turns: int) -> float:
     ratios: list[float] = []
     with closing(_cart_poles(None)) as plain, closing(_cart_poles("rgb_array")) as watchable:
         before = _block(plain)
@@ -186,12 +186,12 @@ def _block(lanes: Envs) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fastlane", description=__doc__)
     parser.add_argument("--turns", type=int, default=5, help="pairs of each case (default 5)")
-    parser.add_argument("--only", choices=["nobody", "cartpole", "halfcheetah"], help="this case")
+    parser.add_argument("--only", choices=["no-viewer", "cartpole", "halfcheetah"], help="this case")
     options = parser.parse_args()
     envs.headless_defaults()
     rows: list[tuple[str, float, float]] = []
-    if options.only in (None, "nobody"):
-        rows.append(("nobody looks, steps alone", nobody_looks(options.turns * 10), NOBODY_FLOOR))
+    if options.only in (None, "no-viewer"):
+        rows.append(("no viewer, steps alone", unwatched(options.turns * 10), UNWATCHED_FLOOR))
     for case in WATCHED:
         if options.only is None or options.only in case.name.lower():
             rows.append((case.name, watched(case, options.turns), case.floor))

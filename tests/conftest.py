@@ -109,7 +109,7 @@ def _ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyrig
     """Whatever a test left behind ends with the tests, rather than take their time from those who follow."""
     yield
     end_all_of(tmp_path_factory.getbasetemp())
-    # A Popen that nobody asked since its process has ended warns of a process that still runs.
+    # A Popen that was not polled since its process has ended warns of a process that still runs.
     for one in gc.get_objects():
         if issubclass(type(one), subprocess.Popen):
             one.poll()

@@ -247,7 +247,7 @@ ADDITIONS = {
         "worker = run_config.parse_worker({'algo': 'ppo', 'env_id': 'x', 'agent_id': '/opt/brain.py'})\n"
         "try:\n    code_gate.refuse_code(worker, Allowed(Home.resolve()))\n"
         "except ConfigError as error:\n    assert 'mosaic scripts add /opt' in str(error)\n"
-        "else:\n    raise AssertionError('nobody asked')",
+        "else:\n    raise AssertionError('the code was not refused')",
     ),
     "an event": Addition(
         "",

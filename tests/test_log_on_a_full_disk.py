@@ -57,7 +57,7 @@ def test_lines_are_dropped_and_counted(tmp_path, monkeypatch, is_file, unbuffere
         assert "run.fifth" in last
 
 
-def test_a_stderr_that_takes_nothing_ends_nobody():
+def test_a_stderr_that_takes_nothing_ends_no_process():
     with Path("/dev/full").open("wb") as full, start(stderr=full) as process:
         say(process, "run.first", "run.second")
         process.stdin.close()

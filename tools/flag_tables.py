@@ -44,7 +44,7 @@ def _shown(default: Any) -> str:
 
 
 def _as_flags(text: str, names: list[str]) -> str:
-    """A field that another one's sentence names is a flag to the reader of a page."""
+    """A field that the sentence of another field names is a flag to the reader of a page."""
     for name in names:
         if "_" in name:
             text = re.sub(rf"\b{name}\b", f"`{config.flag_name(name)}`", text)

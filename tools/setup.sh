@@ -38,7 +38,7 @@ if [ "$SET" = extras ]; then
     known=$(sed -n '/^\[project.optional-dependencies\]/,/^\[/s/^\([a-z0-9]*\) = .*/\1/p' pyproject.toml | grep -vxE 'dev|all')
     [ ${#NAMES[@]} -gt 0 ] || die "which extra? make extras NAME…; there are: $(tr '\n' ' ' <<<"$known")"
     for name in "${NAMES[@]}"; do
-        grep -qx "$name" <<<"$known" || die "'$name' is no extra; there are: $(tr '\n' ' ' <<<"$known")"
+        grep -qx "$name" <<<"$known" || die "'$name' is not an extra; there are: $(tr '\n' ' ' <<<"$known")"
         case $name in gui | web) DEBIAN_PACKAGES=$QT ;; mujoco) DEBIAN_PACKAGES="$DEBIAN_PACKAGES $OSMESA" ;; esac
     done
     # What is there already stays: an environment with everything is not taken back to the base.

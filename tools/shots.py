@@ -1,5 +1,6 @@
 """Screenshots of the window for the docs, from real short runs: `make shots` writes docs/pictures/*.png."""
 
+import json
 import os
 import subprocess
 import sys
@@ -15,8 +16,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from mosaic.gui import app
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.form.notes import NOTE, Note
+from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
+from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from shots_of_play import SCENES
 
@@ -30,6 +34,8 @@ TRAINED = (
     ("ppo", "--env-id=CartPole-v1", "--total-timesteps=100000", "--learning-rate=1e30", "--label=far too fast"),
 )
 """The last one is meant to fail."""
+SAVED = 5
+"""Policies of these: each run but the last one saves one."""
 EVALUATED = ("cartpole, seed 1", "cartpole, seed 2", "cartpole, seed 3")
 LIVE = ("ppo", "--env-id=LunarLander-v3", "--total-timesteps=3000000", "--num-envs=8", "--label=lander")
 LIVE_STEPS = 60_000
@@ -40,6 +46,12 @@ SCHEMES: Sequence[Scheme] = ("dark", "light")
 
 def main() -> int:
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96", "WANDB_MODE": "offline"}
+    # An exporter that gives way to everything else would not be done when its picture is taken.
+    os.environ["MOSAIC_EXPORT_NICE"] = "0"
+    if "/" in (line := install_line("web")):
+        raise SystemExit(
+            f"the pictures would show paths of this machine ({line}): run 'make shots' in its own checkout"
+        )
     PICTURES.mkdir(parents=True, exist_ok=True)
     application = app.make_application()
     with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
@@ -51,6 +63,7 @@ def main() -> int:
                 print("training", *flags, flush=True)
                 mosaic("train", *flags, "--follow")
             mosaic("evaluate", *EVALUATED, "--episodes=200")
+            wait(application, lambda: is_exported(home))
             mosaic("train", *LIVE, "--detach")
             with_window(application, home, take)
             with_window(application, home, take_play)
@@ -116,20 +129,43 @@ def take(application: QApplication, opened: app.Opened) -> None:
             opened.studio.select(runs(label, "policy_eval" if title == "Evaluate" else "train"))
             if title == "Notes":
                 window.form.dry_run.click()
-                wait(application, lambda: window.form.dry_run.isEnabled())
+                wait(application, lambda: newest_note(opened).outcome != "running")
+                # A refused one, with its reason in the form, would be in all pictures after it.
+                assert newest_note(opened).outcome == "ok", newest_note(opened).output
             window.bench.bring_up(title)
             shoot(application, opened, f"{title.lower().replace('w&b', 'wandb')}-{scheme}", size)
-        window.load_policy()
-        assert window.policies is not None
-        run_for(application, SETTLE_S)
-        keep(window.policies, f"policies-{scheme}", opened.theme.tokens)
-        window.policies.close()
+        take_policies(application, opened, runs(EVALUATED[0]), scheme)
     opened.theme.use("dark")
     palette = window.menus.open_palette()
     palette.typed.setText("pa")
     run_for(application, SETTLE_S)
     keep(palette, "palette-dark", opened.theme.tokens)
     palette.close()
+
+
+def take_policies(application: QApplication, opened: app.Opened, run_ids: Sequence[str], scheme: Scheme) -> None:
+    """The dialog with the policy of a run chosen: what was detected of it is filled in."""
+    opened.window.load_policy()
+    dialog = opened.window.policies
+    assert dialog is not None
+    listed = dialog.evaluation_actions.policies
+    wait(application, lambda: len(listed.policies) == SAVED)
+    dialog.picker.choose([policy.path for policy in listed.policies if policy.run_id in run_ids])
+    run_for(application, SETTLE_S)
+    keep(dialog, f"policies-{scheme}", opened.theme.tokens)
+    dialog.close()
+
+
+def is_exported(home: Home) -> bool:
+    states = [json.loads(path.read_text())["state"] for path in home.runs.glob("*/wandb/export.json")]
+    return states == ["offline"]
+
+
+def newest_note(opened: app.Opened) -> Note:
+    notes = opened.studio.notes
+    note = notes.data(notes.index(0), NOTE)
+    assert isinstance(note, Note)
+    return note
 
 
 def take_play(application: QApplication, opened: app.Opened) -> None:
@@ -152,7 +188,16 @@ def take_play(application: QApplication, opened: app.Opened) -> None:
 def shoot(application: QApplication, opened: app.Opened, name: str, size: QSize) -> None:
     opened.window.resize(size)
     run_for(application, SETTLE_S)
+    wait(application, lambda: is_drawn(opened))
     keep(opened.window, name, opened.theme.tokens)
+
+
+def is_drawn(opened: app.Opened) -> bool:
+    """Whether the live view, where it is seen, has every environment: a grid fills up tile by tile."""
+    tab = opened.window.tabs["Live view"]
+    assert isinstance(tab, LiveTab)
+    picture = tab.live.picture() if tab.seen.now else None
+    return picture is None or all(tile.episode_length for tile in picture.head.tiles)
 
 
 def keep(widget: QWidget, name: str, tokens: Tokens) -> None:

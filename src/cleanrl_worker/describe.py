@@ -52,7 +52,7 @@ def _own(name: str) -> dict[str, Any]:
         return {"problem": "; ".join(problem.message for problem in error.problems)}
     except MosaicError as error:
         return {"problem": str(error)}
-    except Exception as error:  # A border: whatever the settings of a user's algorithm raise.
+    except Exception as error:  # A border: the settings of a user's algorithm may raise anything.
         return {"problem": f"its Args cannot be made into a form: {type(error).__name__}: {error}"}
 
 
@@ -100,7 +100,7 @@ def _brought_by(family: envs.Family) -> list[str]:
 
 
 def _environment(family: envs.Family, env_id: str) -> dict[str, Any]:
-    """What those who choose an actor must know; of a game for several that cannot be made, why not."""
+    """What a list of actors must know; of a game for several that cannot be made, why not."""
     if family.actions != BY_SEAT:
         return {"env_id": env_id} | _kinds(family, env_id)
     try:

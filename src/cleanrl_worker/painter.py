@@ -1,9 +1,9 @@
-"""The painter: a process of low priority that draws the twins of a run's environments while somebody looks.
+"""The painter: a process of low priority that draws the twins of a run's environments while a viewer is connected.
 
     python -m cleanrl_worker.painter '{"env_id": …}'
 
 `cleanrl_worker.sdk.live.twin_view` starts it and hands over a table of states; it ends when its stdin is closed, that
-is, when the worker ends however it may end, or when nobody has looked for a while. Nothing here is in the learner's
+is, when the worker ends however it may end, or when no viewer was there for a while. Nothing here is in the learner's
 time.
 """
 
@@ -61,7 +61,7 @@ class Painter:
         self._strain = 1.0
 
     def work(self) -> None:
-        """Until the worker ends or nobody looks any more."""
+        """Until the worker ends or no viewer is connected any more."""
         demand: Demand | None = None
         looked, wanted_at = -LOOK_S, time.monotonic()
         pause_s = 0.0
@@ -113,7 +113,7 @@ class Painter:
         return cpu_s / budget if self._strain > BUSY else 0.0
 
     def _step_back(self, demand: Demand) -> None:
-        """Not before every tile was drawn once: on a busy machine somebody would wait long for the first pictures."""
+        """Not before every tile was drawn once: on a busy machine a viewer would wait long for the first pictures."""
         if not self._stepped_back and all(slot in self._drawn for slot in self._screen.shown(demand.wishes)):
             self._stepped_back = True
             lower_priority(NICENESS)
@@ -138,7 +138,7 @@ def _stdin_closed(timeout_s: float) -> bool:
 
 
 def main() -> int:
-    # Signals are for the worker, whose end is this one's end.
+    # Signals are for the worker, whose end also ends this process.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
     envs.headless_defaults()

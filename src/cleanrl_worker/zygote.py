@@ -79,7 +79,7 @@ def _is_script(argv: list[str]) -> bool:
 def _ending_with(connection: socket.socket) -> Generator[None]:
     """End this process as soon as the daemon's end is closed, although nothing is read from it yet.
 
-    The kernel sends SIGIO, which ends a process, at whatever happens to the socket (fcntl(2), O_ASYNC), and before
+    The kernel sends SIGIO, which ends a process, at any event of the socket (fcntl(2), O_ASYNC), and before
     `ready` the daemon says nothing. Not the signal of a parent's death (prctl(2)): that is sent when the thread ends
     that started this process.
     """
@@ -117,7 +117,7 @@ def _import_everything() -> None:
     gc.disable()
     for module in MODULES:
         importlib.import_module(module)
-    # Imported by a run only where it has somebody to publish to, or is a script's.
+    # Imported by a run only where it has a daemon to publish to, or is a script's.
     for module in (
         "cleanrl_worker.sdk.record.event_publisher",
         "cleanrl_worker.foreign.run_script",
@@ -138,7 +138,7 @@ def _import_everything() -> None:
 
 
 def _rehearse(algo: str, tried: set[tuple[str, str]]) -> None:
-    """All that a run does before its first step, so that whatever is made at the first use is made here.
+    """All that a run does before its first step, so that what is made at the first use is made here.
 
     An environment is made once for each family and kind of observation: of the next ones nothing is left to be loaded.
     """
@@ -168,7 +168,7 @@ def _in_temporary_folder() -> Generator[Path]:
 
 @contextlib.contextmanager
 def _silence() -> Generator[None]:
-    """What libraries in C print of a model that nobody asked for would go to the daemon's log."""
+    """What libraries in C print of a model that was not asked for would go to the daemon's log."""
     with Path(os.devnull).open("wb") as nowhere:
         kept = [os.dup(stream) for stream in (STDOUT, STDERR)]
         try:

@@ -3,8 +3,8 @@
 The only module that imports tyro or pydantic; tyro, and pydantic's schemas, only when they are first needed: the daemon
 answers before. A setting is a dataclass field: the string under it is the help text
 and the schema's description, `Annotated[float, Gt(0)]` its bounds, `Literal` its choices. tyro ignores bounds, so
-flags are validated a second time through the same adapter as JSON. Whatever is wrong with a command line is a
-ConfigError; numbers are read as people write them (1e5, 300k, 2M; `mosaic.numbers`).
+flags are validated a second time through the same adapter as JSON. An error in a command line is a
+ConfigError; numbers are read as users write them (1e5, 300k, 2M; `mosaic.numbers`).
 
 In the flag of a `str | None` the word None is null, so the text "None" is written with a backslash before it, and a
 text of backslashes and "None" with one more.
@@ -99,7 +99,7 @@ def loads(text: str | bytes, *, what: str = "config") -> JsonObject:
 
 
 def any_json(text: str | bytes) -> Any:
-    """Parse JSON of any kind that may come from anywhere; ValueError for what is no JSON, or nested too deeply.
+    """Parse JSON of any kind that may come from anywhere; ValueError for what is not JSON, or nested too deeply.
 
     Unlike `json.loads`, whose RecursionError few callers think of.
     """
@@ -210,7 +210,7 @@ def from_joined_flags(
 def _parsed(
     cls: Any, argv: Sequence[str], *, prog: str, description: str | None, default: object, parts: Sequence[type[Any]]
 ) -> tuple[Any, list[Problem]]:
-    """What tyro makes of the words, unchecked, and a problem for each word that is no flag of `parts`."""
+    """What tyro makes of the words, unchecked, and a problem for each word that is not a flag of `parts`."""
     import tyro
 
     boxed = io.StringIO()
@@ -308,7 +308,7 @@ def flag_name(path: str) -> str:
 
 
 def name_of_flag(word: str) -> str:
-    """`--num-envs` is `num_envs`; a word that is no flag stays as it is."""
+    """`--num-envs` is `num_envs`; a word that is not a flag stays as it is."""
     return word[2:].replace("-", "_") if word.startswith("--") else word
 
 
@@ -480,7 +480,7 @@ def _validate(cls: type[T], data: object, *, what: str) -> T:
         problems += _broken_between(cls, value)
     except pydantic.ValidationError as error:
         value, problems = None, _problems(error, data, cls)
-    # pydantic's JsonValue lets NaN through, which is no JSON.
+    # pydantic's JsonValue lets NaN through, which is not JSON.
     known = {problem.path for problem in problems}
     problems += [Problem(path, "must be a finite number") for path in _not_finite(data) if path not in known]
     if problems:

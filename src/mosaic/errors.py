@@ -15,7 +15,7 @@ MosaicError
 │   └── HomeVanished          it was removed or moved away while a daemon or a client used it
 ├── UnsafePath                an id or path that would leave the run directory
 ├── InvalidTransition         a run cannot go from this state to that one
-├── SpoolCorrupt              events.jsonl has a gap or a line that is no event
+├── SpoolCorrupt              events.jsonl has a gap or a line that is not an event
 ├── PolicyError               a policy file is unreadable, foreign or does not fit
 ├── CheckpointError           a train state is unreadable, foreign or incomplete
 ├── RecordingError            a recorded episode is unreadable, or cannot be made again

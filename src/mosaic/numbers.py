@@ -1,4 +1,4 @@
-"""Numbers as people type them: 1e6, 10M, 2.5e-4, 1_000_000, 50k; what is shown reads back to the very same number."""
+"""Numbers as users type them: 1e6, 10M, 2.5e-4, 1_000_000, 50k; what is shown reads back to the very same number."""
 
 import math
 import re

@@ -7,7 +7,7 @@
     memory that processes share          /dev/shm, memfd_create       files in the temporary folder
     room for it, reserved                posix_fallocate              zeros, written
     orphans of a worker                  the daemon, as subreaper     init; and no warm worker, each run starts cold
-    ending with one's parent             prctl(PR_SET_PDEATHSIG)      a thread that looks once a second
+    ending with the parent               prctl(PR_SET_PDEATHSIG)      a thread that looks once a second
     which signals a process catches      /proc/PID/status             a worker's note (`spec.processes.caught_signals`)
     when a process and the machine began /proc                        psutil
     a claim on a path of any home        an abstract socket           a locked file (`spec.processes.home_claim`)
@@ -141,7 +141,7 @@ def _short_temporary_folder() -> Path:
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of what our children leave behind (prctl(2), child subreaper); False where nobody can."""
+    """Become the parent of what our children leave behind (prctl(2), child subreaper); False where it cannot."""
     return LINUX and _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 

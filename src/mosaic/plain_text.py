@@ -15,7 +15,7 @@ _CSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 without tab and line feed
     "\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # directions, no picture
-    "\U000e0000-\U000e007f"  # tags: a second alphabet that nobody sees
+    "\U000e0000-\U000e007f"  # tags: a second alphabet that is not shown
     "\ud800-\udfff]"
 )
 

@@ -1,4 +1,4 @@
-"""Rules between settings, as data: a condition and what to say, evaluated without running anybody's code.
+"""Rules between settings, as data: a condition and what to say, evaluated without running a user's code.
 
 `total_timesteps < num_envs * num_steps` is a rule of an algorithm's `__post_init__`. A schema carries it as text, so
 that a process which must not import the algorithm (it would load torch) can refuse what the algorithm would refuse.
@@ -88,7 +88,7 @@ def _parsed(text: str) -> ast.expr:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise NotARule(f"{text!r} is no expression: {error}") from error
+        raise NotARule(f"{text!r} is not an expression: {error}") from error
     nodes = list(ast.walk(tree))
     if len(nodes) > MAX_NODES:
         raise NotARule(f"a rule of {len(nodes)} parts")

@@ -67,7 +67,7 @@ def test_without_a_daemon_and_without_a_start_the_code_is_6(mosaic, tmp_path, mo
     assert mosaic("daemon", "stop").code == 0
 
 
-def test_nobody_listens_at_the_target(mosaic, tmp_path, monkeypatch):
+def test_nothing_listens_at_the_target(mosaic, tmp_path, monkeypatch):
     (tmp_path / "token").write_text("x")
     monkeypatch.setenv("MOSAIC_TOKEN_FILE", str(tmp_path / "token"))
     monkeypatch.setenv("MOSAIC_TARGET", "127.0.0.1:1")

@@ -23,7 +23,7 @@ def test_every_flag_of_a_run_that_upstream_has_means_what_it_means_there(
     said = mosaic("train", "ppo", "--env-id", "CartPole-v1", "--torch-deterministic", *SMALL, *theirs)
     assert said.code == 0, said.err
     run_id = said.out.strip()
-    assert f"--upload-model: nobody waits for its end here; then: mosaic publish {run_id} --repo me/" in said.err
+    assert f"--upload-model: nothing waits for the end here; then: mosaic publish {run_id} --repo me/" in said.err
     config = json.loads(Path(Home.resolve().config(run_id)).read_text())
     assert config["run_name"] == "my try"
     extras = config["metadata"]["worker"]["config"]["extras"]

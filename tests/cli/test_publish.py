@@ -40,8 +40,8 @@ def test_a_run_is_published_and_what_cannot_be_is_refused_first(mosaic, finished
                 [MOSAIC, "publish", *words], env=environment | more, capture_output=True, text=True, check=False
             )
 
-        nobody = publish(finished, "--repo", "mine")
-        assert (nobody.returncode, "hf auth login" in nobody.stderr) == (1, True)
+        logged_out = publish(finished, "--repo", "mine")
+        assert (logged_out.returncode, "hf auth login" in logged_out.stderr) == (1, True)
         bad = publish(finished, "--repo", "a b", HF_TOKEN=TOKEN)
         assert (bad.returncode, "cannot be the name" in bad.stderr) == (2, True)
         assert publish("no such run", HF_TOKEN=TOKEN).returncode == 2

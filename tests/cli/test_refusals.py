@@ -50,8 +50,8 @@ FITTING = ", ".join(f"{name}_continuous_action" for name in ("ddpg", "ppo", "rpo
         ("train sac_continuous_action --env-id ALE/Pong-v5", "has discrete actions: use c51_atari, dqn_atari,"),
         ("play NoSuch-v0", "environment 'NoSuch-v0' is not known; 'mosaic envs' lists"),
         ("play CartPole-v9", "did you mean CartPole-v1?"),
-        ("play CartPole-v1 --actor wizard", "--actor: 'wizard' is no actor; there are human, random, policy,"),
-        ("play CartPole-v1 --actor randon", "--actor: 'randon' is no actor; did you mean 'random'?"),
+        ("play CartPole-v1 --actor wizard", "--actor: 'wizard' is not an actor; there are human, random, policy,"),
+        ("play CartPole-v1 --actor randon", "--actor: 'randon' is not an actor; did you mean 'random'?"),
         ("play CartPole-v1 --actor replay", "--actor: 'replay' needs to know which: write replay:RUN/EPISODE"),
         ("play CartPole-v1 --actor random:7", "--actor: 'random' takes nothing after a colon, '7' was given"),
         ("play ALE/Pong-v5 --actor bdi", "'bdi' cannot act in ALE/Pong-v5: BDI agent knows discrete and vector"),
@@ -95,8 +95,8 @@ def test_a_dry_run_of_what_cannot_work_says_the_same_and_starts_no_worker(mosaic
     assert problem["message"].startswith("ppo needs discrete actions, Pendulum-v1 has Box(")
 
 
-def test_an_environment_of_a_module_of_ones_own_is_tried_by_a_worker(mosaic):
-    """Nobody else can know what it is; that is said, and a worker's refusal comes before the run is made."""
+def test_an_environment_of_a_users_module_is_tried_by_a_worker(mosaic):
+    """Only a worker can know what it is; that is said, and a worker's refusal comes before the run is made."""
     got = mosaic("train", "ppo_continuous_action", "--env-id", "resting:Resting-v0")
     assert got.code == 2
     assert "only a worker can tell what resting:Resting-v0 is" in got.err

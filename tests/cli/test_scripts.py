@@ -44,9 +44,9 @@ def test_a_module_of_an_allowed_folder_trains(mosaic: Callable[..., Any], allowe
         (("--script", str(PPO), "--capture-video"), "stands behind '--'"),
         (("--script", str(PPO), "--module", "cleanrl.dqn"), "give one of them"),
         (("--script", "/no/such/script.py"), "cannot be read"),
-        (("--script", "script.txt"), "is no Python file"),
+        (("--script", "script.txt"), "is not a Python file"),
         (("--module", "no.such"), "is in none of"),
-        (("--script", str(PPO), "--script-idioms", "0.21"), "none of auto, 0.29, 1.x"),
+        (("--script", str(PPO), "--script-idioms", "0.21"), "not one of auto, 0.29, 1.x"),
     ],
 )
 def test_what_makes_no_sense_is_refused(mosaic: Callable[..., Any], words: tuple[str, ...], reason: str) -> None:

@@ -161,14 +161,14 @@ def test_an_evaluation_behind_a_full_queue_says_where_it_stands(
     assert mosaic("cancel", first, last["run_id"]).code == 0
 
 
-def test_nobody_listens_is_said_before_anything_else(
+def test_that_nothing_listens_is_said_before_anything_else(
     mosaic: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MOSAIC_TOKEN_FILE", str(tmp_path / "no token"))
     for target in ("127.0.0.1:1", f"unix:{tmp_path}/nothing"):
         said = mosaic("runs", "--target", target)
         assert said.code == 6
-        assert said.err.startswith(f"error: no daemon at {target}: nobody listens there")
+        assert said.err.startswith(f"error: no daemon at {target}: nothing listens there")
 
 
 def test_a_certificate_is_looked_for_where_the_user_is(

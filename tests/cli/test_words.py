@@ -1,4 +1,4 @@
-"""The pure parts: lines that fit, numbers for people, seeds, completion."""
+"""The pure parts: lines that fit, numbers for users, seeds, completion."""
 
 import shutil
 import subprocess

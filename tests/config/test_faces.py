@@ -314,7 +314,7 @@ def test_a_missing_flag_is_named() -> None:
     ("word", "value"),
     [("1e5", 100_000), ("300k", 300_000), ("2M", 2_000_000), ("1_000", 1000), ("1,000", 1000), ("2.5k", 2500)],
 )
-def test_whole_numbers_are_read_as_people_write_them(word: str, value: int) -> None:
+def test_whole_numbers_are_read_as_users_write_them(word: str, value: int) -> None:
     made = config.from_flags(Counts, [f"--steps={word}", "--limit", word, "--sizes", word, "7"], prog="sample")
     assert made == Counts(steps=value, limit=value, sizes=(value, 7))
     assert type(made.steps) is int

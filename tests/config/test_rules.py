@@ -18,7 +18,7 @@ class Args:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        """Checked by whoever makes one."""
+        """Checked by the code that makes one."""
         if self.num_envs > self.twice:
             raise ValueError(f"num_envs is {self.num_envs}, more than {self.twice:,}")
         if self.rate is not None and not 0 < self.rate < 1:

@@ -33,7 +33,7 @@ def ring():
     made.close()
 
 
-def test_without_a_lease_nobody_looks(ring: RingWriter) -> None:
+def test_without_a_lease_there_is_no_viewer(ring: RingWriter) -> None:
     assert viewer_lease.current(ring.path) is None
 
 

@@ -149,8 +149,8 @@ def test_a_view_that_was_given_up_says_why(client: Client, run_dir: RunDir) -> N
 @pytest.mark.parametrize(
     ("request_", "complaint"),
     [
-        (pb.StreamFramesRequest(mode="all"), "mode: 'all' is none of single, grid, off"),
-        (pb.StreamFramesRequest(format="gif"), "format: 'gif' is none of jpeg, webp"),
+        (pb.StreamFramesRequest(mode="all"), "mode: 'all' is not one of single, grid, off"),
+        (pb.StreamFramesRequest(format="gif"), "format: 'gif' is not one of jpeg, webp"),
         (pb.StreamFramesRequest(quality=101), "quality: 101 is not between 1 and 100"),
         (pb.StreamFramesRequest(fps=-1), "fps: -1 is not between 0.1 and 120"),
         (pb.StreamFramesRequest(tile_width=5), "tile_width: 5 is not between 16 and 1280"),

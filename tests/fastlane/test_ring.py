@@ -71,7 +71,7 @@ def test_a_frame_that_is_peeked_at_lies_in_the_ring_until_it_is_overwritten(ring
     assert reader.holds(frame)
     ring.publish(HEAD, picture(9))
     assert not reader.holds(frame)
-    # The map stays as long as somebody has a frame of it.
+    # The map stays as long as a reader has a frame of it.
     reader.close()
     assert np.array_equal(frame.pixels, picture(9))
 

@@ -1,4 +1,4 @@
-"""The live view of a run: nothing while nobody looks, then what is asked for, and never a fault of the run."""
+"""The live view of a run: nothing without a viewer, then what is asked for, and never a fault of the run."""
 
 import contextlib
 import threading
@@ -150,7 +150,7 @@ def note_of(viewer: Viewer) -> str:
     return viewer.note
 
 
-def test_nothing_is_rendered_while_nobody_looks() -> None:
+def test_nothing_is_rendered_without_a_viewer() -> None:
     backend = Fake()
     with Stage(backend) as stage:
         stage.go_on(500)
@@ -250,7 +250,7 @@ def raises(_: int) -> Any:
     [
         (raises, "render() raised ZeroDivisionError('no picture today')"),
         (lambda _: None, "the bare backend gives no picture of this environment"),
-        (lambda _: np.zeros((3, 4, 5), np.uint8), "an array of shape (3, 4, 5), which is no picture"),
+        (lambda _: np.zeros((3, 4, 5), np.uint8), "an array of shape (3, 4, 5), which is not a picture"),
         (lambda _: np.zeros(7, np.uint8), "an array of shape (7,)"),
     ],
     ids=["raises", "none", "no picture", "flat"],

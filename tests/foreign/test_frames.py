@@ -1,4 +1,4 @@
-"""Somebody looks at a script's environments: frames come from every kind, and none are made while nobody looks."""
+"""A viewer of a script's environments: frames come from every kind, and none are made without a viewer."""
 
 import io
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def _is_drawn(frame: Any, kind: str) -> bool:
     return len(frame.head.tiles) == KINDS[kind] and np.asarray(Image.open(io.BytesIO(frame.image))).std() > 5
 
 
-def test_nothing_is_drawn_while_nobody_looks(studio: Any) -> None:
+def test_nothing_is_drawn_without_a_viewer(studio: Any) -> None:
     run = studio.ended(studio.submit("more/watched.py", "--kind", "single", "--seconds", "1"))
     assert run.state == "finished", run.reason
     assert "drawn 0 times" in studio.home.run(run.run_id).stdout.read_text()

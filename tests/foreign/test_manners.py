@@ -1,4 +1,4 @@
-"""Scripts in everybody's manner run unmodified; what they do becomes a run like any other."""
+"""Scripts in every usual manner run unmodified; what they do becomes a run like any other."""
 
 from collections.abc import Callable
 from typing import Any

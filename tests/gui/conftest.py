@@ -98,7 +98,7 @@ def no_warm_worker_in_daemons_of_windows(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture(scope="session")
 def daemon_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """Home of the session's daemon; nobody may end it."""
+    """Home of the session's daemon; no test may end it."""
     daemon = Daemon(Home(tmp_path_factory.mktemp("session")), "--cpus", "4")
     try:
         yield daemon.start().home
@@ -148,7 +148,7 @@ def filmed(client: Client) -> RunRecord:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    """A home of one's own, without a daemon; what is started in it ends with the test."""
+    """A home of its own, without a daemon; what is started in it ends with the test."""
     made = Home(tmp_path / "home")
     made.create()
     yield made

@@ -203,5 +203,5 @@ def test_messages_that_come_in_a_burst_are_handed_over_in_lists() -> None:
         (lambda: name_of(a_record(label="walker, seed 1")), "walker, seed 1"),
     ],
 )
-def test_numbers_and_names_are_said_as_people_say_them(said: Callable[[], str], expected: str) -> None:
+def test_numbers_and_names_are_said_as_users_say_them(said: Callable[[], str], expected: str) -> None:
     assert said() == expected

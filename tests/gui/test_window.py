@@ -106,7 +106,7 @@ def test_a_run_deleted_under_the_window_leaves_it_with_a_notice(show: Show, home
 def test_a_malformed_event_is_shown_as_a_notice(show: Show, home: Home, make_run: MakeRun) -> None:
     run = make_run()
     run.write(STARTED, *learning([1, 2]))
-    run.write_raw(b"{this is no event}\n")
+    run.write_raw(b"{this is not an event}\n")
     run.seq += 1
     run.write(*learning([3]), RunCompleted(global_step=3))
     run.publish()

@@ -57,7 +57,7 @@ run.finish(exit_code=3)
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as people have one: CleanRL's runs/, videos/ and wandb/, and Stable-Baselines3's logs."""
+    """A folder as users have one: CleanRL's runs/, videos/ and wandb/, and Stable-Baselines3's logs."""
     root = tmp_path_factory.mktemp("old")
     variables = {**os.environ, "WANDB_SILENT": "true", "WANDB_CACHE_DIR": str(root / ".cache")}
     variables["WANDB_CONFIG_DIR"] = variables["WANDB_DATA_DIR"] = str(root / ".cache")

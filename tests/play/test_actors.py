@@ -75,7 +75,7 @@ def test_a_script_acts_and_sees(play: Callable[..., Any], tmp_path: Path) -> Non
         ("def select_action(view:\n", "line 1"),
         ("import nothing_like_this\n", "nothing_like_this"),
         ("x = 1\n", "neither select_action"),
-        ("def select_action(view):\n    return 7\n", "7, which is no action of Discrete(2)"),
+        ("def select_action(view):\n    return 7\n", "7, which is not an action of Discrete(2)"),
         ("def select_action(view):\n    raise ValueError('out of ideas')\n", "out of ideas"),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_space_that_no_key_fills_is_said_to_be_none_for_a_person(tmp_path: Pat
 
 
 class Plugin:
-    """What an entry point of somebody's package may load."""
+    """What an entry point of a user's package may load."""
 
     DESCRIPTOR = ActorDescriptor(id="constant", label="Constant", description="Always zero.", actions=("discrete",))
 

@@ -57,7 +57,7 @@ def test_an_endpoint_that_goes_down_pauses_the_session_which_goes_on_when_it_is_
     assert len(episode_file.read(client.home.run(run.run_id).episode(1)).steps) == 13
 
 
-def test_a_plan_that_fails_pauses_the_session_which_goes_on_when_it_is_mended(
+def test_a_plan_that_fails_pauses_the_session_which_goes_on_when_it_is_fixed(
     client: Client, kit: Any, tmp_path: Path
 ) -> None:
     plans = tmp_path / "walk.asl"

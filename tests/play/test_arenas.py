@@ -64,7 +64,7 @@ def test_a_seat_sees_what_is_legal_and_hears_once_what_came_of_each_action(
     heard, seen = json.loads(told.read_text())
     assert set(seen) == {"player_2"}
     assert [action for action, _, _ in heard] == [step.action for step in mine]
-    # What the other one's winning move costs is heard too, with the last action of the game.
+    # What the other player's winning move costs is heard too, with the last action of the game.
     assert sum(reward for _, reward, _ in heard) == sum(float(game.end.returns["player_2"]) for game in played.episodes)
     assert sum(ended for _, _, ended in heard) == 5
 
@@ -119,7 +119,7 @@ def test_lock_step_gives_each_actor_what_it_would_have_had_alone(play: Callable[
             assert own == [(step.action, step.reward, step.digest) for step in single.steps]
     first = both.episodes[0]
     assert first.head.order == "copies"
-    # In step: nobody is more than one ahead while both go on.
+    # In step: no copy is more than one ahead while both go on.
     assert [step.seat for step in first.steps[:6]] == ["chance", "other"] * 3
     again = play("CartPole-v1", dict.fromkeys(actors, f"replay:{first.path}"), lockstep=True).summary["replay"]
     assert again["exact"], again

@@ -134,7 +134,7 @@ def test_a_plan_file_with_a_mistake_says_where(
         ("+!step <- while (true) { +x }.\n", "no action within 5000 reasoning cycles"),
         ("p(X) :- p(X).\n+!step : p(1) <- act(left).\n", "own.asl"),
         ("+!step : .range(100000000000, X) & X < 0 <- act(left).\n", "no action within 5000 reasoning cycles"),
-        ("+!step <- .send(nobody, tell, hello).\n", "there is no agent 'nobody' in this session"),
+        ("+!step <- .send(stranger, tell, hello).\n", "there is no agent 'stranger' in this session"),
         ("+!step <- ?position(7, 7); act(left).\n", "own.asl, line 1, column 11: plan failure"),
     ],
 )
@@ -147,7 +147,7 @@ def test_an_agent_that_finds_no_action_says_why(
     with pytest.raises(ActorFailed) as caught:
         acts(actor, made)
     assert reason in str(caught.value)
-    # Mend the file, go on.
+    # Fix the file, go on.
     plans("+!step <- act(up).")
     assert acts(actor, made).action == 0
 
@@ -200,7 +200,7 @@ def test_a_table_that_does_not_fit_is_refused(context: Callable[..., Context], t
     with pytest.raises(ActorFailed, match="learnt in Taxi-v4, not in CliffWalking-v1"):
         actors.make(f"bdi_q:{table}", context())
     table.write_text('{"format": "else"}')
-    with pytest.raises(ActorFailed, match="no table of learnt plans"):
+    with pytest.raises(ActorFailed, match="not a table of learnt plans"):
         actors.make(f"bdi_q:{table}", context())
     with pytest.raises(ActorFailed, match="no plans are shipped for CartPole-v1"):
         actors.make("bdi", context("CartPole-v1"))

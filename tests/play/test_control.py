@@ -80,7 +80,7 @@ def test_a_session_pauses_steps_resets_and_ends_as_it_is_told(sit: Callable[...,
         table.until(lambda state: state["episode"] > 4)
         assert table.do("pause") == ""
         assert table.until(lambda state: state["status"] == "paused")["reason"] == "paused"
-        assert "no command" in table.do("dance")
+        assert "not a command" in table.do("dance")
         assert "not complete" in table.do("speed")
         table.link.send("stop")
         table.until(lambda state: state["status"] == "ended")
@@ -100,7 +100,7 @@ def test_a_person_takes_over_shares_and_hands_back(sit: Callable[..., Any]) -> N
         assert (moved["last"]["actor"], moved["last"]["action"]) == ("human", 2)
         # An edited map holds at once; a wrong one is refused and changes nothing.
         assert table.do("keymap", map={"keys": {"W": 3}, "idle": None}) == ""
-        assert "no action" in table.do("keymap", map={"keys": {"W": 9}})
+        assert "not an action" in table.do("keymap", map={"keys": {"W": 9}})
         table.tap("W")
         assert table.until(lambda state: state["t"] == 2)["last"]["action"] == 3
         # In turns: the person's action is answered by one of the agent's.
@@ -111,7 +111,7 @@ def test_a_person_takes_over_shares_and_hands_back(sit: Callable[..., Any]) -> N
         assert both["last"]["actor"] == "random"
         assert table.do("control", control="agent") == ""
         table.until(lambda state: state["episode"] > 4)
-        assert "none of" in table.do("control", control="nobody")
+        assert "not one of" in table.do("control", control="stranger")
     seats = episode_file.read(table.client.home.run(table.run_id).episode(2))
     assert [step.actor for step in seats.steps[:2]] == ["human", "random"]
 
@@ -182,7 +182,7 @@ def test_an_environment_that_hangs_is_reported_and_does_not_keep_the_session_fro
     assert ended.reason.startswith("ended by the user; ")
     assert "step() has not come back" in ended.reason
     assert len(episode_file.read(client.home.run(table.run_id).episode(1)).steps) == 4
-    # Nobody there to see it: the run fails by itself, with the reason.
+    # No client is there to see it: the run fails by itself, with the reason.
     [run] = client.submit(kit.document("strange_envs:Hangs-v0", "random", episodes=1, stall_s=0.5))
     [alone] = client.wait(run.run_id)
     assert (alone.state, alone.exit_code) == ("failed", 4)
@@ -209,7 +209,7 @@ def test_a_run_that_is_no_living_session_takes_no_commands(client: Client, kit: 
     [run] = client.submit(kit.document("CartPole-v1", "random", episodes=1))
     client.wait(run.run_id)
     link = client.play(run.run_id)
-    with closing(link), pytest.raises(Refused, match="no living play session"):
+    with closing(link), pytest.raises(Refused, match="not a living play session"):
         next(iter(link))
     assert json.loads(client.home.run(run.run_id).play_summary.read_text())["episodes"][0]["outcome"] == "terminated"
 

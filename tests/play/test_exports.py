@@ -79,7 +79,7 @@ def test_what_minari_must_not_get_is_refused_and_nothing_is_left(
     [game] = play("tictactoe_v3", {"*": "random"}, episodes=1).episodes
     with pytest.raises(RecordingError, match="for one agent"):
         export(episodes=[str(game.path)], dataset="broken-v0")
-    with pytest.raises(RecordingError, match="no name for a Minari dataset"):
+    with pytest.raises(RecordingError, match="not a name for a Minari dataset"):
         export(episodes=[str(good.path)], dataset="no version")
     [other] = play("Acrobot-v1", "random", episodes=1).episodes
     with pytest.raises(RecordingError, match="of one environment"):

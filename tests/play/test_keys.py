@@ -34,7 +34,7 @@ def test_keys_and_a_stick_add_up_within_the_bounds(pendulum: Arena) -> None:
     assert torque(Stick_X=0.03) == torque(Stick_Y=1.0) == 0.0
     mapped = checked({"keys": {}, "idle": [0.0], "axes": {"Trigger R": [1.0]}}, space)
     assert float(mapped.action((), space, {"Trigger R": 0.5})[0]) == pytest.approx(0.5)
-    with pytest.raises(ActorFailed, match="no action"):
+    with pytest.raises(ActorFailed, match="not an action"):
         checked({"keys": {}, "idle": [0.0], "axes": {"Stick X": [1.0, 2.0]}}, space)
 
 

@@ -83,7 +83,7 @@ def test_a_model_plays_an_episode_from_what_the_prompt_says(
         (chat.refuses(500, "boiler"), False, "boiler"),
         (chat.refuses(503, "busy"), True, "busy"),
         (chat.refuses(429, "slow down"), False, "slow down"),
-        (chat.babbles, False, "no chat completion"),
+        (chat.babbles, False, "not a chat completion"),
         (chat.breaks_off, False, "broke off its answer"),
         (chat.breaks_off_the_stream, True, "broke off its answer"),
         (chat.ends_the_stream_early, True, "ended in the middle"),
@@ -139,7 +139,7 @@ def test_an_answer_that_is_no_action_is_corrected_and_said_if_it_stays(ask: Call
         assert ask(server).action == 0
         last = server.requests[-1]["messages"]
         assert [message["role"] for message in last] == ["system", "user", *2 * ["assistant", "user"]]
-        assert "'jump' is none of the actions up, right, down, left" in last[-1]["content"]
+        assert "'jump' is not one of the actions up, right, down, left" in last[-1]["content"]
     with chat.serving(*3 * [chat.says('{"move": 1}')]) as server, pytest.raises(ActorFailed) as caught:
         ask(server)
     assert 'gives no action (3 answers): the JSON object has no "action"' in str(caught.value)
@@ -193,7 +193,7 @@ def test_spending_stops_at_what_it_may_cost(play: Callable[..., Any], server: ch
     [
         ({"base_url": ""}, "set MOSAIC_LLM_BASE_URL"),
         ({"model": ""}, "set MOSAIC_LLM_MODEL"),
-        ({"base_url": "ftp://x/v1"}, "no http or https address"),
+        ({"base_url": "ftp://x/v1"}, "not an http or https address"),
         ({"base_url": "http://me:word@127.0.0.1/v1"}, "must not hold a password"),
         ({"max_cost": 1.0}, "needs price_input"),
         ({"prompt": "/nowhere.txt"}, "cannot be read"),
@@ -212,7 +212,7 @@ def test_settings_that_cannot_be_are_refused(
         ask(server, **params)
 
 
-def test_a_prompt_of_ones_own_is_used(ask: Callable[..., Any], server: chat.ChatServer, tmp_path: Path) -> None:
+def test_a_prompt_of_the_user_is_used(ask: Callable[..., Any], server: chat.ChatServer, tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("Costs $$1. $actions\n---\n$observation")
     ask(server, prompt=str(tmp_path / "own.txt"))
     assert [message["content"] for message in server.requests[0]["messages"]] == [

@@ -107,7 +107,7 @@ def test_a_match_that_was_killed_goes_on_with_the_games_that_are_missing(
     [
         (["classic/tictactoe-v3", "--actor", "random", "--actor", "random", "--games", "0"], "--games: must be from 1"),
         (["classic/tictactoe-v3", "--actor", "random"], "a match is between two"),
-        (["CartPole-v1", "--actor", "random", "--actor", "random"], "no game for two"),
+        (["CartPole-v1", "--actor", "random", "--actor", "random"], "not a game for two"),
         (["classic/tictactoe-v3", "--actor", "player_1=random", "--actor", "random"], "change seats"),
     ],
 )
@@ -146,7 +146,7 @@ def test_a_script_compares_actors_on_the_same_seeds_and_tells_who_failed(
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("a.toml", 'environments = [\n"A-v0"\nepisodes = 1', "is no TOML: .*line 3"),
+        ("a.toml", 'environments = [\n"A-v0"\nepisodes = 1', "is not TOML: .*line 3"),
         ("a.json", "[1]", "a.json"),
         ("a.toml", 'environments = ["A-v0"]\nepisode = 3\n[actors]\na = "random"', "did you mean episodes"),
         ("a.toml", 'environments = []\nepisodes = 3\n[actors]\na = "random"', "environments"),
@@ -188,7 +188,7 @@ def test_a_seat_that_fails_pauses_the_game_with_the_reason(
         state = next(state for state in link if state.get("status") == "paused")
         assert reason in state["reason"]
         assert state["turn"] == "player_1"
-        # Somebody else may take the seat, and the game goes on.
+        # Another actor may take the seat, and the game goes on.
         link.send("actor", seat="player_1", actor="random")
         link.send("continue")
         next(state for state in link if state["episode"] > 1 or state["t"] > 6)

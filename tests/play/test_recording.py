@@ -108,14 +108,14 @@ def test_the_index_follows_the_files(client: Client, kit: Any) -> None:
     assert {each.run_id for each in client.episodes(env_id="Pendulum-v1")} == {run.run_id}
     client.home.run(run.run_id).episode(2).unlink()
     assert [each.episode for each in client.episodes(run.run_id)] == [1]
-    client.home.episodes.write_bytes(b"this is no database" * 100)
+    client.home.episodes.write_bytes(b"this is not a database" * 100)
     assert [each.episode for each in client.episodes(run.run_id)] == [1]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no head"),
+        ("", "not a head"),
         ("nonsense\n", "not JSON"),
         ('{"kind":"step","t":0}\n', "is missing"),
         ('{"kind":"end"}\n', "miss"),
@@ -150,9 +150,9 @@ def test_actions_survive_json(space: spaces.Space[Any]) -> None:
 
 def test_what_is_no_action_is_refused() -> None:
     for data in (7, -1, 0.5, "left", None, [1], True):
-        with pytest.raises(ActorFailed, match="no action"):
+        with pytest.raises(ActorFailed, match="not an action"):
             action_from_json(data, spaces.Discrete(5))
-    with pytest.raises(ActorFailed, match="no action"):
+    with pytest.raises(ActorFailed, match="not an action"):
         action_from_json([0.1, 0.2], spaces.Box(-1, 1, (3,)))
 
 

@@ -59,8 +59,8 @@ def test_an_agent_of_another_program_talks_with_a_seat(tmp_path: Path) -> None:
                 assert coach.communicate(timeout=300)[0].strip() == "score(3)"
             finally:
                 coach.kill()
-        with pytest.raises(KeyError, match="nobody"):
-            box.send(["nobody"], (TELL, Literal("score", (3,))))
+        with pytest.raises(KeyError, match="stranger"):
+            box.send(["stranger"], (TELL, Literal("score", (3,))))
         # One that is taken is said to be.
         with pytest.raises(ActorFailed, match=f"port {box.port} of 127.0.0.1 cannot be used: Address already in use"):
             SpadeBox(tmp_path / "other", "player_1", box.port)

@@ -144,7 +144,7 @@ def test_a_copy_of_sources_comes_back_and_tells_what_has_changed(tmp_path: Path)
 @pytest.mark.parametrize("name", ["../x.py", "/x.py", "a/../../x.py", ".x.py", "x.sh", "a//b.py", "x\n.py"])
 def test_a_copy_with_a_path_that_leaves_its_folder_is_refused(name: str) -> None:
     copy = SourceCopy(name, {name: ""}).to_json()
-    with pytest.raises(source_copy.BadSource, match="is no name of a source file"):
+    with pytest.raises(source_copy.BadSource, match="is not a name of a source file"):
         source_copy.from_json(copy)
 
 

@@ -215,10 +215,10 @@ def test_the_seed_of_the_run_counts_and_not_one_among_the_free_flags(tmp_path: P
 
 
 def test_a_folder_that_holds_the_home_directory_is_too_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "people" / "ada").mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(tmp_path / "people" / "ada"))
+    (tmp_path / "users" / "ada").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "users" / "ada"))
     with pytest.raises(ConfigError, match="too wide"):
-        Allowed(Home(tmp_path / "home")).add(tmp_path / "people")
+        Allowed(Home(tmp_path / "home")).add(tmp_path / "users")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def our_file(path: Path, **changes: str) -> Path:
 
 
 def torch_file(path: Path) -> Path:
-    """A zip as torch.save makes it; what is in its pickle is nobody's business here."""
+    """A zip as torch.save makes it; what is in its pickle does not matter here."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", b"x")

@@ -293,7 +293,7 @@ def test_a_secret_that_is_no_text_is_refused_without_showing_it(train: dict[str,
     assert "987654321" not in str(caught.value)
 
 
-def test_a_secret_that_nobody_took_out_is_refused_without_showing_it(train: dict[str, Any]) -> None:
+def test_a_secret_that_was_not_taken_out_is_refused_without_showing_it(train: dict[str, Any]) -> None:
     put(train, f"{EXTRAS}.wandb_api_key", KEY)
     with pytest.raises(ConfigError) as caught:
         parse(train)

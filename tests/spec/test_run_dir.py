@@ -168,7 +168,7 @@ def test_a_file_in_the_place_of_a_folder_makes_the_home_unusable(tmp_path: Path)
         home.create()
 
 
-# Permission bits do not bite for root, but nobody makes a folder in /proc.
+# Permission bits do not bite for root, but no user makes a folder in /proc.
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs Linux's /proc")
 def test_a_home_where_nothing_can_be_made_is_unusable() -> None:
     with pytest.raises(HomeUnusable, match="/proc"):

@@ -99,7 +99,7 @@ def _processes() -> Iterator[tuple[int, int, int]]:
 
 
 def _reap() -> None:
-    """Orphans that have ended; a child that somebody here started is left to its Popen, unless that was dropped."""
+    """Orphans that have ended; a child that this process started is left to its Popen, unless that was dropped."""
     for pid, parent, _ in _processes():
         if parent == os.getpid():
             with contextlib.suppress(ChildProcessError):

@@ -1,4 +1,4 @@
-"""The processes of a home, by what the kernel knows of them: also those that nobody has written down yet."""
+"""The processes of a home, by what the kernel knows of them: also those that are not written down yet."""
 
 import contextlib
 import os

@@ -10,7 +10,7 @@ REST_S = 0.002
 
 
 class Resting(CartPoleEnv):
-    """As quick as anybody who watches needs it."""
+    """As quick as a viewer needs it."""
 
     def step(self, action: Any) -> Any:
         time.sleep(REST_S)

@@ -11,7 +11,7 @@ from typing import Any
 
 USER, TOKEN = "ada", "hf_standInStandInStandInStandInStandIn"
 LARGE = (".mp4", ".cleanrl_model")
-"""Stored apart, as the Hub does with what is no text."""
+"""Stored apart, as the Hub does with what is not text."""
 
 
 class Hub(ThreadingHTTPServer):

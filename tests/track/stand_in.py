@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-ENTITY = "somebody"
+ENTITY = "an-entity"
 
 
 class Server(ThreadingHTTPServer):

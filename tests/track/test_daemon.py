@@ -74,7 +74,7 @@ def exporters_of(run_dir: RunDir) -> list[int]:
     return found
 
 
-def test_a_run_is_whole_in_its_export_and_on_the_server_whoever_is_killed_meanwhile(
+def test_a_run_is_whole_in_its_export_and_on_the_server_whichever_process_is_killed(
     home, daemon, tmp_path, monkeypatch, capsys
 ):
     """kill -9 of exporter, daemon and worker; then the server comes back, and the daemon uploads by itself."""

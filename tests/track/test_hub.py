@@ -115,7 +115,7 @@ def upload(folder: Path, home: Path, url: str, token: str = TOKEN) -> "subproces
         "    sys.exit(str(error))\n"
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "HUGGING"))}
-    # Large files by the plain protocol: the stand-in is no content-addressed store.
+    # Large files by the plain protocol: the stand-in is not a content-addressed store.
     environment |= {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1"}
     environment |= {"HF_TOKEN": token} if token else {}
     return subprocess.run(
@@ -136,7 +136,7 @@ def test_a_folder_is_uploaded_whole_in_one_commit(tmp_path: Path) -> None:
     assert sum("/commit/" in asked for asked in hub.asked) == 1
 
 
-def test_a_refusal_a_dead_server_and_nobody_logged_in_are_explained(tmp_path: Path) -> None:
+def test_a_refusal_a_dead_server_and_no_login_are_explained(tmp_path: Path) -> None:
     hub_folder.write(tmp_path / "out", publication())
     with serving(refuse=403) as hub:
         refused = upload(tmp_path / "out", tmp_path / "hf", hub.url)
@@ -147,5 +147,5 @@ def test_a_refusal_a_dead_server_and_nobody_logged_in_are_explained(tmp_path: Pa
     assert TOKEN not in refused.stderr
     dead = upload(tmp_path / "out", tmp_path / "hf", hub.url)
     assert (dead.returncode, "failed: " in dead.stderr) == (1, True)
-    nobody = upload(tmp_path / "out", tmp_path / "hf", hub.url, token="")
-    assert "run 'hf auth login', or set HF_TOKEN" in nobody.stderr
+    logged_out = upload(tmp_path / "out", tmp_path / "hf", hub.url, token="")
+    assert "run 'hf auth login', or set HF_TOKEN" in logged_out.stderr

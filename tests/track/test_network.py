@@ -122,9 +122,9 @@ def test_fields_come_before_the_environment_and_that_before_a_file(home, tmp_pat
 
 def test_a_proxy_that_is_no_address_is_refused(home):
     way = network_of(TrainOptions(wandb_use_vpn_proxy=True, wandb_http_proxy="my proxy"), {})
-    assert "is no address of a proxy" in way.problem
+    assert "is not an address of a proxy" in way.problem
     typed = network_of(TrainOptions(wandb_use_vpn_proxy=True, wandb_http_proxy="me:hunter2@proxy:3128"), {})
-    assert "'proxy:3128' is no address" in typed.problem
+    assert "'proxy:3128' is not an address" in typed.problem
 
 
 def test_the_server_and_the_key_are_found_where_wandb_login_leaves_them(home, tmp_path: Path):
@@ -148,7 +148,7 @@ def test_the_probe_of_the_command_line_tells_by_its_exit_code(home, monkeypatch,
     assert cli.main(["wandb", "probe"]) == 1
     assert "refused" in capsys.readouterr().out
     assert cli.main(["wandb", "probe", "--proxy", "nonsense"]) == 1
-    assert "is no address of a proxy" in capsys.readouterr().out
+    assert "is not an address of a proxy" in capsys.readouterr().out
     assert cli.main(["wandb", "upload"]) == 2
     assert "there are status, sync, probe" in capsys.readouterr().err
     assert completion.candidates(["wandb", "s"]) == ["status", "sync"]

@@ -18,7 +18,7 @@ def test_a_run_is_on_the_server_step_for_step(written, track):
         run = written().start().train(0, 300).save_policy().end(300)
         assert track(run, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY).wait(300) == 0
         assert (run.export.state, run.export.why, run.export.online) == ("synced", "", True)
-        assert run.export.url == f"{server.url}/somebody/try/runs/{run.export.wandb_id}"
+        assert run.export.url == f"{server.url}/an-entity/try/runs/{run.export.wandb_id}"
         rows = [{key: value for key, value in row.items() if key[0] != "_"} for row in server.rows]
         assert rows == expected(run)
         assert [row["_step"] for row in server.rows] == list(range(run.export.rows))

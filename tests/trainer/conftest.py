@@ -178,7 +178,7 @@ def module_daemons(tmp_path_factory: pytest.TempPathFactory, catalogue_file: Pat
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """One daemon with a warm worker, for all modules; nobody may end it."""
+    """One daemon with a warm worker, for all modules; no test may end it."""
     daemon = Daemon(tmp_path_factory.mktemp("home"), "--cpus", "4")
     try:
         client = daemon.start().client

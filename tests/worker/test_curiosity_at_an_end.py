@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class ThreeSteps:
-    """Two environments whose pictures tell the steps since the start; the second one's episodes end after three."""
+    """Two environments whose pictures tell the steps since the start; the episodes of the second end after three."""
 
     single_observation_space = gym.spaces.Box(0, 255, SHAPE, np.uint8)
     single_action_space = gym.spaces.Discrete(2)

@@ -141,7 +141,7 @@ def test_a_list_that_leads_elsewhere_is_refused(folder: Path) -> None:
     del document["sha256"]
     files = {"../step-1/arrays.safetensors": digests.of_file(folder / "arrays.safetensors")}
     (folder / "state.json").write_bytes(checkpoint_files.encode(document, files))
-    with pytest.raises(CheckpointError, match="no file of a checkpoint"):
+    with pytest.raises(CheckpointError, match="not a file of a checkpoint"):
         checkpoint_files.check(folder)
 
 

@@ -130,9 +130,9 @@ def test_a_missing_normaliser_is_explained_not_guessed(tmp_path: Path) -> None:
         (UPSTREAM["ppo"][1], "CartPole-v1", "dqn", "does not fit 'dqn' in CartPole-v1: .*Missing key"),
         (UPSTREAM["ppo"][1], "CartPol-v1", "", "did you mean CartPole-v1"),
         (UPSTREAM["ppo"][1], None, "", "give --env-id"),
-        (lambda: {"steps": 3}, "CartPole-v1", "", "no state dict"),
-        (lambda: [1, 2], "CartPole-v1", "", "no state dict"),
-        (lambda: torch.zeros(3), "CartPole-v1", "", "no state dict"),
+        (lambda: {"steps": 3}, "CartPole-v1", "", "neither a state dict"),
+        (lambda: [1, 2], "CartPole-v1", "", "neither a state dict"),
+        (lambda: torch.zeros(3), "CartPole-v1", "", "neither a state dict"),
     ],
 )
 def test_a_mismatch_is_explained(content: Any, env_id: str | None, algo: str, complaint: str, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ class QNetwork(nn.Module):
 
 
 class Losses(NamedTuple):
-    """What a gradient step logs; on a GPU these stay there until somebody asks for the numbers."""
+    """What a gradient step logs; on a GPU these stay there until the numbers are asked for."""
 
     loss: SupportsFloat
     q_values: SupportsFloat

@@ -167,7 +167,7 @@ class Agent(nn.Module):
 
 
 class Curiosity(nn.Module):
-    """A network that nobody trains, and one that learns to say what it says: badly for pictures that are new."""
+    """A network that is never trained, and one that learns to say what it says: badly for pictures that are new."""
 
     def __init__(self) -> None:
         super().__init__()

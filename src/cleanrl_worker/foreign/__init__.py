@@ -1,1 +1,1 @@
-"""Around somebody else's script: it runs unmodified, and what it does becomes a run (docs/scripts.md)."""
+"""Around a user's script: it runs unmodified, and what it does becomes a run (docs/scripts.md)."""

@@ -1,4 +1,4 @@
-"""`gym.make` and the vector environments: each environment that a script makes takes its place on the stage, counted.
+"""`gym.make` and the vector environments: each environment that a script makes is shown and counted.
 
 Environments are asked to be able to render, which changes nothing but what `render()` returns, and only where the
 script itself said nothing about it.
@@ -53,7 +53,7 @@ class MadeSlot:
 class ProcessSlot:
     """An environment of an AsyncVectorEnv's process, which is asked over its pipe between two steps.
 
-    Its answers come in the order of the questions: while the script waits for one nobody else may ask, and while it is
+    Its answers come in the order of the questions: while the script waits for one, no thread may ask, and while it is
     asked here the script's next question waits (`drawing`).
     """
 
@@ -206,7 +206,7 @@ class EnvironmentPatches:
 
 
 def _after_drawing(ask: Any) -> Any:
-    """A picture may take longer than the view waits for it: its answer must not be taken for another one's."""
+    """A picture may take longer than the view waits for it: a late answer must not be taken for another."""
 
     @functools.wraps(ask)
     def asked(this: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""envpool: its slots take their places on the stage and are counted; `env_type="gym"` means what it meant before."""
+"""envpool: its slots are shown and counted; `env_type="gym"` means what it meant before."""
 
 import functools
 from types import ModuleType

@@ -1,7 +1,7 @@
 """A fence around what a script may write to: its working directory, temporary files, devices and caches.
 
-Landlock (Linux 5.13) makes the kernel refuse everything else, to the script, to what it forks and to whatever library
-in whatever language. Where there is none, an audit hook refuses what Python itself is asked to open or change.
+Landlock (Linux 5.13) makes the kernel refuse everything else, to the script, to what it forks and to any library
+in any language. Where there is none, an audit hook refuses what Python itself is asked to open or change.
 The layout of Landlock's structures is that of <linux/landlock.h>: a ruleset is {u64 handled_access_fs}, a rule
 {u64 allowed_access, s32 parent_fd} without padding.
 """
@@ -80,7 +80,7 @@ def _landlock(folders: Sequence[Path]) -> bool:
         for folder in folders:
             parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
             try:
-                # What is no folder takes no rights of folders.
+                # What is not a folder takes no rights of folders.
                 granted = rights if folder.is_dir() else rights & _ON_FILES
                 rule = ctypes.create_string_buffer(struct.pack("=Qi", granted, parent), 12)
                 if libc.syscall(_ADD, ruleset, _PATH_BENEATH, rule, 0):

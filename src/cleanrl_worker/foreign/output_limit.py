@@ -14,7 +14,7 @@ SHOWN_LINES, SHOWN_CHARACTERS = 5, 200
 
 
 class TooMuchOutput(Exception):
-    """More than anybody reads."""
+    """More than a user reads."""
 
     def __init__(self) -> None:
         super().__init__(

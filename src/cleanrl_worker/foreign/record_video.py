@@ -16,7 +16,7 @@ from mosaic.fastlane.video_file import VideoFile
 
 def change(plan: ScriptPlan, record: ScriptRecord) -> None:
     """Without an encoder that is not installed, without a word where `capture_video` is off: upstream's evaluation
-    films whatever it is told."""
+    films what it is told."""
     cls: Any = wrappers.RecordVideo
     cls.__init__ = _begin(_Wish(plan), record)
     cls.stop_recording = _stop(record)

@@ -89,7 +89,7 @@ def _run(plan: ScriptPlan, record: ScriptRecord, stopping: Stopping) -> int:
             sys.stderr.write(f"{end.code}\n")
     except KeyboardInterrupt as interrupt:
         failure = None if stopping.asked else interrupt
-    except BaseException as error:  # A border: whatever the script raises is its own, and belongs into the run's log.
+    except BaseException as error:  # A border: the script may raise anything, which belongs into the run's log.
         failure = error
         sys.stderr.write(
             "".join(traceback.format_exception(type(error), error, _own_frames(plan, error.__traceback__)))

@@ -132,7 +132,7 @@ class ScriptRecord:
         if self._recorder.error is not None:
             raise self._recorder.error
         if not self.is_mine:
-            return  # Nobody would ever take it out of the queue.
+            return  # Nothing would ever take it out of the queue.
         # A step that no event can have (-1 for "none") would cost the number.
         at = self.global_step if step is None else min(max(step, 0), LAST_STEP)
         if at > self._logged_step and step is not None and not tag.startswith("eval"):

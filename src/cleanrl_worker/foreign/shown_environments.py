@@ -35,12 +35,12 @@ class Slot(Protocol):
     def picture(self) -> Picture | None: ...
 
     def so_far(self) -> tuple[float, int]:
-        """Return and length of its episode, as far as anybody counts them."""
+        """Return and length of its episode, as far as they are counted."""
         ...
 
 
 class Eye(Protocol):
-    """What a step asks: whether somebody wants something at this moment."""
+    """What a step asks: whether a viewer wants something at this moment."""
 
     due_at: float
 
@@ -75,7 +75,7 @@ class ShownEnvironments:
         self._options = options
         self._view: open_live_view.LiveView | None = None
         stopping.when_asked(self._call_to_stop(stopping))
-        # A process that the script forks steps environments of its own, and nobody looks at them.
+        # A process that the script forks steps environments of its own, and no viewer sees them.
         os.register_at_fork(after_in_child=self._leave)
 
     @property

@@ -31,7 +31,7 @@ class Stopping:
         self._tell.append(tell)
 
     def ask(self) -> None:
-        """From another thread: as if somebody had sent SIGTERM."""
+        """From another thread: as if another process had sent SIGTERM."""
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
     @contextmanager

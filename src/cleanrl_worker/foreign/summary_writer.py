@@ -89,7 +89,7 @@ class SummaryWriters:
 
 
 def as_number(value: Any) -> float | None:
-    """A float of whatever holds one number; None for anything else."""
+    """A float of anything that holds one number; None for anything else."""
     try:
         return float(value.item() if hasattr(value, "item") else value)
     except (TypeError, ValueError, RuntimeError):

@@ -1,7 +1,7 @@
 """`import wandb` in a script: a stand-in that never touches the network; the exporter follows the run's events instead.
 
 `wandb.init` switches the export on with its project, entity and name. Numbers that are logged become scalars of the
-run. Whatever else a script asks of wandb answers and does nothing.
+run. Every other call of wandb answers and does nothing.
 """
 
 import importlib.metadata
@@ -157,7 +157,7 @@ class Tracker:
         if stays_here:
             chosen["WANDB_MODE"] = "offline"
         try:
-            # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
+            # Nothing waits for it: it ends some time after this process, and Popen would warn about that.
             start(self.record.run_dir, {**os.environ, **chosen}).returncode = 0
         except OSError as error:
             self.record.warn(f"no export to Weights & Biases: {error}; 'mosaic wandb sync' repeats it")
@@ -182,7 +182,7 @@ def _version() -> str:
 
 
 def settings_of(given: Any) -> dict[str, Any]:
-    """Whatever people hand over as settings: a dict, flags of argparse, a dataclass; none of the file of a name."""
+    """What scripts hand over as settings: a dict, flags of argparse, a dataclass; none of the file of a name."""
     if given is None or isinstance(given, str | bytes | os.PathLike | Anything):
         return {}
     return dict(given) if isinstance(given, Mapping) else dict(vars(given))  # type: ignore[reportUnknownArgumentType]

@@ -77,7 +77,7 @@ class ObservationNormaliser(Moments):
 
 
 class RunningNormaliser(ObservationNormaliser):
-    """Learns from every observation that it normalises: for a policy whose own moments nobody saved."""
+    """Learns from every observation that it normalises: for a policy whose own moments were not saved."""
 
     def apply(self, obs: Array) -> Array:
         self.update(obs.astype(np.float64))

@@ -32,9 +32,9 @@ class Envs:
         self.single_action_space = backend.single_action_space
         self.global_step = 0
         self.live: LiveView | None = None
-        """Somebody may be looking."""
+        """A viewer may be connected."""
         self.videos: Videos | None = None
-        """Somebody asked for films."""
+        """The user asked for films."""
         self._report = report
 
     def report_to(self, report: Callable[[Episode], None]) -> None:
@@ -64,13 +64,13 @@ class Envs:
         return observations, rewards, terminations, truncations, infos
 
     def step_aside(self, actions: Array) -> Array:
-        """A step that does not count and of which nobody is told: what it led to."""
+        """A step that does not count and is not reported: what it led to."""
         return self._stepped(actions)[0]
 
     def _stepped(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         try:
             return self.backend.step(actions)
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"the environment raised at step {self.global_step}: {error!r}") from error
 
     def _report_episodes(self, infos: dict[str, Any]) -> None:

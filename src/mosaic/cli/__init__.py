@@ -30,9 +30,9 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "logs": ("runs.logs", "what a run printed"),
     "metrics": ("runs.metrics", "the numbers that a run logged"),
     "cancel": ("runs.run_verbs:cancel", "end runs; each saves a checkpoint first"),
-    "pause": ("runs.run_verbs:pause", "hold runs"),
-    "continue": ("runs.run_verbs:go_on", "go on with paused runs"),
-    "resume": ("runs.run_verbs:resume", "go on with ended runs from a checkpoint"),
+    "pause": ("runs.run_verbs:pause", "pause runs"),
+    "continue": ("runs.run_verbs:go_on", "continue paused runs"),
+    "resume": ("runs.run_verbs:resume", "resume ended runs from a checkpoint"),
     "delete": ("runs.run_verbs:delete", "remove ended runs and their files"),
     "label": ("runs.run_verbs:label", "change the label or the notes of a run"),
     "export": ("runs.export", "copy a run into a zip file or a folder"),
@@ -41,7 +41,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "stats": ("statistics.stats", "statistics of groups of runs: scores, intervals, comparisons, tables and figures"),
     "publish": ("evaluation.publish", "publish a run's policy on the Hugging Face Hub"),
     "play": ("play.play", "let a person, a policy or another actor play, and record it"),
-    "replay": ("play.replay", "make a recorded episode again and say whether it is the same, or film it"),
+    "replay": ("play.replay", "replay a recorded episode and check that it is the same, or film it"),
     "match": ("play.match", "games between two actors, seats alternated: who wins how often"),
     "compare": ("play.compare", "run a script of actors, environments and seeds, and compare what they score"),
     "episodes": ("play.episodes", "list recorded episodes"),
@@ -51,7 +51,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "track": ("tracking.track", "exports to all trackers: their state, or a further one to Trackio or MLflow"),
     "scripts": ("train.scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tracking.tensorboard", "TensorBoard on any selection of runs"),
-    "import": ("runs.import_runs", "take in runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
+    "import": ("runs.import_runs", "import runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
     "algos": ("train.algos", "list algorithms, read the page of one, add your own"),
     "envs": ("train.envs", "list environments"),
     "gui": ("daemon.gui", "open the window"),
@@ -80,7 +80,7 @@ def _ended(words: list[str]) -> int:
         sys.stdout.flush()
         return code
     except MosaicError as error:
-        # Indented: a line of somebody else's text in a message is not to be taken for one of ours.
+        # Indented: a quoted line in a message must not look like a message of ours.
         print(f"error: {_sentence(error)}".replace("\n", "\n  "), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt as interrupted:

@@ -35,7 +35,7 @@ def quick_cartpole(cart: Any) -> Step:
 
     def step(action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         nonlocal state
-        if cart.state is not state:  # reset, or somebody set it
+        if cart.state is not state:  # reset, or a caller set it
             state = tuple(np.asarray(cart.state, dtype=np.float64).tolist())
         x, x_dot, theta, theta_dot = state
         force = cart.force_mag if action == 1 else -cart.force_mag

@@ -21,12 +21,12 @@ FAMILIES: tuple[Family, ...] = (
     minigrid.FAMILY,
     memory.FAMILY,
     pettingzoo.FAMILY,
-    other.FAMILY,  # last: it owns whatever nobody above does
+    other.FAMILY,  # last: it owns all ids that no family above owns
 )
 
 
 def family_of(env_id: str) -> Family:
-    """The family that owns `env_id`, whether or not its extra is installed; UnknownEnvironment if nobody does."""
+    """The family that owns `env_id`, whether or not its extra is installed; UnknownEnvironment if none does."""
     module, name = split_id(env_id)
     for family in FAMILIES:
         if family.matches(name):

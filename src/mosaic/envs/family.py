@@ -49,7 +49,7 @@ class Family:
     name: str
     """Short name, as in `mosaic envs --family mujoco`."""
     title: str
-    """What people call it."""
+    """Its name for the user."""
     observation_rule: str
     """One sentence: what an algorithm sees with `observations="vector"`."""
     distribution: str

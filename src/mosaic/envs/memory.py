@@ -1,4 +1,4 @@
-"""Tasks of our own that nobody can solve without a memory: a glance does not tell the state."""
+"""Tasks of our own that no agent can solve without a memory: a glance does not tell the state."""
 
 from mosaic.envs.family import Family
 

@@ -10,7 +10,7 @@ FAMILY = Family(
     ),
     distribution="gymnasium",
     entry_points=("",),
-    # Gymnasium's JAX twins of classic control: they need JAX, and nobody asks for them by browsing.
+    # Gymnasium's JAX twins of classic control: they need JAX, and users do not look for them by browsing.
     unlisted=("gymnasium.",),
     graphics=({"SDL_VIDEODRIVER": "dummy"}, {"SDL_VIDEODRIVER": "dummy", "MUJOCO_GL": "egl"}),
 )

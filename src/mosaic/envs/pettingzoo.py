@@ -2,7 +2,7 @@
 
 Ids are those of PettingZoo's own registry: `classic/tictactoe-v3`, `butterfly/pistonball-v6`; those of the MPE, which
 is the package mpe2 today, are `mpe/simple_tag-v3`. The module's spelling (`classic/tictactoe_v3`, `tictactoe_v3`) means
-the same, behind `pettingzoo/` too. `module:namespace/name-v0` imports a module of one's own that registers it there.
+the same, behind `pettingzoo/` too. `module:namespace/name-v0` imports a user's module that registers it there.
 """
 
 import importlib
@@ -71,7 +71,7 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
         if registry is parallel_registry:
             return Made(make("parallel", name, render_mode=render_mode), "together")
         return Made(make("aec", name, render_mode=render_mode), "turns")
-    except Exception as error:  # A border: whatever somebody else's environment raises.
+    except Exception as error:  # A border: a user's environment may raise anything.
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError):
             if (brought := of_module(cause.name or "")) is not None and brought.name in (PETTINGZOO.name, BOX2D.name):

@@ -21,7 +21,7 @@ def quick_acrobot(robot: Any) -> Step:
         nonlocal state
         if robot.torque_noise_max > 0 or robot.book_or_nips != "book":
             return usual(action)
-        if robot.state is not state:  # reset, or somebody set it
+        if robot.state is not state:  # reset, or a caller set it
             state = tuple(np.asarray(robot.state, dtype=np.float64).tolist())
         m1, m2, l1 = robot.LINK_MASS_1, robot.LINK_MASS_2, robot.LINK_LENGTH_1
         lc1, lc2, inertia = robot.LINK_COM_POS_1, robot.LINK_COM_POS_2, robot.LINK_MOI

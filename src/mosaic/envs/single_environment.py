@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
 Wrap = Callable[[Any], Any]
-"""Takes an environment and returns it wrapped: `gymnasium.wrappers.ClipAction`, or a function of one's own."""
+"""Takes an environment and returns it wrapped: `gymnasium.wrappers.ClipAction`, or a function of your own."""
 
 
 def make(
@@ -28,7 +28,7 @@ def make(
     """One environment with Gymnasium's own wrappers (checker, order, time limit) and then `wrappers`.
 
     With `pixels` it shows the stacks of pictures that its family's rule makes; with `whole_games` too, an episode is
-    one as people play it, with its true rewards.
+    one as a person plays it, with its true rewards.
     """
     family, spec = find_spec(env_id)
     if pixels:

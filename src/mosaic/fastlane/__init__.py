@@ -1,1 +1,1 @@
-"""FastLane: live frames of a run's environments through a shared-memory file. For looks; losing it loses nothing."""
+"""FastLane: live frames of a run's environments through a shared-memory file. For display; losing it loses nothing."""

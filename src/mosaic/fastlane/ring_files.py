@@ -11,7 +11,7 @@ from mosaic.spec.files.shared_files import is_locked
 
 
 class RingRefused(MosaicError):
-    """The file is no ring of this version, or damaged."""
+    """The file is not a ring of this version, or damaged."""
 
 
 def folders() -> tuple[Path, ...]:

@@ -7,11 +7,11 @@ Header, 4096 bytes
     16   u32   bytes of a slot: its head and its pixels, a multiple of 4096
     20   u32   pixel format: 1 is BGRX, 4 bytes a pixel
     24   u32   most pixels of a frame
-    28   u32   pid of the writer, for people; whether it lives is what the file's lock (flock) says
+    28   u32   pid of the writer, for display; whether it lives is what the file's lock (flock) says
     32   u64   published: number of the newest complete frame, from 1 on; 0 is none yet
     40   u64   1 once the writer has closed the ring
     48   256s  note: why there is no picture, UTF-8, zero padded
-    304  f64   pictures of each tile a second that the readers asked for; 0 while nobody looks
+    304  f64   pictures of each tile a second that the readers asked for; 0 while no viewer is connected
 
 Slot, at 4096 + (frame % slots) * slot bytes; frame n lies in slot n % slots
     0    u64   sequence: odd while it is written

@@ -3,7 +3,7 @@
 Little endian, one row a slot; `floats` is the length of a state.
     0    u64   global step
     8    160s  line for the HUD, UTF-8, zero padded
-    168  u64   1 while somebody looks; this and the next four are the readers' wishes, written by the painter
+    168  u64   1 while a viewer is connected; this and the next four are the readers' wishes, written by the painter
     176  u64   first slot shown, 184 u64 number of slots shown
     192  f64   pictures a second, 200 f64 share of the learner's time for handing over
     256  rows of 24 + 8 * floats bytes: u64 sequence (odd while it is written; 0 never was), f64 episode return,

@@ -35,7 +35,7 @@ class TilePicture:
         evaluation: bool,
         smooth: bool = False,
     ) -> None:
-        """`smooth` costs more: for a process that is nobody's learner."""
+        """`smooth` costs more: for a process that does not learn."""
         self._ring = ring
         self._lookout = Lookout(ring.path, fps=fps, budget=budget)
         self._wakeup = ReaderWakeup()
@@ -49,7 +49,7 @@ class TilePicture:
         self._rate = _Rate()
 
     def look(self) -> Demand | None:
-        """What the readers want, complete; None if nobody looks or nothing is to be shown."""
+        """What the readers want, complete; None if no viewer is connected or nothing is to be shown."""
         demand = self._lookout.look()
         if demand is not None:
             wishes = demand.wishes

@@ -28,7 +28,7 @@ class Viewer:
             self._lease = Lease(path, wishes or Wishes())
         except OSError as error:
             self._reader.close()
-            raise RingRefused(f"no room beside {path} to say that somebody looks: {error.strerror}") from error
+            raise RingRefused(f"the viewer's lease beside {path} could not be written: {error.strerror}") from error
         self._lost = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)

@@ -24,7 +24,7 @@ from typing import Any, Literal
 VALID_S = 3.0
 RENEW_S = 1.0
 FORGET_S = 30.0
-"""A lease this old is removed, whoever left it."""
+"""A lease this old is removed, whichever viewer left it."""
 MAX_FPS = 120.0
 MIN_FPS = 0.1
 USUAL_FPS, USUAL_BUDGET = 30.0, 0.05
@@ -95,7 +95,7 @@ class Lease:
 
 
 def current(ring: Path, *, fps: float = USUAL_FPS, budget: float = USUAL_BUDGET) -> Demand | None:
-    """What the readers of a ring want now, or None if nobody looks; forgotten leases are removed.
+    """What the readers of a ring want now, or None if no viewer is connected; forgotten leases are removed.
 
     `fps` and `budget` are those of readers that left them open.
     """
@@ -130,7 +130,7 @@ def current(ring: Path, *, fps: float = USUAL_FPS, budget: float = USUAL_BUDGET)
 
 
 class Lookout:
-    """`current`, at the price of one system call while nobody comes or goes: each lease that is renewed is renamed."""
+    """`current`, for one system call while no viewer comes or goes: each lease that is renewed is renamed."""
 
     def __init__(self, ring: Path, *, fps: float = USUAL_FPS, budget: float = USUAL_BUDGET) -> None:
         self._ring, self._fps, self._budget = ring, fps, budget
@@ -161,7 +161,7 @@ def _bound(path: Path) -> socket.socket | None:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A whole lease of somebody who may be of another language or version, or None."""
+    """A whole lease, or None; another version, or another program, may have written it."""
     try:
         content = json.loads(path.read_bytes())
         numbers = [content[name] for name in ("at", "changed", "tile_width")]

@@ -184,7 +184,7 @@ QSlider::handle:horizontal { background: $text; width: 12px; height: 12px; margi
 
 
 class Theme(QObject):
-    """Dark or light, now; `changed` tells those who paint by themselves."""
+    """Dark or light, now; `changed` tells widgets that paint by themselves."""
 
     changed = Signal()
 

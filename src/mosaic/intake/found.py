@@ -12,7 +12,7 @@ from mosaic.spec import events
 from mosaic.spec.events import LENGTH_TAG, RETURN_TAG, Episode, EventBody, Scalars
 
 Tool: TypeAlias = str
-"""How people call the tool: CleanRL, Stable-Baselines3, TensorBoard, Weights & Biases, MOSAIC."""
+"""The name of the tool: CleanRL, Stable-Baselines3, TensorBoard, Weights & Biases, MOSAIC."""
 UNKNOWN = "unknown"
 _LABEL = re.compile(r"(?P<env>.+?)__(?P<algo>.+)__(?P<seed>\d+)__(?P<time>\d{9,11})")
 

@@ -1,4 +1,4 @@
-"""TensorBoard folders, of CleanRL, Stable-Baselines3 and everybody else."""
+"""TensorBoard folders, of CleanRL, Stable-Baselines3 and any other tool."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def read_files(files: Sequence[Path]) -> Board:
             try:
                 event: Any = event_pb2.Event.FromString(data)  # type: ignore[attr-defined]
             except Exception as error:  # A border: protobuf's own DecodeError has no common name in all its versions.
-                board.remarks.append(f"{path.name}: a record is no event ({error})")
+                board.remarks.append(f"{path.name}: a record is not an event ({error})")
                 continue
             _take(board, event)
     return board

@@ -31,7 +31,7 @@ MAX_STEP = 2**63
 
 
 def log_file(folder: Path) -> Path | None:
-    """None for a folder that is no run of W&B."""
+    """None for a folder that is not a run of W&B."""
     return next(iter(sorted(folder.glob("run-*.wandb"))), None)
 
 
@@ -137,7 +137,7 @@ def _text(values: list[Any] | None) -> str:
 def _records(path: Path, remarks: list[str]) -> Iterator[bytes]:
     data = path.read_bytes()
     if not data.startswith(MAGIC):
-        raise NotImportable(f"{path.name} is no transaction log of W&B")
+        raise NotImportable(f"{path.name} is not a transaction log of W&B")
     at, record, count = len(MAGIC), b"", 0
     while at + 7 <= len(data):
         if (left := BLOCK_BYTES - at % BLOCK_BYTES) < 7:
@@ -178,7 +178,7 @@ def _message(data: bytes) -> Mapping[int, list[Any]]:
             size = 8 if kind == _FIXED64 else 4
             value, at = data[at : at + size], at + size
         else:
-            raise NotImportable(f"a record of it is no protobuf message (kind {kind})")
+            raise NotImportable(f"a record of it is not a protobuf message (kind {kind})")
         fields.setdefault(key >> 3, []).append(value)
     return fields
 

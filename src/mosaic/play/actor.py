@@ -16,7 +16,7 @@ class View:
     observation: Any
     """As the environment gave it."""
     step: int
-    """Actions of this episode so far, by whoever acted in the same environment."""
+    """Actions of this episode so far, of all actors in the same environment."""
     seat: str
     """Whose turn it is."""
     info: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -59,15 +59,15 @@ class Cancelled(Exception):
 
 
 class Actor(Protocol):
-    """Whoever acts for a seat.
+    """Chooses the actions of a seat.
 
     Three attributes are looked for: `wants_picture`, to be given what is rendered; `waits_elsewhere`, for one that
     spends its time waiting (for a network, say), so that others who choose in the same round are asked meanwhile; and
-    a method `cancel`, called from another thread when nobody waits for the answer any more.
+    a method `cancel`, called from another thread when the session waits for the answer no more.
     """
 
     def reset(self, seed: int) -> None:
-        """An episode begins. Whatever is random about the actor begins anew from this seed."""
+        """An episode begins. All random choices of the actor begin anew from this seed."""
         ...
 
     def select_action(self, view: View) -> Choice:
@@ -75,7 +75,7 @@ class Actor(Protocol):
         ...
 
     def observe(self, outcome: Outcome) -> None:
-        """What came of the last action of its seat, whoever chose it."""
+        """What came of the last action of its seat, also where another actor chose it."""
         ...
 
     def close(self) -> None: ...

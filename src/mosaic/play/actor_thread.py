@@ -1,4 +1,4 @@
-"""A hand: an actor in a thread of its own, asked without waiting; what it answers or raises comes as a message."""
+"""An actor in a thread of its own, asked without waiting; what it answers or raises comes as a message."""
 
 import itertools
 import queue
@@ -15,7 +15,7 @@ _tokens = itertools.count(1)
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a question; a question of nobody (token 0) is a reset or an observation that failed."""
+    """What came of a question; an answer without a question (token 0) is a reset or an observation that failed."""
 
     actor_thread: "ActorThread"
     token: int
@@ -51,7 +51,7 @@ class ActorThread:
         self._jobs.put(("observe", 0, outcome))
 
     def give_up(self) -> None:
-        """Nobody waits for its answer any more; only a person must be told."""
+        """The session waits for its answer no more; only a person must be told."""
         cancel: Any = getattr(self.actor, "cancel", None)
         if cancel is not None:
             cancel()
@@ -74,7 +74,7 @@ class ActorThread:
             except Cancelled:
                 self._post(Answer(self, token, None))
                 continue
-            except Exception as error:  # A border: whatever somebody else's actor raises.
+            except Exception as error:  # A border: a user's actor may raise anything.
                 said = f": {error}" if isinstance(error, MosaicError) else f" raised in {call}(): {error!r}"
                 self._post(Answer(self, token, None, f"'{self.word}'{said}"))
                 if call == "close":
@@ -87,4 +87,4 @@ class ActorThread:
 def _checked(actor_thread: ActorThread, token: int, result: Any) -> Answer:
     if isinstance(result, Choice):
         return Answer(actor_thread, token, result)
-    return Answer(actor_thread, token, None, f"'{actor_thread.word}' returned {result!r:.200}, which is no Choice")
+    return Answer(actor_thread, token, None, f"'{actor_thread.word}' returned {result!r:.200}, which is not a Choice")

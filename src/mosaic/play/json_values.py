@@ -32,14 +32,14 @@ def action_from_json(data: Any, space: Space[Any]) -> Any:
     try:
         action = _of(space, data)
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise ActorFailed(f"{data!r:.200} is no action of {space}: {error}") from error
+        raise ActorFailed(f"{data!r:.200} is not an action of {space}: {error}") from error
     if not fits(action, space):
-        raise ActorFailed(f"{data!r:.200} is no action of {space}")
+        raise ActorFailed(f"{data!r:.200} is not an action of {space}")
     return action
 
 
 def fits(action: Any, space: Space[Any]) -> bool:
-    """Within the space; a continuous action may lie outside its bounds, as policies' do, and is clipped by nobody."""
+    """Within the space; a continuous action may lie outside its bounds, as policies' do, and is not clipped."""
     if isinstance(space, spaces.Box):
         array = np.asarray(action)
         return array.shape == space.shape and bool(np.isfinite(array).all())

@@ -71,7 +71,7 @@ class KeyMap:
 
 
 def checked(data: Any, space: Any) -> KeyMap:
-    """A map that somebody edited, or ActorFailed with what is wrong with it."""
+    """A map that the user edited, or ActorFailed with what is wrong with it."""
     keys: Any = data.get("keys") if isinstance(data, dict) else None
     axes: Any = data.get("axes", {}) if isinstance(data, dict) else None
     if not all(isinstance(part, dict) and all(isinstance(key, str) and key for key in part) for part in (keys, axes)):
@@ -152,7 +152,7 @@ def action_names(env: Any) -> tuple[str, ...]:
         return ()
     count = int(space.n)
     env_id = env.spec.id if env.spec else ""
-    # By its class too: somebody's own FrozenLake, under another id, has the same actions.
+    # By its class too: a user's own FrozenLake, under another id, has the same actions.
     if names := known_names(env_id, count) or known_names(type(env.unwrapped).__name__, count):
         return names
     if meanings := _atari_meanings(env):

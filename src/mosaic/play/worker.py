@@ -116,7 +116,7 @@ def _new_manifest(plan: Plan) -> Manifest:
 
 
 def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
-    """Make everything, and one step with each actor that needs nobody."""
+    """Make everything, and one step with each actor that needs no person."""
     seen = seated_players.shown(plan)
     progress(f"making {plan.env_id} and who plays in it …")
     with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen)) as arena:

@@ -507,7 +507,7 @@ class Stream(Generic[T]):
             raise ours(error) from None
 
     def stop(self) -> None:
-        """End it, from any thread and without waiting; whoever is reading it gets its end."""
+        """End it, from any thread and without waiting; its reader gets its end."""
         self._stopped = True
         self._call.cancel()
 

@@ -49,7 +49,7 @@ def dry_run(
             raise
         # A daemon of version 0.1 answers in one piece.
         reply = stub.ValidateRun(request, timeout=UNARY_TIMEOUT_S)
-    except BaseException:  # Ctrl-C: the worker must not go on for nobody.
+    except BaseException:  # Ctrl-C: the worker must not go on without a client.
         call.cancel()
         raise
     summary = config.loads(reply.summary_json) if reply.summary_json else {}

@@ -42,7 +42,7 @@ class DaemonStopped(DaemonUnavailable):
 
 
 def refuse_silent(target: str) -> None:
-    """DaemonUnavailable if nobody listens at an address."""
+    """DaemonUnavailable if nothing listens at an address."""
     try:
         if target.startswith("unix:"):
             with socket.socket(socket.AF_UNIX) as probe:
@@ -52,7 +52,7 @@ def refuse_silent(target: str) -> None:
             host, port = split_address(target)
             socket.create_connection((host.strip("[]"), port), timeout=LISTEN_TIMEOUT_S).close()
     except OSError as error:
-        why = f"nobody listens there ({error.strerror or error})"
+        why = f"nothing listens there ({error.strerror or error})"
         advice = "'mosaic daemon start --listen HOST:PORT' on that machine, or 'ssh -L', gives it a listener"
         raise DaemonUnavailable(f"no daemon at {target}: {why}; {advice}") from error
 
@@ -118,7 +118,7 @@ def ensure_daemon(home: Home, *, start: bool = True, flags: Sequence[str] = ()) 
     deadline = time.monotonic() + START_TIMEOUT_S
     started: subprocess.Popen[bytes] | None = None
     with ExitStack() as stack:
-        # A file, not a pipe: nobody would read a pipe, and one that is full holds up its writer.
+        # A file, not a pipe: no process would read a pipe, and one that is full holds up its writer.
         said = stack.enter_context(scratch_file()) if start else None
         while True:
             address = running_address(home)

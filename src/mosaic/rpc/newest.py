@@ -37,7 +37,7 @@ class Newest(Generic[T]):
         raise StopIteration
 
     def stop(self) -> None:
-        """End the stream, from any thread and without waiting; whoever is reading it gets its end."""
+        """End the stream, from any thread and without waiting; its reader gets its end."""
         self._stopped = True
         self._cancel()
 
@@ -51,7 +51,7 @@ class Newest(Generic[T]):
                 with self._changed:
                     self._newest = message
                     self._changed.notify()
-        except Exception as error:  # A border: it belongs to whoever reads, in the other thread.
+        except Exception as error:  # A border: it belongs to the reader, in the other thread.
             self._error = error
         with self._changed:
             self._over = True

@@ -14,13 +14,13 @@ from mosaic.spec.run_dir import Home
 SUBMIT_PATIENCE_S = 180.0
 """A first submit waits for the catalogue, which takes half a minute on a slow machine."""
 AWAY_PATIENCE_S = 15.0
-"""How long a daemon that nobody here may start can be away before a submit gives up."""
+"""How long a daemon that this process may not start can be away before a submit gives up."""
 RETRY_S = 0.2
 _NOT_SENT = "failed to connect"
 
 
 class SubmitUnknown(DaemonUnavailable):
-    """Nobody knows whether a submit was accepted; the same submit with the same key makes no second run."""
+    """It is not known whether a submit was accepted; the same submit with the same key makes no second run."""
 
     def __init__(self, client_key: str, why: str) -> None:
         super().__init__(f"{why}. {_perhaps_accepted(client_key)}")

@@ -48,7 +48,7 @@ def lines(session: socket.socket, goes_on: Callable[[], bool]) -> Iterator[bytes
 
 
 def end(session: socket.socket) -> None:
-    """Whoever reads from it or writes to it, in another thread, is at its end."""
+    """A thread that reads from it or writes to it gets its end."""
     with contextlib.suppress(OSError):
         session.shutdown(socket.SHUT_RDWR)
 

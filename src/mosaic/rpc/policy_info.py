@@ -9,7 +9,7 @@ from mosaic.spec.run_record import RunRecord
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyInfo:
-    """What is known of a policy file; what nobody says is empty or None."""
+    """What is known of a policy file; what is not known is empty or None."""
 
     path: str
     """The file, on the daemon's machine."""

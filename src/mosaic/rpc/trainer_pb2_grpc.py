@@ -265,7 +265,7 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetLabel(self, request, context):
-        """Change what people wrote on a run: label, notes, priority.
+        """Change what the user wrote on a run: label, notes, priority.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,1 +1,1 @@
-"""Other people's training scripts as the studio sees them: which may run, and what their flags are, by reading only."""
+"""Training scripts of users as the studio sees them: which may run, and what their flags are, by reading only."""

@@ -36,7 +36,7 @@ class AlgorithmFile:
 
 
 def read(path: Path) -> AlgorithmFile:
-    """A file that cannot be read is no algorithm."""
+    """A file that cannot be read is not an algorithm."""
     try:
         about = path.stat()
         if about.st_size > LIMIT_BYTES:

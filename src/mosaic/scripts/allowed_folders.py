@@ -48,10 +48,10 @@ class Allowed:
         try:
             real = folder.expanduser().resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            raise ConfigError([Problem(str(folder), f"is no folder: {error}")], what=f"mosaic {verb} add") from error
+            raise ConfigError([Problem(str(folder), f"is not a folder: {error}")], what=f"mosaic {verb} add") from error
         if not real.is_dir():
             raise ConfigError(
-                [Problem(str(folder), "is no folder; give the one that holds the files")], what=f"mosaic {verb} add"
+                [Problem(str(folder), "is not a folder; give the one that holds the files")], what=f"mosaic {verb} add"
             )
         if _is_too_wide(real):
             raise ConfigError(
@@ -89,7 +89,7 @@ class Allowed:
         except (OSError, ValueError, RuntimeError) as error:
             raise _refused(f"{str(path)!r} cannot be the path of a file: {error}") from error
         if not path.is_absolute():
-            raise _refused(f"'{path}' is no absolute path of a file")
+            raise _refused(f"'{path}' is not an absolute path of a file")
         if self._is_ours(real):
             raise _refused(f"{path} lies where runs are kept, and nothing there may run; copy it to another folder")
         if not holding:

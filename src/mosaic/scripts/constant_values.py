@@ -1,4 +1,4 @@
-"""What an expression in somebody's source is worth, as far as that can be told without running it."""
+"""The value of an expression in a user's source, as far as that can be told without running it."""
 
 import ast
 import math
@@ -7,7 +7,7 @@ from typing import Any
 
 LARGEST_POWER = 64
 LARGEST_BITS, LONGEST = 1024, 10_000
-"""Of numbers and of texts and lists: somebody's source must not fill our memory."""
+"""Of numbers and of texts and lists: a user's source must not fill our memory."""
 Operation = Callable[[Any, Any], Any]
 _OPERATORS: Mapping[type[ast.operator], Operation] = {
     ast.Add: lambda left, right: left + right,

@@ -101,7 +101,7 @@ def _read(path: Path, _mtime_ns: int, _size: int) -> Script:
     except SyntaxError as error:
         raise _refused(path, f"line {error.lineno}: {error.msg}") from error
     except (UnicodeDecodeError, ValueError, RecursionError, MemoryError) as error:
-        raise _refused(path, f"is no Python source: {error}") from error
+        raise _refused(path, f"is not Python source: {error}") from error
     style, own, named = _flags(tree, path)
     return Script(
         path=path,

@@ -12,7 +12,7 @@ _STYLES = {
 
 
 def described(script: Script) -> dict[str, Any]:
-    """An entry like those of `cleanrl_worker.describe`; of its actions and observations nobody knows."""
+    """An entry like those of `cleanrl_worker.describe`; its actions and observations are not known."""
     return {
         "name": str(script.path),
         "summary": script.summary,

@@ -64,7 +64,7 @@ def _property(field: ast.AnnAssign, text: str, stem: str) -> dict[str, Any] | No
     try:
         default = _checked(core, _default(field, stem))
     except Unknown as error:
-        # Left to the script unless somebody says otherwise.
+        # Left to the script unless the user says otherwise.
         default, optional = None, True
         spec["description"] = f"{text} (the script's own default: {error})".strip()
     if default is None or optional:
@@ -98,7 +98,7 @@ def _core(annotation: ast.expr) -> tuple[dict[str, Any] | None, bool]:
 
 
 def _parsed(text: str) -> ast.expr | None:
-    """An annotation in quotes; None for one that is no expression."""
+    """An annotation in quotes; None for one that is not an expression."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""What an actor is to those who choose one: its name, what it needs, and where it can act."""
+"""An actor as the lists of actors show it: its name, what it needs, and where it can act."""
 
 import difflib
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ class ActorDescriptor:
     id: str
     """Name, before the colon."""
     label: str
-    """What people call it."""
+    """Its name for the user."""
     description: str
     """One sentence."""
     argument: str = ""
-    """What follows the colon, for people; empty if nothing does."""
+    """What follows the colon, as text for the user; empty if nothing does."""
     actions: tuple[str, ...] = ()
     """Kinds of action that it can choose: discrete, continuous, multi_discrete, composite; empty is all."""
     observations: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def no_such(name: str, names: Sequence[str]) -> str:
     """What to say of an actor that does not exist."""
     near = difflib.get_close_matches(name, names, n=1)
     advice = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
-    return f"'{name}' is no actor; {advice}"
+    return f"'{name}' is not an actor; {advice}"
 
 
 def split(word: str) -> tuple[str, str]:

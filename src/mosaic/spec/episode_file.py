@@ -164,7 +164,7 @@ def read(path: Path) -> EpisodeFile:
     lines = _whole_lines(path)
     head = next(lines, None)
     if not isinstance(head, EpisodeHead):
-        raise RecordingError(f"{path} is no recorded episode: its first line is no head")
+        raise RecordingError(f"{path} is not a recorded episode: its first line is not a head")
     found, end = EpisodeFile(path, head), None
     for line in lines:
         if isinstance(line, EpisodeStep) and end is None:

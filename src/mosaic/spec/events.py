@@ -2,7 +2,7 @@
 
     {"v": 1, "seq": 7, "time": 1763200000.123, "kind": "episode", "global_step": 512, "slot": 3, ...}
 
-`seq` starts at 1 and grows by one a line over all attempts of a run. `time` is the wall clock, for people; order comes
+`seq` starts at 1 and grows by one a line over all attempts of a run. `time` is the wall clock, for display; order comes
 from `seq`. A resumed run writes a further `run.started` with `attempt` + 1 and `resumed_from_step`: curves drop what
 earlier attempts logged after that step. Numbers that JSON cannot carry are the strings "nan", "inf" and "-inf".
 """
@@ -270,7 +270,7 @@ def encode(event: Event) -> str:
     head = {"v": VERSION, "seq": event.seq, "time": round(event.time, 3), "kind": event.body.kind}
     # vars() instead of dataclasses.asdict(): the latter deep-copies and costs more than the JSON.
     line = json.dumps(head | vars(event.body), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    # A lone surrogate (a file name that is no UTF-8, in a message) has no UTF-8 form: it becomes "?".
+    # A lone surrogate (a file name that is not UTF-8, in a message) has no UTF-8 form: it becomes "?".
     return line if line.isascii() else line.encode(errors="replace").decode()
 
 
@@ -335,7 +335,7 @@ def decode_spool(lines: Iterable[bytes]) -> Iterator[Event]:
 class EventReader:
     """The lines of a spool in, its events out, each once and in sequence; what is damaged is kept out and counted.
 
-    A line is damaged if it is no event, or if its `seq` repeats an earlier one. A damaged line explains that one number
+    A line is damaged if it is no event, or if its `seq` repeats an earlier one. A damaged line explains why one number
     is missing. Where more are missing the line behind the gap is held until the next one tells which of the two is
     right: if that one goes on from the held line, events are missing before it; if not, the held line is damaged.
     """

@@ -40,7 +40,7 @@ class Artifact:
     global_step: Steps | None = None
     """Step it belongs to, where that makes sense."""
     label: str = ""
-    """For people: "best", "eval batch 3"."""
+    """Text for the user: "best", "eval batch 3"."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,7 @@ _CARD_ENV = re.compile(r"^[\s-]+dataset:\s*\n\s+name:\s*['\"]?([^\s'\"]+)", re.M
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyFacts:
-    """A policy file; what nobody says is empty."""
+    """A policy file; what is not known is empty."""
 
     path: Path
     """The file itself, absolute."""
@@ -76,13 +76,13 @@ def read(word: Path) -> PolicyFacts:
     try:
         path = find(word)
         if not stat.S_ISREG(path.stat().st_mode):
-            raise PolicyError(f"{path} cannot be read as a policy: it is no file")
+            raise PolicyError(f"{path} cannot be read as a policy: it is not a file")
         kind = _kind_of(path)
         facts = PolicyFacts(path=path, kind=kind)
         return _from_header(facts) if kind == "mosaic" else _from_surroundings(facts)
     except OSError as error:
         raise PolicyError(f"{path} cannot be read as a policy: {error.strerror or error}") from error
-    except (ValueError, RuntimeError) as error:  # a NUL, a home that is nobody's
+    except (ValueError, RuntimeError) as error:  # a NUL, a home of no user
         raise PolicyError(f"{str(path)!r} cannot be read as a policy: {error}") from error
 
 
@@ -214,12 +214,12 @@ def _name(value: object) -> str:
 def _step(value: object) -> int:
     step = int(value) if isinstance(value, str) else -1
     if not 0 <= step <= MAX_WHOLE:
-        raise ValueError("global_step is no number of steps")
+        raise ValueError("global_step is not a number of steps")
     return step
 
 
 def _json_object(path: Path) -> dict[str, Any] | None:
-    """None for a file that is not there, or is somebody else's."""
+    """None for a file that is not there, or belongs to another program."""
     try:
         content: Any = config.any_json(_small_text(path) or "null")
     except ValueError:

@@ -39,9 +39,9 @@ class LiveView:
     """What every kind of run says about its live view and notes."""
 
     fastlane_enabled: bool = True
-    """Offer live frames in shared memory; nothing is rendered while nobody looks."""
+    """Offer live frames in shared memory; nothing is rendered while no viewer is connected."""
     fastlane_only: bool = False
-    """Live frames but no metrics files: for a look, not for a record."""
+    """Live frames only: no metrics files are written."""
     fastlane_slot: Annotated[int, Ge(0)] = 0
     """Environment shown in single mode."""
     fastlane_fps: Annotated[float, Ge(0.1), Le(120)] = 30.0
@@ -174,7 +174,7 @@ class PlayExtras(LiveView):
     speed: Annotated[float, Ge(0)] = 0.0
     """Multiple of the environment's own rate; 0 is as fast as possible."""
     paused: bool = False
-    """Wait for somebody to say go before the first step."""
+    """Wait for Continue before the first step."""
     interactive: bool = False
     """Pause and wait for a person when an actor or the environment fails; else the run fails with the reason."""
     deterministic: bool = False
@@ -229,7 +229,7 @@ class Metadata:
     """The form's own values, and the worker."""
 
     ui: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """Whatever the form wants back when a run is cloned."""
+    """What the form wants back when a run is cloned."""
     worker: Worker
     """The worker."""
 
@@ -381,7 +381,7 @@ def with_passwords(options: "TrainOptions") -> dict[str, str]:
 
 
 def without_password(address: str) -> str:
-    """Also of what is no whole address, `user:password@host`: people type that too."""
+    """Also of what is not a whole address, `user:password@host`: users type that too."""
     return _USER.sub(r"\1", address)
 
 

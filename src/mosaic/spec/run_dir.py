@@ -1,4 +1,4 @@
-"""Every path of a home and of a run; an id that is no ULID and a path that leaves its run are refused."""
+"""Every path of a home and of a run; an id that is not a ULID and a path that leaves its run are refused."""
 
 import contextlib
 import os
@@ -310,11 +310,11 @@ class RunDir:
         try:
             path = (root / relative).resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of symlinks, a NUL
-            raise UnsafePath(f"{str(relative)!r} is no path of run {self.run_id}: {error}") from error
+            raise UnsafePath(f"{str(relative)!r} is not a path of run {self.run_id}: {error}") from error
         if not path.is_relative_to(root):
             raise UnsafePath(f"'{relative}' lies outside run {self.run_id}")
         if sys.version_info >= (3, 13) and _has_link(path, root):
-            raise UnsafePath(f"'{relative}' is no path of run {self.run_id}: a loop of symlinks")
+            raise UnsafePath(f"'{relative}' is not a path of run {self.run_id}: a loop of symlinks")
         return path
 
     def open(self, name: str | Path, *, append: bool = False) -> BinaryIO:

@@ -35,7 +35,7 @@ class Placed:
     kind: str = "train"
     """train, policy_eval or play."""
     label: str = ""
-    """Name that people gave it."""
+    """Name that the user gave it."""
     notes: str = ""
     """Free text."""
     algo: str = ""
@@ -140,7 +140,7 @@ class RunRecord(Placed, Progress):
 
     @property
     def done(self) -> float | None:
-        """How much of it is done, 0 to 1; None where nobody asked for steps."""
+        """How much of it is done, 0 to 1; None where no number of steps was asked for."""
         if self.is_finished_script:
             return 1.0
         return min(self.global_step / self.total_timesteps, 1.0) if self.total_timesteps else None

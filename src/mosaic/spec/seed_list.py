@@ -1,4 +1,4 @@
-"""Seeds of a group as people type them: 1-5, or 1,2,7."""
+"""Seeds of a group as users type them: 1-5, or 1,2,7."""
 
 import re
 
@@ -14,7 +14,7 @@ def parse_seeds(text: str) -> list[int]:
         match = _PART.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if first > last or last > MAX_SEED or last - first >= MAX_SEEDS:
-            raise ValueError(f"'{part[:40]}' is no seed or range of at most {MAX_SEEDS}; write 1-5 or 1,2,7")
+            raise ValueError(f"'{part[:40]}' is not a seed or range of at most {MAX_SEEDS}; write 1-5 or 1,2,7")
         seeds += range(first, last + 1)
     if len(set(seeds)) < len(seeds):
         raise ValueError("names a seed twice")

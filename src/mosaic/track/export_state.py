@@ -1,4 +1,4 @@
-"""How far the export of a run to a tracker is: `<tracker>/export.json`, rewritten atomically by whoever exports."""
+"""How far the export of a run to a tracker is: `<tracker>/export.json`, rewritten atomically by its exporter."""
 
 import fcntl
 import json
@@ -103,7 +103,7 @@ def is_busy(run_dir: RunDir, tracker: str = WANDB) -> bool:
 
 
 def _lock(descriptor: int, run_dir: RunDir) -> None:
-    """Not at the first try only: whoever asks `is_busy` holds the lock for a moment, too."""
+    """Not at the first try only: a process that asks `is_busy` holds the lock for a moment, too."""
     deadline = time.monotonic() + LOCK_WAIT_S
     while True:
         try:

@@ -93,7 +93,7 @@ class _Exporting:
         except (MissingExtra, Disabled) as error:
             self._tell(state="failed", why=str(error))
             return error.exit_code if isinstance(error, MissingExtra) else 0
-        except Exception as error:  # A border: whatever a tracker raises is told, and ends this process only.
+        except Exception as error:  # A border: a tracker may raise anything; it is told, and ends this process only.
             self._tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
             log.exception("export.failed")
             return 1

@@ -60,7 +60,7 @@ def default_name(algo: str, env_id: str, seed: int) -> str:
 
 
 def repo_id(given: str, name: str) -> str:
-    """`--repo` as the Hub takes it: USER/NAME, NAME alone for one's own, or USER/ for the default name."""
+    """`--repo` as the Hub takes it: USER/NAME, NAME alone for the logged-in user, or USER/ for the default name."""
     repo = given + name if given.endswith("/") or not given else given
     if not _REPO.fullmatch(repo) or len(repo) > LONGEST_NAME or "--" in repo or ".." in repo or repo.endswith(".git"):
         message = (

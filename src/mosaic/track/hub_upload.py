@@ -15,11 +15,11 @@ class HubFailed(MosaicError):
 
 
 def check_ready() -> None:
-    """Before anything that takes time: is there the library, and somebody to upload as?"""
+    """Before anything that takes time: is the library there, and a user to upload as?"""
     hub = _library()
     if hub.get_token() is None:
         raise HubFailed(
-            "nobody is logged in to the Hugging Face Hub: run 'hf auth login', or set HF_TOKEN;"
+            "you are not logged in to the Hugging Face Hub: run 'hf auth login', or set HF_TOKEN;"
             " --dry-run DIR writes the folder without uploading it"
         )
 

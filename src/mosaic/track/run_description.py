@@ -59,7 +59,7 @@ def about(run_dir: RunDir) -> About:
 
 
 def _label(run_dir: RunDir, document: TrainRunConfig) -> tuple[str, str]:
-    """Label and group: of the daemon's record, else CleanRL's run name, else whatever there is."""
+    """Label and group: of the daemon's record, else CleanRL's run name, else what there is."""
     try:
         record = run_record.read(run_dir)
         return record.label, record.group

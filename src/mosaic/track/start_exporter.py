@@ -1,4 +1,4 @@
-"""Starting an exporter: a process in a session of its own, which outlives whoever starts it."""
+"""Starting an exporter: a process in a session of its own, which outlives the process that starts it."""
 
 import contextlib
 import os

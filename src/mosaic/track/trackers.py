@@ -69,7 +69,7 @@ def exporter_of(name: str) -> Begin:
     point = local()[name]
     try:
         return point.load()
-    except Exception as error:  # A border: whatever another package raises when it is imported.
+    except Exception as error:  # A border: the import of another package may raise anything.
         raise MosaicError(f"the tracker '{name}' ({point.value}) cannot be used: {error!r}") from error
 
 

@@ -75,7 +75,7 @@ class WandbExporter:
         self._wandb = _package()
         try:
             self._run: Any = self._begin(online=online)
-        except Exception:  # A border: whatever somebody else's package raises; it goes on to the caller.
+        except Exception:  # A border: the package may raise anything; it goes on to the caller.
             # Its service still holds the id of the run, and would refuse a second try.
             self._wandb.teardown()
             raise

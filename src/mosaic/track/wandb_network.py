@@ -48,7 +48,7 @@ class Answer:
 
     reachable: bool
     text: str
-    """For people."""
+    """Text for the user."""
     seconds: float
 
 
@@ -81,7 +81,7 @@ def through(http: str, https: str, *, server: str) -> Network:
     chosen = https if server.startswith("https:") else http
     if not _is_address(chosen):
         return Network(
-            server=server, problem=f"'{without_password(chosen)}' is no address of a proxy; one is http://host:port"
+            server=server, problem=f"'{without_password(chosen)}' is not an address of a proxy; one is http://host:port"
         )
     variables = {"HTTP_PROXY": http, "http_proxy": http, "HTTPS_PROXY": https, "https_proxy": https}
     return Network(server=server, proxy=chosen, environment=variables)
@@ -151,7 +151,7 @@ def _asked(network: Network, timeout_s: float) -> tuple[bool, str]:
 def _status(server: SplitResult, proxy: SplitResult | None, timeout_s: float) -> int:
     host, port = server.hostname or "", server.port or _PORTS.get(server.scheme, 443)
     if proxy is not None and proxy.scheme.startswith("socks"):
-        # Python speaks no SOCKS: that somebody listens has to do.
+        # Python speaks no SOCKS: a listener has to do.
         socket.create_connection((proxy.hostname, proxy.port or 1080), timeout_s).close()
         return 200
     near, near_port = (

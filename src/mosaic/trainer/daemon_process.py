@@ -60,7 +60,7 @@ class Settings:
     warm: bool = True
     """Keep a pre-imported worker ready."""
     output: Path | None = None
-    """Where stdout and stderr go once it is ready, so that no pipe of whoever started it can fill up or break."""
+    """Where stdout and stderr go once it is ready, so that no pipe of its starter can fill up or break."""
 
 
 def serve(settings: Settings) -> None:
@@ -85,7 +85,7 @@ def serve(settings: Settings) -> None:
         if _is_network_disk(home.trainer):
             health.warnings.append("the home lies on a network file system; locks and durability may not hold there")
         catalogue = Catalogue(home, warm_output_of=engine.warm_output_of)
-        # Before anybody can find it: whoever ends it at once must not cut off what it is writing.
+        # Before a client can find it: one that ends it at once must not cut off what it is writing.
         _listen_to_signals(health)
         listening = listen(home, settings.tcp, TrainerService(supervisor, catalogue, health))
         addresses = listening.addresses
@@ -127,7 +127,7 @@ def _prepare(catalogue: Catalogue) -> None:
     """Before the first submit has to wait for it."""
     try:
         catalogue.content()
-    except Exception as error:  # A border: whoever asks for the catalogue is told the reason.
+    except Exception as error:  # A border: a client that asks for the catalogue is told the reason.
         log.warning("catalog.failed", error=str(error))
 
 

@@ -1,6 +1,6 @@
 """Flags as programs write them: `--name VALUE`, `--name=VALUE`, `--switch`, `--no-switch`.
 
-The daemon is started by other programs, and answers sooner without the parser that is made for users. Whatever is not
+The daemon is started by other programs, and answers sooner without the parser that is made for users. What is not
 plain or not right here (help, a misspelt name, a value out of bounds) is left to that parser, which says it well.
 """
 

@@ -1,4 +1,4 @@
-"""Needs a package that nobody has, and finds out when it runs."""
+"""Needs a package that does not exist, and finds out when it runs."""
 
 import gymnasium as gym
 

@@ -1,4 +1,4 @@
-"""Needs packages that nobody has, one of them by way of a file beside it."""
+"""Needs packages that do not exist, one of them by way of a file beside it."""
 
 import gymnasium
 import no_such_package_one

@@ -1,4 +1,4 @@
-"""Does what people's scripts do and a recorder may trip over; each of these once ended the script or lost a number."""
+"""Does what users' scripts do and a recorder may trip over; each of these once ended the script or lost a number."""
 
 import argparse
 import gc
@@ -34,7 +34,7 @@ class Bare(gym.Env):
 
 
 class Odd(Bare):
-    """Draws in a shape that is no picture."""
+    """Draws in a shape that is not a picture."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}
 
@@ -67,7 +67,7 @@ for _ in range(3):
     made.append(weakref.ref(env.unwrapped))
 del env
 gc.collect()
-assert [one for one in made if one() is not None] == [], "environments that nobody holds are kept"
+assert [one for one in made if one() is not None] == [], "environments without a holder are kept"
 
 env = gym.wrappers.RecordVideo(
     gym.make("Odd-v0", render_mode="rgb_array"), "videos/odd", episode_trigger=lambda _: True

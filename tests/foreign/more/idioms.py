@@ -93,7 +93,7 @@ def check_wrappers():
 
 
 def check_names():
-    env = gym.make("PongNoFrameskip-v4")  # nobody imported ale_py
+    env = gym.make("PongNoFrameskip-v4")  # ale_py was not imported
     assert env.unwrapped.get_action_meanings()[0] == "NOOP"
     env.close()
 

@@ -1,4 +1,4 @@
-"""Trains on something that is no Gymnasium environment, and spells the return in its own way, by updates."""
+"""Trains on something that is not a Gymnasium environment, and spells the return in its own way, by updates."""
 
 from torch.utils.tensorboard import SummaryWriter
 

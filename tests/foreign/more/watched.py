@@ -1,4 +1,4 @@
-"""Environments of every kind, stepped until somebody says stop; counts how often its own one is drawn."""
+"""Environments of every kind, stepped until told to stop; counts how often its own one is drawn."""
 
 import argparse
 import time

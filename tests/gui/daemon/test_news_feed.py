@@ -209,7 +209,7 @@ def test_a_line_that_is_no_event_is_told_once_and_stops_nothing(
 ) -> None:
     run = make_run().live()
     run.write(STARTED, *learning([1, 2]))
-    run.write_raw(b'{this is no event}\n{"v":1,"seq":7,"time":1.0,"kind":"run.comple\n\xff\xfe\n')
+    run.write_raw(b'{this is not an event}\n{"v":1,"seq":7,"time":1.0,"kind":"run.comple\n\xff\xfe\n')
     run.seq += 3
     run.write(*learning([3]), CheckpointSaved(global_step=3, path="c", reason="interval"))
     run.publish()

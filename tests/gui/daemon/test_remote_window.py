@@ -110,8 +110,8 @@ def test_the_command_opens_the_window_on_that_daemon(
     assert running_address(elsewhere) is None, "a daemon of its own was started"
 
 
-def test_a_target_where_nobody_listens_opens_no_window(elsewhere: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_where_nothing_listens_opens_no_window(elsewhere: Home, capsys: pytest.CaptureFixture[str]) -> None:
     address = free_address()
     assert cli.main(["gui", "--target", address]) == 6
-    assert f"no daemon at {address}: nobody listens there" in capsys.readouterr().err
+    assert f"no daemon at {address}: nothing listens there" in capsys.readouterr().err
     assert not elsewhere.root.exists()

@@ -37,7 +37,7 @@ def test_a_daemon_that_is_gone_is_started_by_a_click(
     shown.until(lambda: "connected" in line.daemon.text())
     daemon.kill()
     shown.until(lambda: "daemon gone" in line.daemon.text())
-    assert not line.cpu.isVisible()  # nobody knows
+    assert not line.cpu.isVisible()  # not known
     line.daemon.linkActivated.emit("start")
     assert "starting" in line.daemon.text()
     shown.until(lambda: "connected" in line.daemon.text() and line.cpu.isVisible(), timeout_s=300)

@@ -53,7 +53,7 @@ def test_a_home_that_is_gone_is_said_and_not_begun_anew(
     line = line_of(shown)
     shown.until(lambda: "connected" in line.daemon.text())
     moved = home.root.rename(home.root.with_name("moved"))
-    shown.until(lambda: "the home is gone" in line.daemon.text())
+    shown.until(lambda: "the home folder is gone" in line.daemon.text())
     assert isinstance(failure_of(shown), HomeVanished)
     line.start_daemon()
     shown.until(lambda: "gone" in line.notice.text(), "the refusal")

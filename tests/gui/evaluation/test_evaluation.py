@@ -197,6 +197,8 @@ def test_a_file_from_elsewhere_is_browsed_for_and_a_broken_one_explained(
     shown = show()
     dialog = dialog_of(shown)
     [policy] = [one for one in client.policies() if one.run_id == trained.run_id]
+    dialog.picker.choose([])
+    assert dialog.rows[ENV_ID].said == ""  # Nothing is wrong before a policy is chosen.
     copy = tmp_path / "somewhere.cleanrl_model"
     shutil.copy(policy.path, copy)
     dialog.evaluation_actions.browse(str(copy))
@@ -211,6 +213,8 @@ def test_a_file_from_elsewhere_is_browsed_for_and_a_broken_one_explained(
     shown.until(lambda: len(dialog.form.chosen) == 1 and not dialog.form.chosen[0].env_id, "the foreign file")
     assert dialog.rows[ENV_ID].editor.isEnabled()
     assert "type it" in dialog.source.text()
+    dialog.form.type(ENV_ID, "")
+    assert dialog.rows[ENV_ID].said == "must not be empty"
 
     (tmp_path / "broken").write_bytes(b"no policy at all")
     dialog.evaluation_actions.browse(str(tmp_path / "broken"))

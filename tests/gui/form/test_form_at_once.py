@@ -16,14 +16,14 @@ STEPS = f"{WORKER}.total_timesteps"
 
 @pytest.fixture
 def opened(application, home):
-    """A window whose link was never started: nobody has answered, and nobody will."""
+    """A window whose link was never started: no daemon has answered, and none will."""
     made = app.open_window(application, home, DaemonLink(home))
     yield made
     made.window.close()
     made.window.deleteLater()
 
 
-def test_the_form_is_there_before_anybody_was_asked(opened, home):
+def test_the_form_is_there_before_the_daemon_was_asked(opened, home):
     panel = opened.window.form
     assert panel.form.algo == "ppo"
     assert panel._pages.currentWidget() is panel.view

@@ -68,7 +68,7 @@ def form(application, content, daemon_home):
         (str(2**53 + 1), 2**53 + 1),
     ],
 )
-def test_whole_numbers_are_read_as_people_type_them(text, value):
+def test_whole_numbers_are_read_as_users_type_them(text, value):
     assert parse_int(text) == value
     assert type(parse_int(text)) is int
 
@@ -152,7 +152,7 @@ def test_every_setting_of_every_algorithm_has_a_field(form, content):
             assert field.setting.doc, field.setting.path
 
 
-def test_a_schema_of_an_algorithm_that_nobody_knows_yet_makes_fields(form, content):
+def test_a_schema_of_an_unknown_algorithm_makes_fields(form, content):
     properties = {
         "depth": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9, "description": "Layers."},
         "shape": {"enum": ["round", "square"], "type": "string", "default": "round"},
@@ -345,7 +345,16 @@ def test_sentences_of_workers_find_their_field(form, said, path):
     assert not form.problems
 
 
-def test_a_problem_of_nobody_stands_at_the_top(form):
+def test_of_a_worker_that_crashed_the_last_line_stands_at_the_top(form):
+    said = (
+        'making CartPole-v1 …\nTraceback (most recent call last):\n  File "/opt/mosaic/cli.py", line 3, in <module>\n'
+        "    import missing\nModuleNotFoundError: No module named 'missing'\n"
+    )
+    form.refuse(problems_in(said))
+    assert form.problems == ["ModuleNotFoundError: No module named 'missing'"]
+
+
+def test_a_problem_of_no_field_stands_at_the_top(form):
     form.refuse(problems_in("the daemon's disk or system refused: [Errno 28] No space left on device"))
     assert form.problems == ["the daemon's disk or system refused: [Errno 28] No space left on device"]
     form.type(RATE, "1e-3")

@@ -1,4 +1,4 @@
-"""Somebody's scripts in the form: allowed once, listed as algorithms, with the fields of their own flags."""
+"""A user's scripts in the form: allowed once, listed as algorithms, with the fields of their own flags."""
 
 import shlex
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_a_script_with_argparse_gets_a_field_for_its_flags(form):
     assert command_line(form) == f"mosaic train --script {ENVPOOL} -- --learning-rate 1"
 
 
-def test_of_a_script_nobody_knows_what_it_sees_so_everything_is_offered(form):
+def test_what_a_script_sees_is_not_known_so_everything_is_offered(form):
     for env_id in ("ALE/Breakout-v5", "CartPole-v1", "Pendulum-v1"):
         assert form.catalogue_.fits(env_id, PPO)
     assert not form.catalogue_.fits("ALE/Breakout-v5", "ppo")

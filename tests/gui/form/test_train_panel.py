@@ -64,7 +64,7 @@ def test_typing_marks_checks_and_resets(open_panel):
     assert row.said == "must be more than 0"
     assert row.editor.property("broken") is True
     QTest.mouseClick(panel.start, Qt.MouseButton.LeftButton)
-    assert "1 setting needs mending" in panel.said.text()
+    assert "1 setting has an error" in panel.said.text()
     assert not panel.train_actions.is_starting
     QTest.mouseClick(row._mark, Qt.MouseButton.LeftButton)
     assert row.editor.text() == "0.00025"

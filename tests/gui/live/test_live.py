@@ -146,7 +146,7 @@ def test_cards_lie_within_their_place_and_not_on_each_other(count: int, place: Q
     assert not any(one.intersects(other) for one in cards for other in cards if one is not other)
 
 
-def test_eight_environments_are_seen_and_nobody_is_kept_waiting(show: Show, endless: RunRecord) -> None:
+def test_eight_environments_are_seen_and_no_call_is_kept_waiting(show: Show, endless: RunRecord) -> None:
     shown = show()
     tab = seen(shown, endless)
     came: list[object] = []
@@ -160,7 +160,7 @@ def test_eight_environments_are_seen_and_nobody_is_kept_waiting(show: Show, endl
     assert demand.wishes.tile_width <= tab.grid.width() // 4
 
 
-def test_nothing_is_rendered_for_a_view_that_nobody_sees(show: Show, endless: RunRecord) -> None:
+def test_nothing_is_rendered_for_a_hidden_view(show: Show, endless: RunRecord) -> None:
     shown = show()
     tab = seen(shown, endless)
     path = ring(shown, endless)

@@ -133,7 +133,7 @@ def test_pause_step_reset_and_stop(shown: Shown) -> None:
     shown.until(lambda: t(tab) == before + 1)
     tab.reset.click()
     shown.until(lambda: t(tab) == 0)
-    assert tab.pause.toolTip() == "Go on"
+    assert tab.pause.toolTip() == "Continue"
     tab.pause.click()
     shown.until(lambda: t(tab) > 2)
     tab.stop.click()
@@ -251,7 +251,7 @@ def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowh
         field.editingFinished.emit()
 
     # A key in the wrong field is neither taken nor written.
-    for field, complaint in ((tab.endpoint.address, "no http or https"), (tab.endpoint.variable, "no variable")):
+    for field, complaint in ((tab.endpoint.address, "not an http or https"), (tab.endpoint.variable, "no variable")):
         type_into(field, key)
         assert not tab.start.isEnabled()
         assert complaint in tab.start.toolTip()

@@ -125,7 +125,7 @@ def test_one_key_is_one_move_and_choices_are_remembered(shown: Shown, tab: PlayT
     assert tab.play.actor_at("player_1") == "random"
     # A seat that asks for more than its actor can do says so.
     tab.play.choose_actor("scripted", "player_1")
-    assert tab.start.toolTip() == "player_1: say which: FILE.py"
+    assert tab.start.toolTip() == "player_1: fill in FILE.py"
 
 
 def test_copies_step_together_and_two_episodes_are_replayed_side_by_side(

@@ -71,7 +71,7 @@ def test_a_video_plays_seeks_and_pauses_in_place(show: Show, filmed: RunRecord) 
     reader.play()
     shown.until(lambda: reader.at_end, "its end")
     reader.play()
-    reader.pause()  # so that it is not over before anybody looked
+    reader.pause()  # so that it is not over before it was looked at
     shown.until(lambda: reader.position_s < reader.duration_s / 2, "its beginning again")
     reader.play()
     # Another tab in front: it must not go on playing behind it.

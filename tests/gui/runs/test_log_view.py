@@ -169,7 +169,7 @@ def test_a_real_run_tells_what_it_printed_and_did(show: Show, trained: RunRecord
     assert log.rowCount() < before
 
 
-def test_the_end_is_followed_until_somebody_goes_up(show: Show, trained: RunRecord) -> None:
+def test_the_end_is_followed_until_the_user_goes_up(show: Show, trained: RunRecord) -> None:
     shown = show()
     shown.until(lambda: shown.studio.log.rowCount() > 0)
     tab = log_tab(shown)

@@ -169,7 +169,7 @@ def test_several_runs_are_selected_by_mouse_and_keys(panel: RunsPanel, some: lis
     assert panel.arranged.rowCount() == 4
 
 
-def test_runs_that_somebody_else_selects_meanwhile_stay_selected(panel: RunsPanel, some: list[RunRecord]) -> None:
+def test_runs_that_are_selected_elsewhere_meanwhile_stay_selected(panel: RunsPanel, some: list[RunRecord]) -> None:
     """A run that was just started, say: it is not even in the list yet."""
     studio = fill(panel, some)
     panel.view.setCurrentIndex(panel.arranged.index(1))

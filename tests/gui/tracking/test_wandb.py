@@ -122,7 +122,7 @@ def test_a_failed_export_says_why_and_one_that_was_cut_off_too(show: Show, run: 
     assert "pip install" in tab.alarm.text()
     export_state.write(run_dir, replace(failed, state="exporting", why=""))
     shown.until(lambda: tab.state.text() == "Exporting", "the change")
-    assert "was ended" in tab.alarm.text()
+    assert "was stopped" in tab.alarm.text()
     (run_dir.wandb / "wandb" / "offline-run-20260101_000000-x").mkdir(parents=True)
     shown.until(lambda: "offline-run-20260101_000000-x" in tab.facts.text("Folders"), "the new folder")
 
@@ -171,7 +171,7 @@ def synced(run: RunRecord, address: str, **extras: object) -> RunDir:
 
 @pytest.mark.skipif(web_view.is_installed(), reason="WebEngine is installed")
 def test_without_webengine_the_page_opens_in_the_browser_only(show: Show, run: RunRecord) -> None:
-    synced(run, "http://wandb.invalid/somebody/mosaic/runs/x")
+    synced(run, "http://wandb.invalid/entity/mosaic/runs/x")
     shown = show()
     tab = opened(shown, run)
     shown.until(lambda: tab.state.text() == "Synced")
@@ -190,7 +190,7 @@ def test_the_page_is_shown_in_the_tab_through_the_proxy_of_the_run(show: Show, r
 
     before = QNetworkProxy.applicationProxy()
     with listening(serve) as proxy:
-        address = "http://wandb.invalid/somebody/mosaic/runs/x"
+        address = "http://wandb.invalid/entity/mosaic/runs/x"
         synced(run, address, wandb_use_vpn_proxy=True, wandb_http_proxy=proxy)
         shown = show()
         tab = opened(shown, run)

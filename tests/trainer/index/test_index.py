@@ -58,7 +58,7 @@ def damage_truncate(path):
 
 
 def damage_header(path):
-    path.write_bytes(b"this is no database" * 100)
+    path.write_bytes(b"this is not a database" * 100)
 
 
 def damage_empty(path):
@@ -98,7 +98,7 @@ def test_a_corrupt_index_is_kept_aside_for_a_look(tmp_path):
     store, fresh = open_store(path)
     store.close()
     assert fresh
-    assert (tmp_path / "index.sqlite.corrupt").read_bytes().startswith(b"this is no database")
+    assert (tmp_path / "index.sqlite.corrupt").read_bytes().startswith(b"this is not a database")
 
 
 def test_an_index_of_another_version_is_made_anew(tmp_path):

@@ -20,7 +20,7 @@ def disk(tmp_path):
         yield folder
 
 
-def test_a_full_disk_fails_the_runs_and_blinds_nobody(disk, daemons, kit):
+def test_a_full_disk_fails_the_runs_and_blinds_no_client(disk, daemons, kit):
     daemon = daemons("--no-warm", "--cpus", "4", root=disk).start()
     client = daemon.client
     runs = client.submit(kit.document(kit.ENDLESS, extras={"checkpoint_interval_steps": 512}), seeds=[1, 2])

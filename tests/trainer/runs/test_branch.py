@@ -203,7 +203,7 @@ def test_a_kill_while_a_branch_is_made_leaves_a_whole_run_or_none(home: Home, mo
 def test_a_branch_that_no_index_knows_yet_is_found_with_its_key(home: Home) -> None:
     parent = small_run(home, 10, 20)
     made = branched_run.write(home, parent, 10, run_id=new_run_id(), client_key="k")
-    found = directory_reader.read(home, home.run(made.run_id), Nobody())
+    found = directory_reader.read(home, home.run(made.run_id), NoWorker())
     assert found.client_key == "k"
     assert (found.run_id, found.state, found.resume_from) == (made.run_id, "queued", "checkpoints/step-10")
     assert (found.parent, found.parent_step) == (parent.run_id, 10)
@@ -226,7 +226,7 @@ def test_the_newest_whole_one_is_found_by_size_alone_where_they_are_large(
     assert "it has 99 bytes instead of 100; the run goes on from step-10 instead" in found.remarks[0]
 
 
-class Nobody:
+class NoWorker:
     """An engine without workers."""
 
     def is_alive(self, *_: object) -> bool:

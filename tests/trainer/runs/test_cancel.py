@@ -31,7 +31,7 @@ gymnasium.register("Stubborn-v0", entry_point=Stubborn, max_episode_steps=500)
 
 @pytest.fixture(scope="module")
 def impatient(module_daemons, kit, tmp_path_factory):
-    """A daemon that waits for nobody, and knows a stubborn environment."""
+    """A daemon that does not wait, and knows a stubborn environment."""
     folder = tmp_path_factory.mktemp("envs")
     (folder / "stubborn.py").write_text(STUBBORN)
     environment = {"PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}

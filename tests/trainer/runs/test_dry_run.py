@@ -1,4 +1,4 @@
-"""A dry run goes through the warm worker, tells what it does, and ends when nobody waits for it any more."""
+"""A dry run goes through the warm worker, tells what it does, and ends when no client waits for it any more."""
 
 import os
 import threading
@@ -14,7 +14,7 @@ ZOMBIE = psutil.STATUS_ZOMBIE
 
 @pytest.fixture
 def hanging(kit):
-    """The config of an environment that nobody but a worker knows, and that never comes to be."""
+    """The config of an environment that only a worker knows, and that never comes to be."""
     document = kit.document(512)
     document["environment"]["env_id"] = document["metadata"]["worker"]["config"]["env_id"] = "never_there:Never-v0"
     return document

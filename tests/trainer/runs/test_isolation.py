@@ -12,7 +12,7 @@ from mosaic.rpc.channel import open_channel
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 
 
-def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
+def test_a_stopped_daemon_and_slow_watchers_hold_no_run_up(daemons, kit):
     daemon = daemons("--no-warm").start()
     run = daemon.client.submit(kit.document(kit.ENDLESS))[0]
     daemon.until(run.run_id, "running")
@@ -31,7 +31,7 @@ def test_a_stopped_daemon_and_slow_watchers_hold_nobody_up(daemons, kit):
         try:
             before = len(steps())
             kit.eventually(lambda: len(steps()) >= before + 4, what="more heartbeats")
-            # From each beat to the next it went on: it waited for nobody.
+            # From each beat to the next it went on: it waited for no client.
             went_on = steps()[before - 1 :]
             assert went_on == sorted(set(went_on))
         finally:

@@ -100,8 +100,8 @@ def test_a_script_names_what_it_imports(tmp_path: Path) -> None:
     mine.write_text("import helper\nimport wandb\nimport stable_baselines3\n")
     with pytest.raises(MissingExtra, match=r"mine.py, which imports stable_baselines3, needs the extra 'sb3'"):
         missing_packages.refuse_missing(script.read(mine))
-    mine.write_text("import helper\nimport nobody_has_this\n")
-    with pytest.raises(MissingPackage, match=r"mine.py needs nobody_has_this, .* install nobody_has_this$"):
+    mine.write_text("import helper\nimport missing_everywhere\n")
+    with pytest.raises(MissingPackage, match=r"mine.py needs missing_everywhere, .* install missing_everywhere$"):
         missing_packages.refuse_missing(script.read(mine))
 
 
@@ -147,7 +147,7 @@ def test_make_extras_takes_names_that_are_targets_too() -> None:
     assert done.stdout.splitlines()[0].endswith("tools/setup.sh extras gui atari")
     done = make("extras", "nosuch")
     assert done.returncode != 0
-    assert "'nosuch' is no extra; there are: gui web mujoco" in done.stderr
+    assert "'nosuch' is not an extra; there are: gui web mujoco" in done.stderr
 
 
 def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Path) -> None:

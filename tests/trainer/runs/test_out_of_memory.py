@@ -1,4 +1,4 @@
-"""A worker that ends for want of memory says so, with numbers: an abort, a limit, the kernel's killer."""
+"""A worker that runs out of memory says so, with numbers: an abort, a limit, the kernel's killer."""
 
 import contextlib
 import os

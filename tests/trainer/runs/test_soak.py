@@ -139,7 +139,7 @@ class Soak:
     def nothing(self) -> None: ...
 
     def look(self) -> None:
-        """After each start of a daemon: nobody trains twice; what ended early goes on."""
+        """After each start of a daemon: no run trains twice; what ended early goes on."""
         for run_id, copies in Counter(self.workers().values()).items():
             if copies > 1:
                 self.tally.doubled.append(f"{copies} processes train {run_id}")

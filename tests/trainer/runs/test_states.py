@@ -1,4 +1,4 @@
-"""Promise 9: a terminal state is written once. A model-based test: people, workers and kills in any order."""
+"""Promise 9: a terminal state is written once. A model-based test: users, workers and kills in any order."""
 
 import json
 import shutil
@@ -143,7 +143,7 @@ class Runs(RuleBasedStateMachine):
             assert run_record.read(self.home.run(record.run_id)) == record.placed
 
     @invariant()
-    def nobody_is_oversubscribed(self) -> None:
+    def nothing_is_oversubscribed(self) -> None:
         assert len([r for r in self.records(*LIVE) if r.pid]) <= 2
 
 

@@ -227,7 +227,7 @@ def test_nothing_is_told_of_what_lies_outside(planted, name):
         assert outside == re.sub(r"gone!\d+", "gone!0", gone[question]), question
 
 
-def test_pipes_and_devices_hold_nobody_up(planted):
+def test_pipes_and_devices_hold_no_call_up(planted):
     for name, run_id in planted.awkward.items():
         answers = everything_told(planted.stub, run_id)
         assert "\\000" not in "".join(answers.values()), name

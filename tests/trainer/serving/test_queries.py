@@ -123,7 +123,7 @@ def test_reduction_keeps_the_extremes_of_every_column(count, points):
                 assert {wanted.min(), wanted.max()} <= set(reduced[:, 1].tolist())
 
 
-def test_a_column_that_is_cut_while_it_is_read_kills_nobody(tmp_path):
+def test_a_column_that_is_cut_while_it_is_read_kills_no_process(tmp_path):
     metrics = RunMetrics(tmp_path / "m")
     for step in range(100_000):
         metrics.append("tag", step, 1.0, 0.0)

@@ -72,7 +72,7 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_nobody_else_reaches_the_socket_or_the_files(shared):
+def test_no_other_user_reaches_the_socket_or_the_files(shared):
     assert mode_of(shared.home.socket) == 0o600
     assert mode_of(shared.home.trainer) == 0o700
     assert mode_of(shared.home.runs) == 0o700

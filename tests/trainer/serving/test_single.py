@@ -61,7 +61,7 @@ def test_bad_addresses_are_refused_with_a_sentence(tmp_path, flags, said):
     assert "Traceback" not in refused.stderr
 
 
-def test_what_a_killed_daemon_left_behind_stops_nobody(daemons):
+def test_what_a_killed_daemon_left_behind_stops_no_daemon(daemons):
     daemon = daemons("--no-warm").start()
     assert daemon.home.socket.exists()
     daemon.kill()

@@ -198,7 +198,7 @@ def damaged(folder: Path, how: str) -> None:
         case "a list":
             document.write_text("[1, 2]")
         case "foreign":
-            document.write_text(json.dumps({"format": "somebody-elses-2", "state": {}}))
+            document.write_text(json.dumps({"format": "another-programs-2", "state": {}}))
         case "no state":
             content = json.loads(document.read_text())
             del content["state"]

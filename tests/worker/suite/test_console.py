@@ -70,7 +70,7 @@ def test_a_quiet_console_leaves_out_what_comes_with_the_steps(capsys: pytest.Cap
     assert printed(Warned(message="look out"), capsys, quiet=True) == "warning: look out\n"
 
 
-def test_a_terminal_that_stands_still_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_stands_still_holds_no_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = threading.Event()
 
     class Still(io.StringIO):

@@ -1,4 +1,4 @@
-"""The environments that people try first train without further flags."""
+"""The environments that users try first train without further flags."""
 
 import gymnasium as gym
 import pytest

@@ -112,7 +112,7 @@ def test_a_truncated_policy_is_refused_wherever_it_ends(tmp_path: Path) -> None:
             policy.read(path)
 
 
-def test_somebody_elses_safetensors_are_refused(tmp_path: Path) -> None:
+def test_safetensors_of_another_program_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     save_file({"weight": np.zeros(3)}, path, metadata={"format": "pt"})
     with pytest.raises(PolicyError, match="is a safetensors file, but not a MOSAIC policy"):

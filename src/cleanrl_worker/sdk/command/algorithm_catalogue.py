@@ -53,7 +53,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Algorithm:
-    """Ours, or one of a user's; UnknownAlgorithm, or the error of the file that would be it."""
+    """Our algorithm of this name, or a user's; raises UnknownAlgorithm, or the error in the user's file."""
     if name in names():
         return cast(Algorithm, importlib.import_module(f"{PACKAGE}.{name}"))
     try:

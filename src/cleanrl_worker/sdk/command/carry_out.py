@@ -114,7 +114,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         try:
             env.reset(seed=plan.args.seed)
             env.step(env.action_space.sample())
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
     if choice.backend in ("native", "envpool"):
         # Another implementation than the one tried above, which may not have this environment or not be installed.
@@ -292,7 +292,7 @@ def bytes_of_rollout(plan: Plan, env: gym.Env[Any, Any]) -> int:
 
 
 def _seen(plan: Plan, env: gym.Env[Any, Any]) -> gym.Space[Any] | None:
-    """What the algorithm sees of an observation; None if it is no vector: the environments will be refused as such."""
+    """What the algorithm sees of an observation; None if that is not a vector: the environments will be refused."""
     if algorithm_catalogue.observations(plan.algo) == "pixels":
         return env.observation_space
     try:

@@ -109,7 +109,7 @@ def _load_module(name: str, module_name: str, package: str) -> Loaded:
         module = importlib.import_module(module_name)
         path = Path(module.__file__ or "")
         text = path.read_bytes()
-    except Exception as error:  # A border: whatever the code of another package raises.
+    except Exception as error:  # A border: the code of another package may raise anything.
         message = f"the module {module_name} of {package} cannot be imported: {type(error).__name__}: {error}"
         raise ConfigError([Problem(name, message)], what=f"{module_name} of {package}") from error
     _check(module, path)
@@ -136,14 +136,14 @@ def _check(module: ModuleType, path: Path) -> None:
             raise _refused(path, f"{name} is {given!r}; it must be {' or '.join(map(repr, known))}")
     args: Any = module.Args
     if not isinstance(args, type) or not is_dataclass(args):
-        raise _refused(path, "Args is no dataclass; write @dataclass(frozen=True, kw_only=True) above it")
+        raise _refused(path, "Args is not a dataclass; write @dataclass(frozen=True, kw_only=True) above it")
     defined = {field.name for field in fields(args)}
     lacking = [name for name in NEEDED_SETTINGS if name not in defined]
     if lacking:
         raise _refused(path, f"Args has no {', no '.join(lacking)}; every algorithm needs these settings")
     try:
         args()
-    except Exception as error:  # A border: whatever a user's class raises.
+    except Exception as error:  # A border: a user's class may raise anything.
         message = f"Args() cannot be made of its defaults: {type(error).__name__}: {error}"
         raise _refused(path, message) from error
 

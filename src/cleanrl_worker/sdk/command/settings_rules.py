@@ -29,7 +29,7 @@ def rules_of(args: type[Any]) -> list[Rule]:
 def _own(args: type[Any], names: set[str]) -> Iterator[Rule]:
     try:
         body = _body(args.__post_init__)
-    except (AttributeError, OSError, TypeError, SyntaxError):  # None, or one whose source nobody has.
+    except (AttributeError, OSError, TypeError, SyntaxError):  # None, or one whose source is missing.
         return
     into = _Inlined(names, _properties(args))
     for statement in body:

@@ -1,6 +1,6 @@
 """Batches of evaluation episodes: played in parallel environments, summed up, reported.
 
-Every environment plays a fixed quota: episode i of a batch belongs to environment i modulo their number, whoever is
+Every environment plays a fixed quota: episode i of a batch belongs to environment i modulo their number, whichever is
 first. Taking the first n episodes to end instead would over-represent short ones. Episode i of an evaluation, counted
 over all batches, begins with `reset(seed=seed + i)`, whatever happened before it: two policies that are evaluated with
 the same seed meet the same episodes. Where the environments share one generator (they exist only as a vector) there is
@@ -146,7 +146,7 @@ class Quotas:
         self.played = 0
         self.left: list[int] = []
         self.each_seeded = True
-        """Every episode begins with its own seed; False where the first one's seeds them all together."""
+        """Every episode begins with its own seed; False where the seed of the first seeds them all together."""
 
     def share(self, num_envs: int) -> list[Sequence[int]]:
         """The seeds of each environment's episodes."""

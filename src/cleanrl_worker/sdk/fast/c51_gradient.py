@@ -47,7 +47,7 @@ def project(next_pmfs: Floats, rewards: Floats, dones: Floats, atoms: Floats, *,
     places -= low
     places /= spacing
     # The last atom is the upper one of the last gap; so a place always lies between `lower` and `lower + 1`. A reward
-    # that is no number has no place: it goes on as NaN in `places`, and the loss tells.
+    # that is not a number has no place: it goes on as NaN in `places`, and the loss tells.
     with np.errstate(invalid="ignore"):
         lower = places.astype(np.int64)
     np.clip(lower, 0, count - 2, lower)

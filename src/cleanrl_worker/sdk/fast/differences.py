@@ -96,7 +96,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def relative_change(one: Any, other: Any, *, floor: float = 0.0) -> float:
-    """The largest change between two results of the same shape: of an array, beside the shorter one's length.
+    """The largest change between two results of the same shape: of an array, beside the length of the shorter.
 
     A change below `floor` for each number is none.
     """

@@ -120,7 +120,7 @@ class PlainCall:
 
     @staticmethod
     def place(plain: Any, moments: Moments) -> None:
-        """Give the plain learner's optimisers the moments of the fast one's."""
+        """Give the plain learner's optimisers the moments of the fast learner's."""
         for optimiser in optimisers_of(plain):
             optimiser.state.clear()
             for parameter in moved_by(optimiser) if keeps_moments_of_adam(optimiser) else ():

@@ -1,4 +1,4 @@
-"""One call on both paths, the plain learner's and the fast one's, in settings that show more of the maths."""
+"""One call on both paths, the plain learner's and the fast learner's, in settings that show more of the maths."""
 
 import copy
 import time
@@ -120,7 +120,7 @@ class BothPaths:
         return [trial] if trial.difference is None else self.confirmed(call, setting, trial)
 
     def answers_alike(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, Any]:
-        """Whether both paths answer a call that changes nothing with the same, and the fast one's answer."""
+        """Whether both paths answer a call that changes nothing with the same, and the answer of the fast path."""
         draws = torch.get_rng_state()
         wanted = copy.deepcopy(getattr(self._plain, name)(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
         torch.set_rng_state(draws)

@@ -16,7 +16,7 @@ class LiveView(ABC):
         self, envs: VecEnv, ring: RingWriter, *, global_step: Callable[[], int], complain: Callable[[str], None]
     ) -> None:
         self.due_at = math.inf
-        """When the learner should call `show`, on the clock `time.monotonic`; infinity while nobody looks."""
+        """When the learner should call `show`, on the clock `time.monotonic`; infinity while no viewer is connected."""
         self.line = ""
         """Text for the HUD."""
         self._envs = envs

@@ -22,7 +22,7 @@ from mosaic.fastlane.viewer_lease import Demand
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
 LOOK_S = 0.5
-"""How often the view asks whether somebody looks."""
+"""How often the view asks whether a viewer is connected."""
 RENDER_TIMEOUT_S = 5.0
 """The learner waits no longer for one frame, ever: then the view is off for good."""
 
@@ -144,13 +144,13 @@ class PlainView(LiveView):
     def _render(self, slot: int) -> tuple[Picture | None, str]:
         try:
             picture = self._envs.render_slot(slot)
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             return None, f"render() raised {error!r}"
         if picture is None:
             advice = "; use the bare backend" if self._envs.backend in ("envpool", "native") else ""
             return None, f"the {self._envs.backend} backend gives no picture of this environment{advice}"
         if picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1 or picture.shape[2:] not in ((), (3,), (4,)):
-            return None, f"render() returned an array of shape {picture.shape}, which is no picture"
+            return None, f"render() returned an array of shape {picture.shape}, which is not a picture"
         return picture, ""
 
 

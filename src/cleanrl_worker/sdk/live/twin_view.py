@@ -1,7 +1,7 @@
 """The live view of environments whose state can be copied: microseconds of the learner's time, whatever is drawn.
 
 The learner writes the states of the slots that are shown into a table (`mosaic.fastlane.state_table`); the painter, a
-process of low priority that lives while somebody looks, draws and publishes them, and says in the table what it wants
+process of low priority that lives while a viewer looks, draws and publishes them, and says in the table what it needs
 next. The view's own thread only waits for the first viewer, because each time that a thread wakes, the learner waits
 for it.
 """
@@ -23,7 +23,7 @@ from mosaic.spec.processes.python_child import PythonChild, own_path
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
 LOOK_S = 0.5
-"""How often the view asks whether somebody looks, and the learner what they want."""
+"""How often the view asks whether a viewer is connected, and the learner what it wants."""
 FIRST_STATES_S = 0.05
 END_S = 2.0
 
@@ -56,7 +56,7 @@ class TwinView(LiveView):
         began = time.monotonic()
         try:
             self._hand_over()
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             self._give_up(repr(error))
             return
         now = time.monotonic()
@@ -123,7 +123,7 @@ class TwinView(LiveView):
 
 class _Painter:
     def __init__(self, job: Job) -> None:
-        # A file, not a pipe: nobody reads it unless the painter fails.
+        # A file, not a pipe: it is not read unless the painter fails.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         # In the working directory of the run: MuJoCo writes its warnings into the current folder.
         child = PythonChild(module="cleanrl_worker.painter", words=(job.to_text(),), path=own_path(), cwd=None)
@@ -133,7 +133,7 @@ class _Painter:
 
     @property
     def code(self) -> int | None:
-        """None while it lives; 0 once it ended because nobody looked."""
+        """None while it lives; 0 once it ended because no viewer was left."""
         return self._process.poll()
 
     @property

@@ -1,8 +1,8 @@
 """Videos of a run: environment 0 filmed on a schedule, encoded in a thread of its own.
 
-The learner renders the frames of an episode that is filmed (somebody asked for that) and puts them into a queue of
+The learner renders the frames of an episode that is filmed (the user asked for that) and puts them into a queue of
 bounded size; where the encoder cannot keep up frames are dropped and counted, so that neither time nor memory grows.
-Whatever goes wrong is a warning of the run and the end of its videos, never an error of the run.
+An error here is a warning of the run and the end of its videos, never an error of the run.
 """
 
 import json
@@ -116,7 +116,7 @@ class Videos:
     def _shoot(self) -> None:
         try:
             picture = self._envs.render_slot(FILMED_SLOT)
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             self._fail(f"render() raised {error!r}")
             return
         if picture is None or picture.ndim != 3 or picture.shape[2] != 3:

@@ -58,7 +58,7 @@ def load(path: Path, *, env_id: str, trust: bool) -> tuple[PolicyFile, Policy]:
     kind = _kind_of(path)
     try:
         model: Any = getattr(stable_baselines3, kind).load(path, device="cpu")
-    except Exception as error:  # A border: whatever another library and what it unpickles raise.
+    except Exception as error:  # A border: the library, and what it unpickles, may raise anything.
         raise PolicyError(f"{path} cannot be loaded by Stable-Baselines3's {kind}: {error}") from error
     file = PolicyFile(
         algo=f"sb3_{kind.lower()}",

@@ -59,14 +59,14 @@ def open_saved(path: Path) -> Saved:
     """The weights; a file that holds anything else is refused, and nothing of it is run."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # What torch thinks of the pickle's age is of no use to anybody here.
+            warnings.simplefilter("ignore")  # What torch thinks of the pickle's age is of no use here.
             content: Any = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise PolicyError(
             f"{path} holds more than weights, so it was not opened and nothing in it was run:"
             f" {_first_line(error, containing='Unsupported')}"
         ) from error
-    except Exception as error:  # A border: whatever the bytes of somebody else's file make the library raise.
+    except Exception as error:  # A border: the bytes of a file from elsewhere may make the library raise anything.
         raise PolicyError(f"{path} cannot be read as a policy: {_first_line(error)}; it may be cut off") from error
     args: Any = {}
     in_tuple = isinstance(content, (tuple, list))
@@ -76,7 +76,7 @@ def open_saved(path: Path) -> Saved:
     parts = tuple(content) if in_tuple else (content,)
     if not parts or not all(map(_is_state_dict, parts)) or not isinstance(args, dict):
         raise PolicyError(
-            f"{path} was written by torch.save, but is no state dict and no tuple of them: {_shape_of(content)}"
+            f"{path} was written by torch.save, but is neither a state dict nor a tuple of them: {_shape_of(content)}"
         )
     arrays = tuple({name: _array(tensor) for name, tensor in part.items()} for part in parts)
     return Saved(path=path, parts=arrays, in_tuple=in_tuple, args=args)

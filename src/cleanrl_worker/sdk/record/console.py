@@ -1,4 +1,4 @@
-"""The console sink: upstream's lines, so that people's log parsers keep working."""
+"""The console sink: upstream's lines, so that users' log parsers keep working."""
 
 import sys
 import threading

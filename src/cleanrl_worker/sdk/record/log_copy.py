@@ -1,4 +1,4 @@
-"""Copies of this process's stdout and stderr in the run's logs, where nobody redirected them there already."""
+"""Copies of this process's stdout and stderr in the run's logs, where they are not redirected there already."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from mosaic.spec.run_dir import RunDir
 
 
 class _Tee:
-    """Writes to two streams; everything else is the first one's. One that breaks is given up, the other goes on."""
+    """Writes to two streams; everything else is the first stream's. One that breaks is given up, the other goes on."""
 
     def __init__(self, stream: TextIO, copy: TextIO) -> None:
         self._stream = stream

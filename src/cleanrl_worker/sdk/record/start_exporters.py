@@ -27,7 +27,7 @@ def start_exporters(run_dir: RunDir, options: TrainOptions) -> None:
 
     for tracker in trackers.chosen_by(options):
         try:
-            # Nobody waits for it: it ends some time after this process, and Popen would warn about that.
+            # Nothing waits for it: it ends some time after this process, and Popen would warn about that.
             start(run_dir, {**os.environ, **with_passwords(options)}, tracker=tracker).returncode = 0
         except (OSError, MosaicError) as error:
             sys.stderr.write(f"warning: {error}; the training goes on without it\n")

@@ -60,7 +60,7 @@ def connect() -> "Client":
 
 
 def _heard() -> ConnectionOptions:
-    """The daemon that was asked for; that nobody listens at its address is said before anything else about it."""
+    """The daemon that was asked for; checks first that something listens at its address."""
     from mosaic.rpc.channel import check_address
     from mosaic.rpc.locate import refuse_silent
 

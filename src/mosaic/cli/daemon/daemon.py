@@ -1,4 +1,4 @@
-"""`mosaic daemon start|stop|status|logs|run`: the trainer daemon of this home, or a look at another one."""
+"""`mosaic daemon start|stop|status|logs|run`: the trainer daemon of this home; `status` also of another one."""
 
 import json
 import time
@@ -107,7 +107,7 @@ def wait_for_end(home: Home) -> None:
 
 
 def status(argv: Sequence[str]) -> int:
-    flags = parser("daemon status", "How the daemon is; exit code 6 if there is none.", json=True).parse_args(argv)
+    flags = parser("daemon status", "The state of the daemon; exit code 6 if none runs.", json=True).parse_args(argv)
     with look() as client:
         health = client.health()
     if flags.json:
@@ -137,15 +137,17 @@ def _facts(health: pb.Health) -> list[str]:
         "CPU slots": f"{health.cpu_slots_used} of {health.cpu_slots} in use",
         "GPUs": ", ".join(health.gpus) or "none",
         "disk": f"{readable.size(health.disk_free_bytes)} free",
-        "warm": "a worker stands ready" if health.warm_workers else "no worker stands ready",
+        "warm": "a warm worker is ready" if health.warm_workers else "no warm worker is ready",
     }
     return [*pairs(facts), *(paint(f"warning: {warning}", "yellow") for warning in health.warnings)]
 
 
 def logs(argv: Sequence[str]) -> int:
     words = parser("daemon logs", "The log of the daemon that was started in the background.", json=True)
-    words.add_argument("-f", "--follow", action="store_true", help="go on as it grows, until Ctrl-C")
-    words.add_argument("--tail", type=int, default=100, metavar="N", help="the last N lines; 0 is all (default 100)")
+    words.add_argument("-f", "--follow", action="store_true", help="follow the log until Ctrl-C")
+    words.add_argument(
+        "--tail", type=int, default=100, metavar="N", help="only the last N lines; 0 is all (default 100)"
+    )
     flags = words.parse_args(argv)
     refuse_remote("daemon logs")
     path = Home.resolve().trainer / "daemon.log"

@@ -39,7 +39,7 @@ class Finding:
 
 def main(argv: Sequence[str]) -> int:
     words = parser("doctor", "Check Python, packages, rendering, GPU, disk and daemon.", json=True)
-    words.add_argument("--quick", action="store_true", help="without rendering a frame of each kind of environment")
+    words.add_argument("--quick", action="store_true", help="skip rendering a frame of each kind of environment")
     flags = words.parse_args(argv)
     broken = False
     for finding in _look(render=not flags.quick):

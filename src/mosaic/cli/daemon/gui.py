@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     if code == -signal.SIGINT:
         raise KeyboardInterrupt
     if code < 0:
-        raise WindowFailed(f"the window was ended by {signal.Signals(-code).name}; what it said last stands above")
+        raise WindowFailed(f"the window was ended by {signal.Signals(-code).name}; its last messages are above")
     return code
 
 

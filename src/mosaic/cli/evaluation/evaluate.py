@@ -57,14 +57,14 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     )
     words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes a batch (default 50)")
     words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
-    words.add_argument("--repeat", action="store_true", help="further batches until the run is cancelled")
+    words.add_argument("--repeat", action="store_true", help="play further batches until the run is cancelled")
     how = words.add_mutually_exclusive_group()
     how.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
     how.add_argument(
         "--stochastic", action="store_false", dest="deterministic", help="sample as in training (the default)"
     )
     words.add_argument("--video", action="store_true", help="record videos, into videos/RUN-eval of the run")
-    words.add_argument("--env-id", metavar="ID", help="another environment than the one it was trained in")
+    words.add_argument("--env-id", metavar="ID", help="evaluate in another environment than that of the training")
     words.add_argument("--algo", default="", metavar="NAME", help="algorithm, where the file does not say it")
     words.add_argument(
         "--normaliser",
@@ -88,14 +88,14 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     if not 1 <= flags.grid_limit <= MAX_GRID:
         words.error(f"--grid-limit: must be from 1 to {MAX_GRID}")
     if flags.repeat and len(flags.what) > 1 and not flags.detach:
-        words.error("several policies with --repeat never come to an end that could be compared; add --detach")
+        words.error("--repeat never ends, so several policies cannot be compared; add --detach")
     return flags
 
 
 def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
     env_id = flags.env_id or policy.env_id
     if not env_id:
-        raise PolicyError(f"nothing beside {policy.path} says which environment it was trained in; give --env-id")
+        raise PolicyError(f"no file beside {policy.path} names the environment it was trained in; give --env-id")
     extras = PolicyEvalExtras(
         mode="policy_eval",
         policy_path=policy.path,

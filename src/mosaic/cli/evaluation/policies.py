@@ -12,7 +12,7 @@ from mosaic.rpc.policy_info import PolicyInfo
 def main(argv: Sequence[str]) -> int:
     words = parser("policies", "List the policies that runs have saved, newest first.", json=True)
     words.add_argument("text", nargs="?", default="", help="only those whose run, algorithm or environment contains it")
-    words.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many; 0 is all (default 50)")
+    words.add_argument("--limit", type=int, default=50, metavar="N", help="list at most N; 0 is all (default 50)")
     words.add_argument("--paths", action="store_true", help="the paths of the files alone, for scripts")
     flags = words.parse_args(argv)
     if flags.limit < 0:

@@ -70,7 +70,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--repo",
         default="",
         metavar="USER/NAME",
-        help="repository; 'USER/' takes the default name, ENV-ALGO-seedN, and so does leaving it out for one's own",
+        help="repository; 'USER/' uses the default name, ENV-ALGO-seedN; without --repo: that name under your own user",
     )
     words.add_argument("--dry-run", type=Path, metavar="DIR", help="write the folder there and upload nothing")
     words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes of the evaluation (default 50)")

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
             except OSError as error:
                 raise HomeUnusable(f"{flags.out} could not be written: {error}") from error
     if not frames:
-        raise NothingToSee(f"no frame of run {run.run_id} within {TIMEOUT_S:.0f} s; 'mosaic show' says how it is")
+        raise NothingToSee(f"no frame of run {run.run_id} within {TIMEOUT_S:.0f} s; 'mosaic show' tells its state")
     if filmed_s < flags.seconds - 1:
         note(f"the run ended after {filmed_s:.1f} s")
     print(f"{flags.out}: {filmed_s:.1f} s, {frames} frames")

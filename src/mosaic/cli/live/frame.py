@@ -22,13 +22,13 @@ def main(argv: Sequence[str]) -> int:
     flags = words.parse_args(argv)
     wishes = wishes_of(words, flags)
     if flags.out.suffix.lower() not in FORMATS:
-        raise BadArguments(f"'{flags.out}' is no picture that can be written; use one of {', '.join(FORMATS)}")
+        raise BadArguments(f"'{flags.out}' is not a picture file that can be written; use one of {', '.join(FORMATS)}")
     with connect() as client:
         run = pick(client, flags.run, LIVING)
         with frames_of(client, run, wishes) as coming:
             run_frames = _first_whole(coming)
     if run_frames is None:
-        raise NothingToSee(f"no frame of run {run.run_id} within {TIMEOUT_S:.0f} s; 'mosaic show' says how it is")
+        raise NothingToSee(f"no frame of run {run.run_id} within {TIMEOUT_S:.0f} s; 'mosaic show' tells its state")
     _save(run_frames, flags.out)
     height, width = run_frames.pixels.shape[:2]
     print(f"{flags.out}: {width}×{height}, {caption(run_frames.head)}")

@@ -29,7 +29,7 @@ COLOURS = 32
 KITTY_CHUNK = 4096
 UPPER_HALF, RESET = "▀", "\x1b[0m"
 # One question for both: whether a kitty picture of one pixel would be shown, and what kind of terminal this is (sixel
-# is feature 4). Every terminal answers the second, so nobody waits for an answer to the first.
+# is feature 4). Every terminal answers the second, so there is no wait for an answer to the first.
 _QUESTION = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c"
 _FEATURES = re.compile(rb"\x1b\[\?([0-9;]*)c")
 

@@ -23,7 +23,7 @@ def params_of(words: Sequence[str] | None, actors: Collection[str]) -> dict[str,
     ids = {split(actor)[0] for actor in actors}
     if unused := found.keys() - ids:
         raise BadArguments(
-            f"--param is for {', '.join(sorted(unused))}, who does not play; {', '.join(sorted(ids))} does"
+            f"--param is for {', '.join(sorted(unused))}, which does not play; {', '.join(sorted(ids))} does"
         )
     if told := told_here(actors):
         found[LANGUAGE_MODEL] = told | found.get(LANGUAGE_MODEL, {})

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     for env_id in series.request["environments"]:
         _show(series, env_id, results, as_json=flags.json)
     if not flags.json:
-        note("paired: everybody played the same seeds, so the difference is of each episode with itself")
+        note("paired: every actor played the same seeds, so the difference is taken episode by episode")
     return code
 
 

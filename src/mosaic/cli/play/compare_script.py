@@ -57,7 +57,7 @@ def read(path: Path) -> Script:
     except OSError as error:
         raise ConfigError([Problem("", f"cannot be read: {error.strerror}")], what=str(path)) from error
     except ValueError as error:
-        raise ConfigError([Problem("", f"is no TOML: {error}")], what=str(path)) from error
+        raise ConfigError([Problem("", f"is not TOML: {error}")], what=str(path)) from error
     known = [each.name for each in fields(Script)]
     strange = [
         Problem(key, f"is not known; did you mean {near[0]}?")

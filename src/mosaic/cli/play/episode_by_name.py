@@ -41,7 +41,7 @@ class Found:
         return ", ".join(dict.fromkeys(actor.rpartition("/")[2] for actor in self.head.seats.values()))
 
     def put_into(self, folder: Path, number: int) -> Path:
-        """A copy of it there, named for people who read of it in an error."""
+        """A copy of it there; its name says what it is where an error names the file."""
         path = folder / f"{number:06d}-{self.name.replace('/', '-')[-60:].removesuffix('.jsonl')}.jsonl"
         path.write_bytes(self.content)
         return path
@@ -105,7 +105,7 @@ def _fetched(client: Client, episode: pb.RecordedEpisode) -> Found:
     head = episode_file.decode(content.partition(b"\n")[0], what=f"{episode.run_id}, {episode.path}, line 1")
     if not isinstance(head, EpisodeHead):
         raise RecordingError(
-            f"{episode.path} of run {episode.run_id} is no recorded episode: its first line is no head"
+            f"{episode.path} of run {episode.run_id} is not a recorded episode: its first line is not a head"
         )
     return Found(f"{episode.run_id}/{episode.episode}", head, content)
 

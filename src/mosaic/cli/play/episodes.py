@@ -14,7 +14,7 @@ def main(argv: Sequence[str]) -> int:
     words = parser("episodes", "List recorded episodes, newest first.", json=True)
     words.add_argument("run", metavar="RUN", nargs="?", help="of this run only")
     words.add_argument("--env-id", default="", metavar="ID", help="of this environment only")
-    words.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default 50)")
+    words.add_argument("--limit", type=int, default=50, metavar="N", help="list at most N (default 50)")
     flags = words.parse_args(argv)
     if flags.limit < 1:
         words.error(f"--limit: must be at least 1 (got {flags.limit})")

@@ -18,9 +18,11 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument(
         "what", nargs="+", metavar="RUN[/EPISODE]|FILE", help="a run of play, one of its episodes, or an episode file"
     )
-    words.add_argument("--dataset", required=True, metavar="NAME", help="its name, as cartpole/random-v0")
-    words.add_argument("--author", default="", help="who made it")
-    words.add_argument("--description", default="", help="what it is")
+    words.add_argument(
+        "--dataset", required=True, metavar="NAME", help="name of the dataset, for example cartpole/random-v0"
+    )
+    words.add_argument("--author", default="", help="author of the dataset")
+    words.add_argument("--description", default="", help="description of the dataset")
     flags = words.parse_args(argv)
     MINARI.require("a Minari dataset")
     with connect() as client:

@@ -70,7 +70,12 @@ def main(argv: Sequence[str]) -> int:
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("match", "Games between two actors, who change seats after each.", json=True)
     words.add_argument("env_id", metavar="ENV", nargs="?", help="a game for two, for example classic/connect_four-v3")
-    words.add_argument("--actor", action="append", metavar="WHO", help="twice: the two who play; 'mosaic actors' lists")
+    words.add_argument(
+        "--actor",
+        action="append",
+        metavar="WHO",
+        help="give it twice, once for each player; 'mosaic actors' lists them",
+    )
     words.add_argument(
         "--param", action="append", metavar="ACTOR.NAME=VALUE", help="a setting of an actor, for example llm.memory=2"
     )
@@ -94,7 +99,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         words.error(f"a match is between two: give --actor twice (got {len(flags.actor or ())})")
     if not has_several(flags.env_id) and ":" not in flags.env_id:
         raise BadArguments(
-            f"{flags.env_id} is no game for two; 'mosaic compare' and 'mosaic play --lockstep' compare actors in it"
+            f"{flags.env_id} is not a game for two; 'mosaic compare' and 'mosaic play --lockstep' compare actors in it"
         )
     return flags
 

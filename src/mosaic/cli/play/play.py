@@ -31,7 +31,7 @@ from mosaic.spec.run_config import (
 )
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.seat_names import EVERYBODY, SEAT, has_several
+from mosaic.spec.seat_names import EVERY_SEAT, SEAT, has_several
 from mosaic.spec.states import TERMINAL, RunState
 
 SUMMARY = "play_summary.json"
@@ -76,7 +76,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         action="append",
         metavar="[SEAT=]WHO",
         help="random, policy:RUN, scripted:FILE.py, bdi, llm:MODEL, …; 'mosaic actors' lists them (default random)."
-        " With several seats: SEAT=WHO for each, or all in the order of the seats, or one for everybody",
+        " With several seats: SEAT=WHO for each, or all in the order of the seats, or one for all seats",
     )
     words.add_argument(
         "--lockstep",
@@ -95,7 +95,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--speed", type=float, metavar="X", help="multiple of real time; 0 is as fast as possible (the default)"
     )
     words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
-    words.add_argument("--watch", action="store_true", help="show it in the terminal; in real time unless --speed says")
+    words.add_argument(
+        "--watch", action="store_true", help="show it in the terminal; in real time unless --speed is given"
+    )
     words.add_argument(
         "--observations",
         choices=("auto", "raw", "pixels"),
@@ -155,7 +157,7 @@ def actors_of(
         return found or {str(number): who for number, who in enumerate(free, start=1)}
     if len(free) > 1 or (free and not several and SEAT in found):
         raise BadArguments(f"the seat '{SEAT}' was given two actors; --lockstep gives each a copy of the environment")
-    return found | ({EVERYBODY if several else SEAT: free[0]} if free else {})
+    return found | ({EVERY_SEAT if several else SEAT: free[0]} if free else {})
 
 
 def resolved(client: Client, word: str) -> str:
@@ -167,7 +169,7 @@ def resolved(client: Client, word: str) -> str:
         return f"{name}:{session(client, argument, name).run_id}"
     if name == SCRIPTED and argument and not current().target:
         return f"{name}:{_own_code(word, Path(argument))}"
-    # A model is no file, whatever lies in this folder.
+    # A model is not a file, whatever lies in this folder.
     if argument and name != LANGUAGE_MODEL and Path(argument).expanduser().exists():
         return f"{name}:{Path(argument).expanduser().absolute()}"
     return word

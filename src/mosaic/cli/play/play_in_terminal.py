@@ -30,7 +30,7 @@ NAMED = {" ": "Space", "\r": "Return", "\n": "Return", "\t": "Tab", "\x7f": "Bac
 QUIT = ("Q", "\x03", "\x04")
 COMMANDS = {"Backspace": "reset"}
 GAMEPAD = "Pad "
-"""What begins with this is no key of a terminal."""
+"""What begins with this is not a key of a terminal."""
 SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓"}
 
 

@@ -1,7 +1,7 @@
 """A series: several play sessions that belong together, each a run; what was played is kept and never played again.
 
 Every run of a series names it in its notes and carries the whole request in `metadata.ui.series`, so that any of them
-is enough to go on: recorded episodes count, living runs are waited for, and only seeds that nobody has are played.
+is enough to go on: recorded episodes count, living runs are waited for, and only the missing seeds are played.
 """
 
 import uuid
@@ -69,7 +69,7 @@ class SessionGroup:
         return cls(found["id"], verb, found["request"])
 
     def submit(self, client: Client, parts: Sequence[Part]) -> list[RunRecord]:
-        """Runs for whatever is neither played nor being played; those that live already come too."""
+        """Runs for what is neither played nor being played; those that live already come too."""
         there = self._runs(client)
         going: list[RunRecord] = []
         for part in parts:

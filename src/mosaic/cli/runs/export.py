@@ -59,7 +59,7 @@ def _sources(client: Client, run: RunRecord) -> Iterator[Source]:
     for name in client.files(run.run_id):
         # The names come from the daemon, which may be another machine's: none may be written beside OUT.
         if name.startswith("/") or ".." in name.split("/"):
-            raise UnsafePath(f"the daemon lists '{name}', which is no name of a file in a run; nothing was exported")
+            raise UnsafePath(f"the daemon lists '{name}', which is not a name of a file in a run; nothing was exported")
         yield name, client.read_artifact(run.run_id, name)
 
 

@@ -139,7 +139,7 @@ def said_beside(run: RunRecord) -> list[str]:
 
 
 def detached(runs: Sequence[RunRecord]) -> None:
-    """What to say when somebody stops looking."""
+    """What to say when the user stops following."""
     ids = " ".join(short(run.run_id) for run in runs)
     goes = "the run goes on" if len(runs) == 1 else f"the {len(runs)} runs go on"
     note(f"\ndetached: {goes}\n  look again: mosaic follow {ids}\n  end:        mosaic cancel {ids}")

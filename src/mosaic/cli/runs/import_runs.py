@@ -27,11 +27,11 @@ NOTHING = (
 
 def main(argv: Sequence[str]) -> int:
     about = (
-        "Take in runs of other tools: CleanRL's runs/, Stable-Baselines3, TensorBoard and W&B folders, copies of ours."
+        "Import runs of other tools: CleanRL's runs/, Stable-Baselines3, TensorBoard and W&B folders, copies of ours."
     )
     words = parser("import", about, json=True)
-    words.add_argument("folder", type=Path, metavar="DIR", help="looked through with all that is below it")
-    words.add_argument("--dry-run", action="store_true", help="say what would be taken in, and take in nothing")
+    words.add_argument("folder", type=Path, metavar="DIR", help="searched with all folders below it")
+    words.add_argument("--dry-run", action="store_true", help="list what would be imported, and import nothing")
     flags = words.parse_args(argv)
     refuse_remote("import")
     home, folder = Home.resolve(), _checked(flags.folder)

@@ -16,8 +16,8 @@ _BEGUN = re.compile(r"\x1b(?:\[[0-?]{0,32})?$")
 
 def main(argv: Sequence[str]) -> int:
     words = parser("logs", "What a run printed.", runs="RUN")
-    words.add_argument("-f", "--follow", action="store_true", help="go on as it prints more, until the run ends")
-    words.add_argument("--stderr", action="store_true", help="its stderr instead of its stdout")
+    words.add_argument("-f", "--follow", action="store_true", help="follow the output until the run ends")
+    words.add_argument("--stderr", action="store_true", help="stderr instead of stdout")
     words.add_argument("--raw", action="store_true", help="its bytes as they are; only for a file or a program")
     words.add_argument("--tail", type=int, metavar="N", help="only the last N lines of what is there")
     flags = words.parse_args(argv)

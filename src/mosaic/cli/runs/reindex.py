@@ -1,4 +1,4 @@
-"""`mosaic reindex`: throw the index away and rebuild it from the run directories, which are the truth."""
+"""`mosaic reindex`: rebuild the index from the run directories."""
 
 import shutil
 import time

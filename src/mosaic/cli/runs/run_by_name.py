@@ -75,7 +75,7 @@ def _pick(client: Client, word: str, need: Need) -> RunRecord:
         return matches[0]
     if matches:
         near = [f"{run.run_id} ({run.label})" for run in matches[:3]]
-        raise RunNotFound(word, near, hint=f"{len(matches)} runs answer to it: more letters of the id make it unique")
+        raise RunNotFound(word, near, hint=f"{len(matches)} runs match: type more letters of the id")
     labels = {run.label: run.run_id for run in client.list(limit=NEAR_AMONG)}
     near = [f"{labels[label]} ({label})" for label in near_names(word, labels)]
     raise RunNotFound(word, near)

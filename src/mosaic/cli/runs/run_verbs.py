@@ -46,12 +46,12 @@ def _what_follows(run: RunRecord) -> str:
 
 
 def pause(argv: Sequence[str]) -> int:
-    about = "Hold runs; a pause that lasts gives its CPU and memory back after a checkpoint."
+    about = "Pause runs; a long pause saves a checkpoint, then frees CPU and memory."
     return _plain("pause", about, argv, lambda _, __: "paused; 'mosaic continue' goes on")
 
 
 def go_on(argv: Sequence[str]) -> int:
-    return _plain("continue", "Go on with paused runs.", argv, lambda _, after: after.state)
+    return _plain("continue", "Continue paused runs.", argv, lambda _, after: after.state)
 
 
 def _plain(verb: str, about: str, argv: Sequence[str], sentence: Sentence, ask: Ask | None = None) -> int:
@@ -63,7 +63,7 @@ def _plain(verb: str, about: str, argv: Sequence[str], sentence: Sentence, ask: 
 
 
 def resume(argv: Sequence[str]) -> int:
-    words = _words("resume", "Go on with ended runs, exactly where a checkpoint left them.")
+    words = _words("resume", "Resume ended runs, exactly where a checkpoint left them.")
     words.add_argument(
         "--from-step",
         type=int,
@@ -98,8 +98,8 @@ def _how_it_goes_on(run: RunRecord, after: RunRecord) -> str:
 
 
 def delete(argv: Sequence[str]) -> int:
-    words = _words("delete", "Remove ended runs and all their files. There is no way back.")
-    words.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    words = _words("delete", "Remove ended runs and all their files. This cannot be undone.")
+    words.add_argument("-y", "--yes", action="store_true", help="delete without asking")
     flags = words.parse_args(argv)
     with connect() as client:
         runs = pick_all(client, flags.runs)
@@ -111,7 +111,7 @@ def delete(argv: Sequence[str]) -> int:
 
 def _agreed(runs: Sequence[RunRecord]) -> bool:
     if not sys.stdin.isatty():
-        raise BadArguments("mosaic delete: there is nobody to ask; give --yes to delete without asking")
+        raise BadArguments("mosaic delete: there is no terminal to ask on; give --yes to delete without asking")
     for run in runs:
         note(f"  {run.run_id}  {clean(run.label)}  {run.state}  {plural(run.global_step, 'step')}")
     note(f"Delete {plural(len(runs), 'run')} with all files? [y/N] ")

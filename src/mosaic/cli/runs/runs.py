@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _left_out(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecord]) -> list[str]:
-    """What the list does not show, though nobody asked to leave it out."""
+    """What the list does not show, though no flag leaves it out."""
     matching = {"states": flags.state, "text": flags.text}
     said: list[str] = []
     if flags.limit and len(runs) >= flags.limit:
@@ -63,7 +63,7 @@ def _left_out(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecor
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("runs", "List runs, newest first.", json=True)
     add_filters(words, limit=LIMIT)
-    words.add_argument("--watch", action="store_true", help="go on as they change, until Ctrl-C")
+    words.add_argument("--watch", action="store_true", help="redraw as the runs change, until Ctrl-C")
     flags = words.parse_args(argv)
     check_filters(words, flags)
     return flags

@@ -37,9 +37,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"\n{paint('settings', 'bold')}\n{changed}")
     if artifacts:
         rows = [_row(artifact) for artifact in artifacts]
-        print(
-            "\n" + "\n".join(table(("left behind", "step", "size", "path"), rows[-ARTIFACTS_SHOWN:], right=("size",)))
-        )
+        print("\n" + "\n".join(table(("artifacts", "step", "size", "path"), rows[-ARTIFACTS_SHOWN:], right=("size",))))
         if len(rows) > ARTIFACTS_SHOWN:
             print(f"… and {len(rows) - ARTIFACTS_SHOWN} before these; --json lists all")
     if run.stderr_tail:

@@ -1,6 +1,6 @@
 """What this command prints: all of it goes through here, so no text of a run reaches a terminal unchanged.
 
-`main` puts a PlainOutput in the place of stdout and of stderr. Whatever is written to it is made plain, also what
+`main` puts a PlainOutput in the place of stdout and of stderr. All that is written to it is made plain, also what
 argparse and other libraries print, and what a verb that is yet to be written prints. Our own colours and cursor moves
 begin with ESC, which is an escape character followed by random letters of this process: no text from outside can hold
 them. Pictures, which are long and made of our own numbers alone, go to `draw`.

@@ -33,7 +33,7 @@ def paint(text: str, colour: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A label or message of somebody else on one line and without control characters."""
+    """A label or message from outside on one line and without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 

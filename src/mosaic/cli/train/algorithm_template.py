@@ -1,4 +1,4 @@
-"""The text of a new algorithm of one's own: a copy of one of ours under another name, and a test for it."""
+"""The text of a new algorithm of a user: a copy of one of ours under another name, and a test for it."""
 
 import ast
 import importlib.util

@@ -1,4 +1,4 @@
-"""`mosaic algos`: the algorithms, the page of one, and those of one's own: `new`, `add`, `remove`, `copy`."""
+"""`mosaic algos`: the algorithms, the page of one, and a user's own: `new`, `add`, `remove`, `copy`."""
 
 import argparse
 from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     if flags.text and not any(found.values()):
         ids = [info.env_id for family in families for info in family.environments]
         advice = did_you_mean(flags.text, [*(family.name for family in families), *ids])
-        none = f"'{flags.text}' is no family, and in the name of no environment"
+        none = f"'{flags.text}' is neither a family nor a part of the name of an environment"
         raise BadArguments(f"{none}; {advice} 'mosaic envs' lists the families".replace(";  ", "; "))
     if flags.json:
         for family in families:

@@ -1,4 +1,4 @@
-"""Algorithms of one's own: `mosaic algos new|add|remove|copy` (docs/own-algorithms.md)."""
+"""A user's own algorithms: `mosaic algos new|add|remove|copy` (docs/own-algorithms.md)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def new(argv: Sequence[str]) -> int:
         raise ConfigError([Problem(name, problem)], what=what)
     if flags.base not in own_algorithms.built_in():
         listed = ", ".join(sorted(own_algorithms.built_in()))
-        raise ConfigError([Problem("--from", f"'{flags.base}' is none of {listed}")], what=what)
+        raise ConfigError([Problem("--from", f"'{flags.base}' is not one of {listed}")], what=what)
     folder = Path(flags.into).expanduser().absolute()
     allowed = Allowed(Home.resolve())
     if (known := own_algorithms.find(name, allowed)) is not None:
@@ -51,7 +51,7 @@ def new(argv: Sequence[str]) -> int:
         if (folder / file).exists():
             raise ConfigError([Problem(file, f"is there already, in {folder}")], what=what)
     folder.mkdir(parents=True, exist_ok=True)
-    # Whoever writes an algorithm here wants it to run.
+    # A user who writes an algorithm here wants it to run.
     real = allowed.add(folder, verb="algos")
     for file, text in written.items():
         write_atomically(folder / file, text)

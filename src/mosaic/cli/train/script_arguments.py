@@ -33,17 +33,17 @@ def parse(argv: Sequence[str]) -> Given:
     words, own = list(argv[:at]), list(argv[at + 1 :])
     if is_script(words[0]) and not words[0].startswith("-"):
         words = ["--script", *words]
-    # The file is read here, before anybody is asked to run it.
+    # The file is read here, before a worker is asked to run it.
     refuse_remote("train --script")
     path, module = _take(words, "--script"), _take(words, "--module")
     idioms = _take(words, "--script-idioms") or "auto"
     if idioms not in ("auto", "0.29", "1.x"):
-        raise BadArguments(f"--script-idioms: '{idioms}' is none of auto, 0.29, 1.x")
+        raise BadArguments(f"--script-idioms: '{idioms}' is not one of auto, 0.29, 1.x")
     if path is not None and module is not None:
         raise BadArguments("--script and --module both name a script; give one of them")
     found = Path(path).expanduser() if path is not None else _module_file(str(module))
     if not is_script(found.name):
-        raise BadArguments(f"{found} is no Python file: a script's name ends with {script.SUFFIX}")
+        raise BadArguments(f"{found} is not a Python file: a script's name ends with {script.SUFFIX}")
     about = algorithm_file.read(Path(found.absolute()))
     if about.is_listed and not about.problem:
         raise BadArguments(f"{found} is an algorithm, not a script: mosaic train {found}")

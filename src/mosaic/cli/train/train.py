@@ -1,8 +1,8 @@
 """`mosaic train ALGO [flags]`: submit a run, or one for each seed, and follow it.
 
 The flags are those of the run (`RunFlags`) and of the algorithm, as the schema that the daemon serves defines them.
-`mosaic train ./my_ppo.py` is the same for an algorithm of one's own (`algorithm_of`), and
-`mosaic train --script FILE [flags] [-- the script's flags]` is the same for somebody's script (`script_words`).
+`mosaic train ./my_ppo.py` is the same for an algorithm of the user (`algorithm_of`), and
+`mosaic train --script FILE [flags] [-- the script's flags]` is the same for a script of the user (`script_words`).
 """
 
 import argparse
@@ -129,7 +129,7 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         print("\n".join(run.run_id for run in runs))
         note(f"follow with: mosaic follow {' '.join(shown_id(run.run_id) for run in runs)}")
     for run in runs if flags.upload_model else ():
-        note(f"--upload-model: nobody waits for its end here; then: mosaic publish {' '.join(_repo(run, flags))}")
+        note(f"--upload-model: nothing waits for the end here; then: mosaic publish {' '.join(_repo(run, flags))}")
     return 0
 
 
@@ -241,7 +241,7 @@ def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, sil
     elif not found.ok:
         said = [line for line in found.output.strip().splitlines() if line]
         status = "UNIMPLEMENTED" if found.exit_code == MissingExtra.exit_code else "DRY_RUN"
-        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a word", status)
+        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a message", status)
     elif not silent:
         sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
         print("dry run: ok, nothing was made")
@@ -249,7 +249,7 @@ def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, sil
 
 
 def algorithm_of(word: str) -> str:
-    """The name of the algorithm in a file; the word itself if it is no path of one."""
+    """The name of the algorithm in a file; the word itself if it is not a path of one."""
     if not is_script(word) or word.startswith("-"):
         return word
     # Without '..', so that messages show where it lies.

@@ -9,7 +9,7 @@ In this order, with upstream's settings:
     6. grey, 84×84, the last four
 
 Grey comes from the emulator's palette before two frames are merged, as in envpool and Gymnasium; upstream merges and
-shrinks in colour. The emulator is called directly: `AtariEnv.step` would copy out every frame, most of them for nobody.
+shrinks in colour. The emulator is called directly: `AtariEnv.step` would copy out every frame, most of them unused.
 
 For those who play, `whole_games` does without 3 and 5: after a lost life the game goes on, and the stack with it, as
 the next episode would have begun, so that a policy sees what it saw in training.

@@ -31,7 +31,7 @@ class Pixels:
     wrap: "Callable[[Env[Any, Any]], Env[Any, Any]]"
     """Puts the wrapper around it that makes the stacks."""
     wrap_whole: "Callable[[Env[Any, Any]], Env[Any, Any]] | None" = None
-    """The same for those who play: whole games with their true rewards; None where `wrap` gives these."""
+    """The same for actors that play: whole games with their true rewards; None where `wrap` gives these."""
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What it is made with."""
     pool_name: str = ""

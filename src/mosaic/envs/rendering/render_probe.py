@@ -17,7 +17,7 @@ def main(env_id: str) -> None:
 
 
 def frame_shape(env_id: str) -> tuple[int, ...]:
-    """Make it, and draw one frame; raises whatever the environment raises."""
+    """Make it, and draw one frame; raises what the environment raises."""
     if family_of(env_id) is FAMILY:
         env = make_for_several(env_id, render_mode="rgb_array").env
     else:

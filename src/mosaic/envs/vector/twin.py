@@ -1,7 +1,7 @@
 """Twins: environments of another process that are set to the state of ours, so that drawing them costs us nothing.
 
 A family whose environments have a small state offers a `Twin`: how to take the state (microseconds) and how to put it
-into another environment of the same id, which is then rendered where and when somebody likes.
+into another environment of the same id, which is then rendered where and when a viewer wants it.
 """
 
 from collections.abc import Callable, Sequence

@@ -24,7 +24,7 @@ atexit.register(end)
 class BackgroundWork(QObject):
     """A QObject that starts threads. It is kept until they have ended, and let go in the GUI thread.
 
-    Otherwise a thread that outlives everybody else's interest would be the one that deletes the object, while the
+    Otherwise a thread that outlives every other use would be the one that deletes the object, while the
     GUI thread may be delivering its signals: Qt does not survive that. For the same reason it has no parent, which
     could delete it, and threads signal by `tell` alone.
     """
@@ -42,7 +42,7 @@ class BackgroundWork(QObject):
         return thread
 
     def tell(self, signal: SignalInstance, *values: object) -> None:
-        """Emit a signal of this object from a thread; at the end of the process nobody is there to be told."""
+        """Emit a signal of this object from a thread; at the end of the process there is no receiver."""
         with _telling:
             if not _over.is_set():
                 signal.emit(*values)

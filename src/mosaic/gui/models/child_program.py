@@ -9,7 +9,7 @@ END_MS = 1000
 
 class ChildProgram(QProcess):
     not_started = Signal(str)
-    """Why, for people; it will never have finished."""
+    """The reason, as text for the user; it will never have finished."""
 
     def __init__(self, parent: QObject | None = None, *, merged: bool = False) -> None:
         """`merged` reads what it says as errors together with what it says."""
@@ -34,7 +34,7 @@ class ChildProgram(QProcess):
         self.start(program, words)
 
     def end(self) -> None:
-        """Now, and without a word: for one that has nothing to lose."""
+        """Kill it at once and emit nothing: for a program that has nothing to lose."""
         if self.runs:
             self.blockSignals(True)
             self.kill()

@@ -18,7 +18,7 @@ class CliProcess(QObject):
     """It was started, or it ended."""
     done = Signal(object)
     failed = Signal(str)
-    """Why, for people."""
+    """The reason, as text for the user."""
 
     def __init__(self, link: DaemonLink, parent: QObject | None = None) -> None:
         super().__init__(parent)

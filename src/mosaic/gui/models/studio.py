@@ -69,7 +69,7 @@ class Studio(QObject):
         return self._colours.get(run_id, 0)
 
     def select(self, run_ids: Sequence[str]) -> None:
-        """Look at these runs; the first one's log and config are shown."""
+        """Look at these runs; log and config of the first are shown."""
         drawn = tuple(run_ids[:MOST_DRAWN])
         if drawn == self._selected:
             return
@@ -106,7 +106,7 @@ class Studio(QObject):
             self.runs_changed.emit()
 
     def warn(self, message: str) -> None:
-        """Tell people; it stops nothing."""
+        """Tell the user; it stops nothing."""
         self.noticed.emit(Notice(message))
 
     def _show_error(self, error: MosaicError) -> None:

@@ -179,7 +179,7 @@ class ArtifactPage(Panel):
             path = Path(self._path())
             folder = path if self.kept.is_folder else path.parent
             if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-                self._studio.noticed.emit(Notice(f"no program opens folders here; it is {folder}"))
+                self._studio.noticed.emit(Notice(f"no program here opens folders; the folder is {folder}"))
 
     def _ask_where(self) -> None:
         if self.kept is None:
@@ -196,7 +196,7 @@ def _words(run: RunRecord | None, kept: Kept | None) -> str:
     if run is None:
         return "Select a run on the left."
     if kept is None:
-        return f"Select something that {name_of(run)} left behind."
+        return f"Select an artifact of {name_of(run)}."
     step = f" of step {kept.step:,}" if kept.step is not None else ""
     words = {
         "policy": f"The policy{step}: weights, normalisers and network shape in one safetensors file.\n\n"

@@ -34,7 +34,7 @@ class EvaluateTab(QWidget):
     """Of the selected runs, those that evaluate."""
 
     load_asked = Signal()
-    """Somebody wants to choose a policy."""
+    """The user wants to choose a policy."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()

@@ -171,7 +171,7 @@ class LiveTab(QWidget):
         self._back.setEnabled(has_picture and not is_grid and runs and not paused)
         self._pause.setEnabled(runs)
         self._pause.show_icon("play" if paused else "pause")
-        self._pause.rename("Go on" if paused else "Pause the view: nothing is rendered meanwhile")
+        self._pause.rename("Continue" if paused else "Pause the view: nothing is rendered meanwhile")
         self._snapshot.setEnabled(has_picture)
         self._record.setEnabled(runs or self.clip is not None)
 
@@ -204,13 +204,13 @@ class LiveTab(QWidget):
             (f"{fps} a second" if fps else AS_CONFIGURED, partial(self.live.ask_fps, fps), fps == wishes.fps)
             for fps in FPS
         ]
-        self._choices(menu, "Pictures, at most", rates)
+        self._choices(menu, "Frames per second, at most", rates)
         menu.addSeparator()
         shares = [
             (f"{share:.0%}" if share else AS_CONFIGURED, partial(self.live.ask_budget, share), share == wishes.budget)
             for share in BUDGETS
         ]
-        self._choices(menu, "Of the learner's time, at most", shares)
+        self._choices(menu, "Share of the learner's time, at most", shares)
         return menu
 
     def _choices(self, menu: QMenu, title: str, choices: "list[tuple[str, partial[None], bool]]") -> list[QAction]:

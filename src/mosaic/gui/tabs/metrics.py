@@ -140,7 +140,7 @@ class MetricsTab(QWidget):
 
     def refresh(self) -> None:
         """Bring everything up to date with the models; cheap where nothing changed."""
-        # A dock behind other tabs counts as visible, and nobody sees it.
+        # A dock behind other tabs counts as visible, and is not seen.
         if self.visibleRegion().isEmpty():
             return
         self._show_chips()

@@ -173,7 +173,7 @@ class PlayTab(Panel):
         """A click on the one that is shown leaves it."""
         self.show_view(name)
 
-    # What people do.
+    # What the user does.
 
     def _start(self) -> None:
         self.show_view("Video")
@@ -263,12 +263,12 @@ class PlayTab(Panel):
         status = session.status if session is not None else ""
         lives = bool(state) and status != "ended"
         self.start.setEnabled(not self._problem and not self.play.starting)
-        self.start.setToolTip(tip(self._problem or "Start a session of what is chosen"))
+        self.start.setToolTip(tip(self._problem or "Start a session with this environment and actor"))
         for tool in (self.step, self.reset):
             tool.setEnabled(lives and status != "stalled")
         self.pause.setEnabled(lives and status != "stalled")
         self.pause.show_icon("play" if status == "paused" else "pause")
-        self.pause.rename("Go on" if status == "paused" else "Pause")
+        self.pause.rename("Continue" if status == "paused" else "Pause")
         self.stop.setEnabled(status not in ("", "ended"))
         self._show_control(lives and not state.get("replay") and len(self._seats()) == 1)
         self.status.setVisible(self._view not in ("Replay", "Compare"))
@@ -276,18 +276,18 @@ class PlayTab(Panel):
         self.status.say(self._reason(status, state))
         self._show_replay(state)
         is_replay = bool(state.get("replay"))
-        plays = lives and not is_replay and self._view in ("Video", "Grid") and self._someone()
+        plays = lives and not is_replay and self._view in ("Video", "Grid") and self._has_person()
         self.side.show_state(state, of=session.record.run_id if session else "", lives=lives, plays=plays)
         self.side.setVisible(self.side.isVisibleTo(self) and self._view not in ("Replay", "Compare"))
         self.board.touch = state.get("touch") if lives else None
         self.board.captions = self._captions(state)
-        if self._seen.now and lives and not is_replay and self._someone():
+        if self._seen.now and lives and not is_replay and self._has_person():
             self.gamepad.start()
         else:
             self.gamepad.stop()
         self._show_page(state)
 
-    def _someone(self) -> bool:
+    def _has_person(self) -> bool:
         """Whether a person acts for any seat, or could."""
         seats = self._seats().values()
         return len(seats) == 1 or any(seat.get("control") != "agent" for seat in seats)

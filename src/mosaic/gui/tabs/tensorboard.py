@@ -71,7 +71,7 @@ class TensorBoardTab(QWidget):
         return f"{self.board.url}?darkMode={dark}#timeseries" if self.board.url else ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        # Not showEvent: a dock behind other tabs counts as shown, and nobody sees it.
+        # Not showEvent: a dock behind other tabs counts as shown, and is not seen.
         super().paintEvent(event)
         if self.board.state == "idle":
             self._look.start()
@@ -115,7 +115,7 @@ class TensorBoardTab(QWidget):
         elif not runs:
             self.page.say("No run is selected", "Select one or more runs on the left.")
         elif board.state == "failed":
-            self.page.say("TensorBoard does not run", board.problem, code=board.output.strip(), button=self.page.retry)
+            self.page.say("TensorBoard has ended", board.problem, code=board.output.strip(), button=self.page.retry)
         elif board.url:
             install = "" if web_view.is_installed() else f" To have this page in the window: {install_line('web')}"
             hint = f"{self._web_problem}.{install}"

@@ -27,7 +27,7 @@ WORDS: Mapping[str, str] = {
     "offline": "Everything is in a local folder, and nothing was uploaded yet.",
     "syncing": "The export is being uploaded.",
     "synced": "Everything is on the server.",
-    "failed": "The export failed. The run itself is not concerned.",
+    "failed": "The export failed. The run itself is not affected.",
 }
 NOT_EXPORTED = (
     "This run is not exported to Weights & Biases.\n\n"
@@ -170,7 +170,7 @@ class WandbTab(QWidget):
         self._show_answer()
 
     def _show_alarm(self, seen: Seen, export: Export) -> None:
-        stopped = "Its exporter was ended. The daemon exports anew when it starts, and so does a sync."
+        stopped = "The exporter was stopped. The daemon exports the run again when it starts; so does “Sync now”."
         parts = [
             self.model.problem,
             self.frame.crash,

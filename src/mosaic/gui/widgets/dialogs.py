@@ -14,7 +14,7 @@ def confirm(parent: QWidget, title: str, question: str, yes: str, then: Callable
     headline, _, rest = question.partition("\n\n")
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    # A label or a path in the question is no HTML.
+    # A label or a path in the question is not HTML.
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setWindowTitle(plain_line(title))
     box.setText(plain(headline))

@@ -140,7 +140,7 @@ class ChoiceEditor(Choice):
         try:
             self.setCurrentIndex(self._values.index(self._setting.parse(text)))
         except ValueError:
-            # What is no choice is shown as none of them; the problem stands below.
+            # What is not a choice is shown as none of them; the problem stands below.
             self.setCurrentIndex(-1)
 
     def _chosen(self, index: int) -> None:

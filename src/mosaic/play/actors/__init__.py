@@ -65,7 +65,7 @@ def make(word: str, context: Context) -> Actor:
         return module.make(argument, context)
     except MosaicError:
         raise
-    except Exception as error:  # A border: whatever somebody else's file or plugin raises.
+    except Exception as error:  # A border: a user's file or a plugin may raise anything.
         raise ActorFailed(f"'{word}' could not be made: {error!r}") from error
 
 
@@ -73,7 +73,7 @@ def _loaded(point: EntryPoint) -> Any:
     try:
         module: Any = point.load()
         descriptor: Any = module.DESCRIPTOR
-    except Exception as error:  # A border: whatever somebody else's package raises when it is imported.
+    except Exception as error:  # A border: the import of a plugin may raise anything.
         raise ActorFailed(f"the actor '{point.name}' ({point.value}) cannot be used: {error!r}") from error
     if not isinstance(descriptor, ActorDescriptor) or descriptor.id != point.name or not callable(module.make):
         raise ActorFailed(f"the actor '{point.name}' ({point.value}) has no DESCRIPTOR of that id and no make()")

@@ -30,7 +30,7 @@ DESCRIPTOR = ActorDescriptor(
 
 
 class LearningActor:
-    """A BDI actor whose choices are somebody else's, who is told what came of them."""
+    """A BDI actor whose choices a learner makes, which is told their outcomes."""
 
     def __init__(self, inner: "BdiActor", learner: "Learner", path: Path, context: Context) -> None:
         self._inner = inner

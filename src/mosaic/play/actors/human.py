@@ -16,7 +16,7 @@ CANCELLED = object()
 DESCRIPTOR = ActorDescriptor(
     id="human",
     label="Person",
-    description="Whoever sits at the keyboard or gamepad of the studio, or at the terminal.",
+    description="A person at the keyboard or gamepad of the studio, or at the terminal.",
     actions=("discrete", "continuous"),
 )
 
@@ -64,7 +64,7 @@ class HumanActor:
         return self.map.action(sorted(fresh), self._space)
 
     def let_go(self, down: Sequence[str]) -> None:
-        """Somebody else is meant; this is down, and none of it is new when this one is meant again."""
+        """The keys are for another seat; these are down, and none is new when the keys are for this seat again."""
         self._down, self._axes = tuple(down), {}
 
     def give(self, data: Any) -> Any:
@@ -119,11 +119,11 @@ class HumanActor:
             return pressed
 
     def cancel(self) -> None:
-        """Stop waiting for a key: somebody else acts."""
+        """Stop waiting for a key: another actor acts."""
         self._pressed.put(CANCELLED)
 
     def observe(self, outcome: Outcome) -> None:
-        """People look."""
+        """A person sees the picture instead."""
 
     def close(self) -> None:
         self.cancel()

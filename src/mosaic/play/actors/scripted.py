@@ -1,4 +1,4 @@
-"""`scripted:FILE.py`: somebody's own Python file. Its functions, of which only the first is needed:
+"""`scripted:FILE.py`: a user's Python file. Its functions, of which only the first is needed:
 
     def select_action(view): ...          # the action, or a Choice; view.observation, view.step, view.legal, view.info
     def reset(seed): ...                  # an episode begins
@@ -22,7 +22,7 @@ from mosaic.spec.actors import ActorDescriptor
 DESCRIPTOR = ActorDescriptor(
     id="scripted",
     label="Script",
-    description="A Python file of one's own that defines select_action(view).",
+    description="A Python file of your own that defines select_action(view).",
     argument="FILE.py",
 )
 
@@ -63,7 +63,7 @@ def make(argument: str, context: Context) -> Actor:
 def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("mosaic_script", path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise ActorFailed(f"{path} is no Python file that is there")
+        raise ActorFailed(f"{path} is not a Python file that exists")
     module = importlib.util.module_from_spec(spec)
     # What lies beside it is its own; last, so that none of it takes the place of a library.
     if str(path.parent) not in sys.path:
@@ -72,6 +72,6 @@ def _load(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise ActorFailed(f"{path}, line {error.lineno}: {error.msg}") from error
-    except Exception as error:  # A border: whatever somebody else's file raises.
+    except Exception as error:  # A border: a user's file may raise anything.
         raise ActorFailed(f"{path} raised when it was loaded: {error!r}") from error
     return module

@@ -72,7 +72,7 @@ class Arena:
 
     @property
     def unwrapped(self) -> Any:
-        """The simulator itself, for those who show its state."""
+        """The simulator itself, for views of its state."""
         return self._env.unwrapped
 
     @property
@@ -97,7 +97,7 @@ class Arena:
             try:
                 found[name] = metadata.version(name)
             except metadata.PackageNotFoundError:
-                continue  # A family of somebody's own need not be a distribution.
+                continue  # A user's own family need not be a distribution.
         return found
 
     @property
@@ -140,7 +140,7 @@ class Arena:
         return ""
 
     def round_ends(self, acted: str) -> bool:
-        """Whether everybody who is to act has acted, after this one did; alone and in turns each action is a round."""
+        """Whether all that are to act have acted, after this one did; alone and in turns each action is a round."""
         if self.over or self.order in ("one", "turns"):
             return True
         return self.seats.index(self.turn) <= self.seats.index(acted)
@@ -153,7 +153,7 @@ class Arena:
         self._fresh = False
         try:
             observation, self.info = self._env.reset(seed=seed)
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{self.env_id} raised in reset(): {error!r}") from error
         observation = self._kept(observation)
         self.over, self._observation = "", observation
@@ -193,7 +193,7 @@ class Arena:
             self.pictures_problem = f"render() raised {error!r}"
             return None
         if not isinstance(picture, np.ndarray) or picture.ndim not in (2, 3) or min(picture.shape[:2]) < 1:
-            self.pictures_problem = f"render() returned {type(picture).__name__}, which is no picture"
+            self.pictures_problem = f"render() returned {type(picture).__name__}, which is not a picture"
             return None
         return picture.astype(np.uint8, copy=False)
 

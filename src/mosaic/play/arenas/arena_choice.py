@@ -11,7 +11,7 @@ from mosaic.play.arenas.game_arena import GameArena
 from mosaic.play.arenas.lockstep_arena import LockstepArena
 from mosaic.spec.episode_file import Shown
 from mosaic.spec.run_config import MAX_GRID, PlayExtras
-from mosaic.spec.seat_names import EVERYBODY, SEAT
+from mosaic.spec.seat_names import EVERY_SEAT, SEAT
 
 
 def arena_of(env_id: str, options: PlayExtras, *, pictures: bool, observations: Shown = "raw") -> Arena:
@@ -25,7 +25,7 @@ def arena_of(env_id: str, options: PlayExtras, *, pictures: bool, observations: 
         return Arena(env_id, pictures=pictures, observations=observations)
     if several:
         raise ConfigError([Problem("extras.lockstep", f"{env_id} is for several players already")], what="play")
-    if len(options.actors) > MAX_GRID or EVERYBODY in options.actors:
+    if len(options.actors) > MAX_GRID or EVERY_SEAT in options.actors:
         raise ConfigError([Problem("extras.actors", f"lock-step is for 1 to {MAX_GRID} named seats")], what="play")
     seats = [seat_name(word) for word in options.actors]
     return LockstepArena(env_id, seats, pictures=pictures, observations=observations)
@@ -41,7 +41,7 @@ def seated(env_id: str, words: Mapping[str, str], arena: Arena) -> dict[str, str
     named: dict[str, str] = {}
     problems: list[Problem] = []
     for word, actor in words.items():
-        if word == EVERYBODY:
+        if word == EVERY_SEAT:
             continue
         seat = _seat(word, arena.seats)
         if seat is None:
@@ -51,8 +51,8 @@ def seated(env_id: str, words: Mapping[str, str], arena: Arena) -> dict[str, str
         else:
             named[seat] = actor
     missing = [seat for seat in arena.seats if seat not in named]
-    if EVERYBODY in words:
-        named |= dict.fromkeys(missing, words[EVERYBODY])
+    if EVERY_SEAT in words:
+        named |= dict.fromkeys(missing, words[EVERY_SEAT])
     elif not problems:
         problems += [Problem(f"extras.actors.{seat}", "is missing") for seat in missing]
     if problems:

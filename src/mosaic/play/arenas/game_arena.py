@@ -1,7 +1,7 @@
 """A PettingZoo environment: seats around a table, who act in turns, or together by choosing one after the other.
 
 What one sees with an action mask beside it (`{"observation": …, "action_mask": …}`) is taken apart: the mask becomes
-what is legal, and an action against it is refused before the environment sees it. Whoever is out is passed over.
+what is legal, and an action against it is refused before the environment sees it. A seat that is out is passed over.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,10 +88,10 @@ class GameArena(Arena):
         try:
             self._game.reset(seed)
             if not self._game.turn:
-                raise ValueError("nobody is to act")
+                raise ValueError("no seat is to act")
             self.info = self._game.info(self.turn)
             self._observation = self.seen(self.turn)
-        except Exception as error:  # A border: whatever somebody else's environment raises.
+        except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{self.env_id} raised in reset(): {error!r}") from error
         self.over, self._done, self._gained = "", {}, dict.fromkeys(self.seats, 0.0)
         return self._observation
@@ -117,7 +117,7 @@ class GameArena(Arena):
         """A seat hears what came of its action when it is to act again, and when it is out."""
         for seat, reward in self.rewards.items():
             self._gained[seat] += reward
-        # Together: everybody's choice has come to something once the first one is asked again.
+        # Together: all choices have an outcome once the first one is asked again.
         round_over = self.order == "together" and self.seats.index(self.turn) <= self.seats.index(acted)
         told: list[News] = []
         for seat in [each for each in self.seats if each in self._done]:
@@ -175,7 +175,7 @@ def _without_mask(observed: Any) -> Any:
 
 
 def _names(env_id: str, space: gymnasium.Space[Any]) -> tuple[str, ...]:
-    # Thousands of mere numbers, as in chess, tell nobody anything.
+    # Thousands of mere numbers, as in chess, tell a user nothing.
     if not isinstance(space, spaces.Discrete) or int(space.n) > MAX_NAMES:
         return ()
     if names := known_names(env_id, int(space.n)):

@@ -1,4 +1,4 @@
-"""The moves that the rules allow now, with names for people, where there are too many actions for keys."""
+"""The moves that the rules allow now, with readable names, where there are too many actions for keys."""
 
 from typing import Any
 

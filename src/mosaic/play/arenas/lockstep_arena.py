@@ -10,7 +10,7 @@ from mosaic.spec.episode_file import Shown
 
 
 class LockstepArena(Arena):
-    """In lock-step: nobody makes a second step before everybody whose episode goes on has made the first."""
+    """In lock-step: no copy makes a second step before all whose episodes go on have made the first."""
 
     order = "copies"
 

@@ -1,4 +1,4 @@
-"""PettingZoo's two interfaces behind one: whose turn it is, an action, and what everybody got by it."""
+"""PettingZoo's two interfaces behind one: whose turn it is, an action, and what each seat got by it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ class Game(Protocol):
 
     @property
     def to_act(self) -> Sequence[str]:
-        """Whose turn it is, and those whose choices are made into one step with that; nobody when it is over."""
+        """Whose turn it is, and those whose choices are made into one step with that; none when it is over."""
         ...
 
     def reset(self, seed: int) -> None: ...
@@ -30,7 +30,7 @@ class Game(Protocol):
 
 
 class Turns:
-    """AEC: one after the other. Whoever is out is passed over with the empty step that PettingZoo asks for."""
+    """AEC: one after the other. A seat that is out is passed over with the empty step that PettingZoo asks for."""
 
     def __init__(self, env: Any) -> None:
         self._env = env
@@ -74,7 +74,7 @@ class Turns:
 
 
 class Together:
-    """Parallel: everybody is asked in the order of the seats, then one step is made of all their choices."""
+    """Parallel: all are asked in the order of the seats, then one step is made of all their choices."""
 
     def __init__(self, env: Any) -> None:
         self._env = env

@@ -43,7 +43,7 @@ class SymbolicGrid:
 
 
 def symbolic_grid_of(env_id: str, simulator: Any) -> SymbolicGrid | None:
-    """The board of a grid world that is known here; None for all others."""
+    """The grid of a grid world that is known here; None for all others."""
     name = env_id.rpartition(":")[2]
     for prefix, read in (("FrozenLake", _frozen_lake), ("CliffWalking", _cliff), ("Taxi", _taxi)):
         if name.startswith(prefix) and getattr(simulator, "s", None) is not None:

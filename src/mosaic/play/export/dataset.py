@@ -118,7 +118,7 @@ def _free(dataset: str) -> Path:
         parse_dataset_id(dataset)
     except ValueError as error:
         raise RecordingError(
-            f"'{dataset}' is no name for a Minari dataset, as cartpole/random-v0 is: {error}"
+            f"'{dataset}' is not a name for a Minari dataset, as cartpole/random-v0 is: {error}"
         ) from error
     path = Path(get_dataset_path(dataset))
     if path.exists():

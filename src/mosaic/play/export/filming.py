@@ -68,7 +68,7 @@ def film(paths: Sequence[Path], captions: Sequence[str], out: Path, speed: float
 
 
 def _together(made: Sequence[RemadeEpisode]) -> Iterator[list[tuple[Picture, str]]]:
-    """The pictures of all, and how each stands; whoever is over keeps its last one."""
+    """The pictures of all, and how each stands; one that is over keeps its last picture."""
     last: list[tuple[Picture, str]] = []
     for now in zip_longest(*(_pictures(each) for each in made)):
         last = [new or old for new, old in zip_longest(now, last)]

@@ -21,7 +21,7 @@ class RemadeStep:
     action: Any
     result: Result
     round_ends: bool
-    """Everybody who is to act has acted; in an environment for one, always."""
+    """All seats that are to act have acted; in an environment for one, always."""
 
 
 class RemadeEpisode:

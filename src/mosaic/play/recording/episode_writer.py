@@ -33,7 +33,7 @@ class EpisodeWriter:
         self._run_dir.episodes.mkdir(mode=0o700, exist_ok=True)
         self.path = self._run_dir.episode(episode)
         try:
-            # Unbuffered: one write a line, so that whatever ends this process leaves whole lines behind.
+            # Unbuffered: one write a line, so that this process leaves whole lines behind, however it ends.
             self._file = self.path.open("wb", buffering=0)
         except OSError as error:
             raise HomeUnusable(f"{self.path} could not be written: {error}; free some disk") from error

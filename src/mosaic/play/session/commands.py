@@ -1,4 +1,4 @@
-"""What people ask of a session, word by word (docs/protocols/play.md): obeyed between any two steps."""
+"""What users ask of a session, word by word (docs/protocols/play.md): obeyed between any two steps."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,14 +21,14 @@ class SessionCommands:
     def __init__(
         self, played_episode: PlayedEpisode, pace: Pace, *, next_seed: Callable[[], int], make_hand: MakeHand
     ) -> None:
-        self.people = HumanInput(played_episode.arena, played_episode.players)
+        self.human_input = HumanInput(played_episode.arena, played_episode.players)
         self.ending = False
         self.stopped = False
-        """Somebody asked for the end."""
+        """A client asked for the end."""
         self.again: int | None = None
         """The seed of an episode that is to begin at once."""
         self.pixels = False
-        """Somebody wants to see observations that are pictures."""
+        """A client wants to see observations that are pictures."""
         self._played_episode = played_episode
         self._pace = pace
         self._next_seed = next_seed
@@ -62,9 +62,9 @@ class SessionCommands:
             case "look":
                 self.pixels |= bool(data.get("pixels", False))
             case "keys":
-                self.people.press(data)
+                self.human_input.press(data)
             case "act":
-                self.people.act(data)
+                self.human_input.act(data)
             case "pause":
                 pace.pause(str(data.get("reason", "paused")))
             case "continue":
@@ -81,16 +81,16 @@ class SessionCommands:
             case "control":
                 player.give_to(str(data["control"]))
                 if pace.troubled and player.control == "human":
-                    # Whoever takes over from one who failed wants to play, not to press another button first.
+                    # A person who takes over from a failed actor wants to play, not to press another button first.
                     pace.go_on()
             case "actor":
                 player.replace(self._make_hand(player.seat, str(data["actor"])))
             case "keymap":
-                self.people.remap(data)
+                self.human_input.remap(data)
             case "seek":
                 self._seek(int(data["step"]))
             case _:
-                raise ActorFailed(f"'{word}' is no command")
+                raise ActorFailed(f"'{word}' is not a command")
 
     def _seek(self, step: int) -> None:
         compared = self._played_episode.comparison
@@ -100,7 +100,7 @@ class SessionCommands:
 
 
 class HumanInput:
-    """Keys and actions of people: whom they are for, and what they mean there."""
+    """Keys and actions of a person: which seats they are for, and what they mean there."""
 
     def __init__(self, arena: Arena, players: Mapping[str, Player]) -> None:
         self._arena = arena
@@ -147,10 +147,10 @@ class HumanInput:
         """Who hears keys. Where it waits for them, only the one whose turn it is: a key is one move."""
         if "seat" in data:
             return [self._players[data["seat"]]]
-        people = [player for player in self._players.values() if player.control != "agent"]
-        if len(self._players) == 1 or any(not _human(player).waits for player in people):
-            return people
-        return [player for player in people if player.seat == self._arena.turn]
+        persons = [player for player in self._players.values() if player.control != "agent"]
+        if len(self._players) == 1 or any(not _human(player).waits for player in persons):
+            return persons
+        return [player for player in persons if player.seat == self._arena.turn]
 
 
 def _human(player: Player) -> HumanActor:

@@ -32,7 +32,7 @@ class Command:
 
 
 class ControlSocket:
-    """Threads for those who listen; the session only hands over its newest state."""
+    """A thread for each client; the session only hands over its newest state."""
 
     def __init__(self, path: Path, take: Callable[[Command], None]) -> None:
         self._path = path
@@ -52,11 +52,11 @@ class ControlSocket:
 
     @property
     def heard(self) -> bool:
-        """Whether anybody listens."""
+        """Whether a client is connected."""
         return bool(self._connections)
 
     def say(self, state: dict[str, Any]) -> None:
-        """The newest state; whoever has not got the last one yet gets this one instead."""
+        """The newest state; a client that has not got the last one yet gets this one instead."""
         line = json.dumps(state, separators=(",", ":"), default=str).encode() + b"\n"
         with self._news:
             self._version += 1
@@ -64,7 +64,7 @@ class ControlSocket:
             self._news.notify_all()
 
     def close(self) -> None:
-        """Everybody gets the last state, if they read."""
+        """Every client that reads gets the last state."""
         self._path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

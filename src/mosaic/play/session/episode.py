@@ -51,7 +51,7 @@ class PlayedEpisode:
             self._recording.begin(self.now.episode, seed, seats, self.now.observation)
 
     def step(self, player: Player, actor_thread: ActorThread, choice: Choice) -> None:
-        """The action of the one whose turn it is, and everybody hears what came of theirs."""
+        """The action of the seat whose turn it is; every actor hears the outcome of its own."""
         now = self.now
         result = self._step(player, actor_thread, choice)
         now.global_step += 1

@@ -12,8 +12,8 @@ class Pace:
         self.speed = speed
         """Against the environment's own rate; 0 is as fast as possible."""
         self.paused = paused
-        self.reason = "paused until somebody says go" if paused else ""
-        """Why it stands still, for people."""
+        self.reason = "paused; waiting for Continue" if paused else ""
+        """Why it stands still, as text for the user."""
         self.troubled = False
         """It stands still because an actor failed."""
         self._granted = 0
@@ -40,7 +40,7 @@ class Pace:
     def wait_s(self, actor_thread: ActorThread) -> float:
         """Until the next step is due; a person in an environment that waits for keys is due at once."""
         waits_for_keys = actor_thread.is_person and getattr(actor_thread.actor, "waits", False)
-        # As fast as possible would be over before a person pressed a key: for people that means real time.
+        # As fast as possible would be over before a person pressed a key: for a person that means real time.
         if waits_for_keys or (self.speed == 0 and not actor_thread.is_person):
             return 0.0
         return self._due_at - time.monotonic()

@@ -29,7 +29,7 @@ class Player:
         """Take over, hand back, or share."""
         wanted: Control | None = next((mode for mode in MODES if mode == control), None)
         if wanted is None:
-            raise ActorFailed(f"'{control}' is none of {', '.join(MODES)}")
+            raise ActorFailed(f"'{control}' is not one of {', '.join(MODES)}")
         if wanted != "human" and self.agent is None:
             raise ActorFailed(f"{self.seat} has no agent to hand over to; choose one first")
         if wanted != "agent" and self.person is None:

@@ -29,7 +29,7 @@ from mosaic.spec.run_config import PlayExtras
 
 POLL_S = 0.05
 LINGER_S = 1.0
-"""How long the last picture of an episode stays before the next one begins, where somebody plays at a visible speed."""
+"""How long the last picture of an episode stays before the next one begins, at a speed that a viewer can follow."""
 
 
 @dataclass(kw_only=True)
@@ -37,7 +37,7 @@ class Hooks:
     """What the session tells others."""
 
     shown: Callable[[bool], None]
-    """Something changed; True where somebody waits to see it."""
+    """Something changed; True where a viewer waits for it."""
     idle: Callable[[], None]
     """Nothing happens just now."""
     ended: Callable[[str, int, float], None]
@@ -80,13 +80,13 @@ class Session:
         self._questions = _Questions()
 
     def run(self) -> None:
-        """Play until the last episode is over or somebody stops it."""
+        """Play until the last episode is over or a client stops it."""
         while not self.orders.ending and (not self._options.episodes or self.now.episode < self._options.episodes):
             try:
                 self._episode()
             except EnvironmentFailed as error:
                 self._trouble(error)
-                self._wait_for_people()
+                self._wait_for_clients()
         self.pace.reason = "the session is over"
 
     def _episode(self) -> None:
@@ -165,7 +165,7 @@ class Session:
             questions.drop(player.seat)
 
     def _ask(self, player: Player, actor_thread: ActorThread) -> None:
-        """And, in the same round, those after it that wait for somebody else: so they wait at the same time.
+        """And, in the same round, those after it that wait for a service elsewhere: so they wait at the same time.
 
         Nothing that they see depends on what is chosen before them. Others are asked when it is their turn: a person
         would choose too early, and actors that compute would disturb each other.
@@ -190,16 +190,16 @@ class Session:
     def _use(self, player: Player, actor_thread: ActorThread, answer: Answer) -> None:
         choice, space = answer.choice, self.arena.at(player.seat).action_space
         if choice is None:
-            # A person who was told too late that somebody else acts is simply asked again.
+            # A person who was told too late that another actor acts is simply asked again.
             if answer.problem:
                 self._trouble(ActorFailed(answer.problem))
         elif not fits(choice.action, space):
             self._trouble(
-                ActorFailed(f"'{actor_thread.word}' chose {choice.action!r:.200}, which is no action of {space}")
+                ActorFailed(f"'{actor_thread.word}' chose {choice.action!r:.200}, which is not an action of {space}")
             )
         elif reason := self.arena.refusal(player.seat, choice.action):
             if actor_thread.is_person:
-                # Somebody who is there is simply asked again.
+                # A person is simply asked again.
                 self.pace.reason = f"the rules do not allow '{self._named(player, choice.action)}' now"
                 self._show(at_once=True)
                 return
@@ -233,8 +233,8 @@ class Session:
         self.pace.pause(reason, troubled=troubled)
         self._show(at_once=True)
 
-    def _wait_for_people(self) -> None:
-        """The environment is broken: go on with a new one when somebody says so."""
+    def _wait_for_clients(self) -> None:
+        """The environment is broken: go on with a new one when a client says so."""
         while self.pace.paused and not self.orders.interrupt:
             self._take(POLL_S)
         if not self.orders.ending:
@@ -279,12 +279,12 @@ class _Questions:
         return self._open.get(seat)
 
     def ask(self, seat: str, actor_thread: ActorThread, view: View) -> None:
-        """Whoever was asked for this seat before need not answer any more."""
+        """The actor that was asked for this seat before need not answer any more."""
         self.drop(seat)
         self._open[seat] = _Question(actor_thread, actor_thread.ask(view), time.monotonic())
 
     def take(self, answer: Answer) -> None:
-        """One that nobody waits for any more is for nobody."""
+        """An answer that the session waits for no more is dropped."""
         for question in self._open.values():
             if question.token == answer.token:
                 question.answer = answer

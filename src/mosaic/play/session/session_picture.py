@@ -1,4 +1,4 @@
-"""The picture of a session for those who look: drawn after a step, at once, because the session waits for nobody."""
+"""The picture of a session for its viewers: drawn after a step, at once, because the session does not wait for them."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from mosaic.fastlane.viewer_lease import USUAL_BUDGET, USUAL_FPS, Demand
 from mosaic.play.arenas.arena import Arena
 
 LOOK_S = 0.05
-"""How often it is asked whether somebody looks."""
+"""How often it is asked whether a viewer is connected."""
 
 
 class SessionPicture:
@@ -43,19 +43,19 @@ class SessionPicture:
         return str(self._ring.path)
 
     def show(self, global_step: int, tiles: Sequence[Tile], *, at_once: bool) -> None:
-        """A step was made; `at_once` where somebody waits for it, else no more often than the viewers asked for."""
+        """A step was made; `at_once` where a viewer waits for it, else no more often than the viewers asked for."""
         self._tiles = tiles
         self._step = global_step
         self._stale = True
         self.refresh(at_once=at_once)
 
     def refresh(self, *, at_once: bool = False) -> None:
-        """Draw what is not drawn yet; cheap while nobody looks. Called now and then while nothing moves too."""
+        """Draw what is not drawn yet; cheap without a viewer. Called also while nothing moves."""
         now = time.monotonic()
         if now - self._looked_at >= LOOK_S:
             self._looked_at = now
             before, self._demand = self._demand, self._screen.look()
-            # Somebody came, or wants something else: what was drawn before is not theirs.
+            # A viewer came, or wants something else: what was drawn before is not theirs.
             self._stale |= self._demand is not None and (before is None or before != self._demand)
         demand = self._demand
         if demand is None or not self._stale:

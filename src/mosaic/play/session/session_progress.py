@@ -10,7 +10,7 @@ from mosaic.spec.episode_file import Outcome as Ended
 
 @dataclass
 class Last:
-    """The last step, for those who look."""
+    """The last step, for the clients."""
 
     seat: str = ""
     actor: str = ""

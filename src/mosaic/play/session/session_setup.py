@@ -31,11 +31,11 @@ from mosaic.spec.manifest import Artifact
 from mosaic.spec.processes.secret_keys import hidden
 
 STATE_S = 0.03
-"""States that nobody waits for are told no more often than this."""
+"""States that no client waits for are sent no more often than this."""
 BEAT_S = 1.0
 CLOSE_S = 1.0
 ALONE_S, NEVER_SEEN_S = 5.0, 60.0
-"""A session that waits for people ends when none was there for so long, or none came at all."""
+"""An interactive session ends when no client was connected for so long, or none came at all."""
 
 
 class SessionSetup:

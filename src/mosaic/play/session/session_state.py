@@ -1,4 +1,4 @@
-"""What a session says of itself to those who look (docs/protocols/play.md has every field)."""
+"""The state that a session sends to its clients (docs/protocols/play.md has every field)."""
 
 import base64
 from typing import Any
@@ -19,7 +19,7 @@ MAX_NUMBERS = 4096
 
 def state_of(session: Session) -> dict[str, Any]:
     now, arena = session.now, session.arena
-    last, person = now.last, session.orders.people.person
+    last, person = now.last, session.orders.human_input.person
     return {
         "status": _status(session),
         "reason": session.pace.reason,
@@ -72,7 +72,7 @@ def _status(session: Session) -> str:
 
 
 def observation_of(observation: Any, *, pixels: bool) -> JsonValue:
-    """Its numbers with their shape, a text, or a mapping of these; a picture as base64, where somebody wants it."""
+    """Its numbers with their shape, a text, or a mapping of these; a picture as base64, where a client wants it."""
     if isinstance(observation, dict | tuple):
         parts = observation.items() if isinstance(observation, dict) else enumerate(observation)
         return {"kind": "mapping", "items": {str(key): observation_of(item, pixels=pixels) for key, item in parts}}

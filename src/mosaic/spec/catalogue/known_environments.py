@@ -1,4 +1,4 @@
-"""What a catalogue tells of an environment by its id: what it is like, that there is none, or that nobody knows."""
+"""What a catalogue tells of an environment by its id: what it is like, that there is none, or that it is not known."""
 
 import difflib
 import re

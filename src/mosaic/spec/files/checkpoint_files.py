@@ -34,7 +34,7 @@ def step_of(folder: Path) -> int:
     """From its name."""
     name = _NAME.fullmatch(folder.name)
     if name is None:
-        raise CheckpointError(f"{folder} is no checkpoint: these are folders named step-<number>")
+        raise CheckpointError(f"{folder} is not a checkpoint: these are folders named step-<number>")
     return int(name[1])
 
 
@@ -91,7 +91,7 @@ def listed(document: Mapping[str, Any], folder: Path) -> dict[str, FileDigest] |
         raise CheckpointError(f"{folder / DOCUMENT} is damaged: its list of files is none; {ADVICE}") from error
     for name in found:
         if Path(name).name != name:
-            raise CheckpointError(f"{folder / DOCUMENT} names '{name}', which is no file of a checkpoint; {ADVICE}")
+            raise CheckpointError(f"{folder / DOCUMENT} names '{name}', which is not a file of a checkpoint; {ADVICE}")
     return found
 
 

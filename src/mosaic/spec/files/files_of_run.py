@@ -87,7 +87,7 @@ class _Place:
 
 
 def _is_a_name(name: str | Path) -> bool:
-    """Whether the file system could have such a name: without NUL, and with nothing that is no character."""
+    """Whether the file system could have such a name: without NUL, and with nothing that is not a character."""
     try:
         return b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Files that processes share: written whole or not at all, and locked by whoever lives."""
+"""Files that processes share: written whole or not at all, and locked by the living process."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) 
             if durable:
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:  # Whatever it was, a stop signal too: nothing is left over, and it goes on to the caller.
+    except BaseException:  # Any error, a stop signal too: nothing is left over, and it goes on to the caller.
         temporary.unlink(missing_ok=True)
         raise
     if durable:

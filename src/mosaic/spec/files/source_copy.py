@@ -73,11 +73,11 @@ def from_json(data: object) -> SourceCopy:
             raise BadSource(f"it has {len(texts)} files")
         for name, text in texts.items():
             if not is_safe_name(name):
-                raise BadSource(f"{name!r} is no name of a source file")
+                raise BadSource(f"{name!r} is not a name of a source file")
             if not isinstance(text, str) or files[name]["sha256"] != digest_of(text):
                 raise BadSource(f"{name} is not what its digest says")
     except (KeyError, TypeError, AttributeError) as error:
-        raise BadSource(f"it is no copy of sources: {error!r}") from error
+        raise BadSource(f"it is not a copy of sources: {error!r}") from error
     return SourceCopy(file, {file: texts[file], **texts}, package)
 
 

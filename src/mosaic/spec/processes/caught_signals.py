@@ -20,7 +20,7 @@ _caught: set[int] = set()
 
 
 def answer(number: int, handler: Handler) -> Handler:
-    """`signal.signal`, and a note of it where the system tells nobody."""
+    """`signal.signal`, and a note of it where the system does not tell."""
     before: Handler = signal.signal(number, handler)
     if not LINUX:
         if callable(handler):

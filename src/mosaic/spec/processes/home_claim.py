@@ -38,7 +38,7 @@ class Claim:
         self._file = file
 
     def take_askers(self) -> None:
-        """Forget those who asked: the queue of a socket that nobody accepts from is full one day."""
+        """Drop the connections that wait: the queue of this socket, which nothing else empties, would fill up."""
         if self._listener is not None:
             with contextlib.suppress(BlockingIOError):
                 while True:

@@ -33,13 +33,13 @@ def plays(actors: Iterable[str]) -> bool:
 
 
 def address_problem(address: str) -> str:
-    """Why this is no address of an endpoint; empty if it is one."""
+    """Why this is not an address of an endpoint; empty if it is one."""
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        return f"'{address}' is no http or https address: {error}"
+        return f"'{address}' is not an http or https address: {error}"
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"'{address}' is no http or https address"
+        return f"'{address}' is not an http or https address"
     if parts.username or parts.password or parts.query:
         return f"the address of the endpoint must not hold a password or a key: that belongs into {KEY}"
     return ""

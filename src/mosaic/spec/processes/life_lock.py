@@ -40,7 +40,7 @@ def life_lock(run_dir: RunDir) -> Generator[int]:
 
 @contextmanager
 def own_life(run_dir: RunDir) -> Generator[None]:
-    """In a worker: hold the lock, unless whoever started this worker has seen to it."""
+    """In a worker: hold the lock, unless the process that started this worker handed it over."""
     if os.environ.get(INHERITED):
         yield
     else:

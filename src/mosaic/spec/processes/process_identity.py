@@ -1,4 +1,4 @@
-"""Who a process is: pid, start time and boot id together; a pid alone may have been given to somebody else."""
+"""Who a process is: pid, start time and boot id together; a pid alone may have been given to another process."""
 
 import json
 import os

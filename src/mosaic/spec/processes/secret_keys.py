@@ -18,7 +18,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 ALL = tuple(KEYS)
 HIDDEN = "[hidden]"
 SHORTEST = 8
-"""A shorter value is no key, and may stand in any text."""
+"""A shorter value is not a key, and may stand in any text."""
 SCRIPT_KEYS = "MOSAIC_SCRIPT_KEYS"
 """Variable that names further variables, separated by commas, whose keys scripts get."""
 _ADDRESSES = frozenset({"MLFLOW_TRACKING_URI", "WANDB_VPN_HTTP_PROXY", "WANDB_VPN_HTTPS_PROXY"})
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def without(variables: Mapping[str, str], needed: Iterable[str] = ()) -> dict[str, str]:
-    """These variables without the keys of all others than those who need theirs."""
+    """These variables, without the keys that the named programs do not need."""
     secret = _names(KEYS) - _names(needed)
     return {name: value for name, value in variables.items() if name not in secret or _is_plain(name, value)}
 

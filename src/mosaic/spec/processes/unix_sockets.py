@@ -13,7 +13,7 @@ ROOT = 0
 
 
 def connect(path: Path, *, timeout_s: float) -> socket.socket:
-    """A stream to whoever listens there; OSError if nobody does."""
+    """A stream to the listener there; OSError if there is none."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.settimeout(timeout_s)

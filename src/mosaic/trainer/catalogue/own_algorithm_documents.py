@@ -110,7 +110,7 @@ class OwnDocuments:
             found: Document = json.loads(output)
         except ValueError:
             said = output.decode(errors="replace").strip().splitlines()
-            found = {"problem": f"could not be imported: {said[-1] if said else 'its process ended without a word'}"}
+            found = {"problem": f"could not be imported: {said[-1] if said else 'its process ended without a message'}"}
         log.info("algorithm.described", name=one.name, place=one.place, problem=found["problem"])
         return found
 

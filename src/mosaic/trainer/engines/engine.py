@@ -25,7 +25,7 @@ class Launch:
 
 
 class SeparateProcess(Protocol):
-    """A process of a worker's program that is no run: a dry run, whose output is read. Its caller ends it."""
+    """A process of a worker's program that is not a run: a dry run, whose output is read. Its caller ends it."""
 
     def exit_code(self) -> int | None:
         """None while it runs; does not wait. Negative is the signal that ended it."""
@@ -41,7 +41,7 @@ class SeparateProcess(Protocol):
 
 
 class Engine(Protocol):
-    """Starts workers, and knows how they ended. A pid of 0 is a worker whose pid nobody knows yet."""
+    """Starts workers, and knows how they ended. A pid of 0 is a worker whose pid is not known yet."""
 
     def launch(self, launch: Launch) -> int:
         """Start a worker that holds the run's life lock from its first moment on; its process id."""
@@ -50,11 +50,11 @@ class Engine(Protocol):
     def start_apart(
         self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path
     ) -> SeparateProcess:
-        """Run a worker's program that is no run, from a pre-imported process where one is ready."""
+        """Run a worker's program that is not a run, from a pre-imported process where one is ready."""
         ...
 
     def is_alive(self, run_dir: RunDir, pid: int) -> bool:
-        """Whether the worker of this run lives, whoever started it."""
+        """Whether the worker of this run lives, also one that another daemon started."""
         ...
 
     def stop(self, pid: int) -> None:
@@ -78,7 +78,7 @@ class Engine(Protocol):
         ...
 
     def clear_away(self, pid: int, run_dir: RunDir) -> int | None:
-        """After its end: end what it left behind; its exit code, or None if that went to somebody else."""
+        """After its end: end what it left behind; its exit code, or None if another process took it."""
         ...
 
     def usage_of(self, pid: int) -> Usage:

@@ -40,7 +40,7 @@ class LocalEngine:
 
     def __init__(self) -> None:
         self._children: set[int] = set()
-        """Workers that we started and have not waited for yet: their pids cannot be anybody else's."""
+        """Workers that we started and have not waited for yet: their pids cannot belong to another process."""
         self._exit_codes: dict[int, int] = {}
         self._usages: dict[int, Usage] = {}
         self._zygote: WarmWorker | None = None
@@ -136,7 +136,7 @@ class LocalEngine:
         return caught_signals.is_caught(pid, signal.SIGTERM)
 
     def hold(self, pid: int) -> None:
-        # Whoever does not know these two signals would end by them.
+        # SIGUSR1 and SIGUSR2 kill a process that has no handler for them.
         if caught_signals.is_caught(pid, signal.SIGUSR1):
             _signal(pid, signal.SIGUSR1)
 
@@ -165,7 +165,7 @@ class LocalEngine:
         return self._usages.get(pid, Usage())
 
     def session_of(self, pid: int, run_dir: RunDir) -> list[int]:
-        """The worker and whatever it started that still lives; empty if its pid belongs to somebody else by now."""
+        """The worker and its living children; empty if its pid belongs to another process by now."""
         if pid not in self._children:
             who = _identity(run_dir)
             if who is None or who.pid != pid or who.boot_id != process_identity.boot_id():

@@ -1,4 +1,4 @@
-"""A process of a worker's program that is no run: a dry run. It leads a session of its own; what it prints is read."""
+"""A process of a worker's program for a dry run. It leads a session of its own; what it prints is read."""
 
 import contextlib
 import os

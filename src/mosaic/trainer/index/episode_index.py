@@ -1,6 +1,6 @@
 """The index of recorded episodes: `episodes.sqlite`, a cache of what the files in the run directories say.
 
-Brought up to date when somebody asks: a file whose size did not change since is not read again.
+Brought up to date when a client asks: a file whose size did not change since is not read again.
 """
 
 import contextlib

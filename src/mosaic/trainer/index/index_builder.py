@@ -5,7 +5,7 @@ turns. The first reads every `run.json`: state, place in the queue, key of the s
 complete, queued runs may start and submits are taken. The second reads the events of runs that have ended, which tell
 how far each came; until its turn, such a run is listed without progress, and the index notes that it is unread. A run
 that a client asks for is read at once. So is, at the start, an ended run whose events have another size than when they
-were read: whatever was written to them meanwhile is shown.
+were read: what was written to them meanwhile is shown.
 """
 
 import threading
@@ -132,7 +132,7 @@ class Indexing:
         self._wake.set()
 
     def wait_until_listed(self, goes_on: Callable[[], bool]) -> None:
-        """Block until the list is complete or nobody waits; raises what keeps it from being so."""
+        """Block until the list is complete or no client waits; raises what keeps it from being so."""
         self.answered()
         while not self._listed.wait(0.1) and goes_on():
             if self._problem is not None:

@@ -48,7 +48,7 @@ CREATE TEMP VIEW shown AS
     SELECT * FROM main.runs WHERE run_id NOT IN (SELECT run_id FROM held) UNION ALL SELECT * FROM held;
 """
 _PUT_HELD = "INSERT OR REPLACE INTO temp.held VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# Whatever changes the tables or the record makes another version.
+# A change of the tables or the record makes another version.
 SCHEMA_VERSION = zlib.crc32(" ".join([_SCHEMA, *(field.name for field in fields(RunRecord))]).encode()) & 0x7FFFFFFF
 
 CACHED = 10_000

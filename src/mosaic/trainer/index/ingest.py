@@ -34,7 +34,7 @@ from mosaic.spec.run_record import Progress
 from mosaic.trainer.index.metric_columns import NoColumns, RunMetrics
 
 CHUNK_BYTES = 2**18
-"""Read at one look: some 20 ms of work, so that nobody waits longer for the supervisor."""
+"""Read at one look: some 20 ms of work, so that no client waits longer for the supervisor."""
 SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
 
@@ -179,7 +179,7 @@ class RunIngest:
                 take(event, event.body)
             elif (step := getattr(event.body, "global_step", None)) is not None:
                 self._global_step = step
-        # A cache: a full disk delays it, and must not keep anybody from seeing how the run ended.
+        # A cache: a full disk delays it, and must not hide how the run ended.
         with contextlib.suppress(OSError):
             self.metrics.flush()
             if self._lines.offset - self._saved_offset >= CURSOR_EVERY_BYTES and not self._events.is_holding:
@@ -282,7 +282,7 @@ class RunIngest:
         self._returns.append(value)
         self._spark_skip += 1
         mean = _mean(self._returns)
-        # One that is no number is above nothing.
+        # One that is not a number is above nothing.
         if mean > self._best if self._best is not None else mean == mean:
             self._best = mean
         if self._spark_skip >= self._spark_stride:

@@ -6,9 +6,9 @@
 
 Columns only grow, except when a resumed run takes back what lies after its checkpoint. How often that happened is the
 generation: the same events give the same rows and the same generation again, so a client that has rows of one
-generation needs only those behind them, of whichever daemon it asks.
+generation needs only those behind them, of any daemon it asks.
 
-A cache: whatever does not fit together is thrown away and rebuilt from the events. Rows beyond the counts of the
+A cache: what does not fit together is thrown away and rebuilt from the events. Rows beyond the counts of the
 cursor were written by a daemon that was killed before its cursor, and are cut off.
 """
 

@@ -65,7 +65,7 @@ def _state(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> tuple[RunState
     if engine.is_alive(run_dir, 0):
         return RunState.RUNNING, "started outside the daemon"
     if ingest.ending is None:
-        return RunState.LOST, "its worker ended without a word"
+        return RunState.LOST, "its worker ended without a message"
     if not ingest.ending.completed:
         return RunState.FAILED, ingest.ending.message
     return (RunState.CANCELLED, "stopped") if ingest.ending.stopped else (RunState.FINISHED, "")
@@ -76,7 +76,7 @@ def _manifest(run_dir: RunDir, *, required: bool) -> tuple[Manifest, str]:
         return manifest.read_parts(run_dir)
     except OSError:
         if required:
-            raise  # A directory without both is no run yet.
+            raise  # A directory without both is not a run yet.
         return Manifest(run_id=run_dir.run_id), ""
 
 

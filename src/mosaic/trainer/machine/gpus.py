@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def loads() -> list[GpuLoad]:
-    """A GPU that has fallen off the bus is left out; the others, and whoever asks, go on."""
+    """A GPU that has fallen off the bus is left out; the others, and the caller, go on."""
     import pynvml
 
     found: list[GpuLoad] = []

@@ -15,7 +15,7 @@ from mosaic.trainer.runs.supervisor import Supervisor
 
 LOW_DISK_BYTES = 2**30
 SAMPLE_S = 1.0
-"""The machine is looked at no more often than this, however many ask, and not at all while nobody does."""
+"""The machine is looked at no more often than this, however many clients ask, and not at all while none does."""
 
 
 class Health:

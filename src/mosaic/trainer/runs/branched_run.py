@@ -42,7 +42,7 @@ def write(home: Home, parent: RunRecord, step: int, *, run_id: str, client_key: 
         sync_folder(home.configs)
         run_dir.root.rename(home.run(run_id).root)
         sync_folder(home.runs)
-    except BaseException:  # Whatever it was, it goes on to the caller.
+    except BaseException:  # Any error goes on to the caller.
         home.config(run_id).unlink(missing_ok=True)
         raise
     finally:

@@ -1,4 +1,4 @@
-"""Whether a worker ended for want of memory, with the numbers: from its own words, or from what the kernel counts.
+"""Whether a worker ran out of memory, with the numbers: from its own words, or from what the kernel counts.
 
 The kernel's out-of-memory killer sends a SIGKILL like any other. What tells them apart:
 
@@ -32,7 +32,7 @@ _CLOCKS_DIFFER_S = 5.0
 
 @dataclass(frozen=True)
 class Usage:
-    """What a worker that has ended was given, and had taken; None where nobody knows."""
+    """What a worker that has ended was given, and had taken; None where that is not known."""
 
     peak_bytes: int | None = None
     """Resident memory at its peak."""
@@ -136,7 +136,7 @@ def _group_limit() -> int | None:
 
 
 def _group_file(v2: str, v1: str) -> Path | None:
-    """A file of our control group for memory, of whichever version has one."""
+    """A file of our control group for memory, of the version that has one."""
     groups = [line.split(":", 2) for line in proc_lines("self/cgroup") or []]
     mounts = [line.split() for line in proc_lines("self/mounts") or []]
     for _, kinds, path in groups:

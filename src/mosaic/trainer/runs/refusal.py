@@ -1,4 +1,4 @@
-"""What can be known to fail of a run before it is made: by the catalogue alone, with nothing imported and nobody asked.
+"""What can be known to fail of a run before it is made: by the catalogue alone, with no import and no worker.
 
 Where the catalogue knows nothing (an environment of a module of the user's own, a family that must be described first)
 nothing is refused: the worker tells.
@@ -16,7 +16,7 @@ from mosaic.spec.catalogue import fitting, known_environments
 from mosaic.spec.catalogue.known_environments import Found
 from mosaic.spec.catalogue.shipped_catalogue import Holding
 from mosaic.spec.run_config import PlayExtras, TrainExtras, TrainRunConfig, WorkerConfig
-from mosaic.spec.seat_names import EVERYBODY
+from mosaic.spec.seat_names import EVERY_SEAT
 
 ENVIRONMENT = "--env-id"
 ACTOR = "--actor"
@@ -94,7 +94,7 @@ def _places(seat: str, found: Found) -> Sequence[Mapping[str, str]]:
     """What each of the seats that a word means asks of an actor."""
     if not found.seats:
         return [{"actions": found.actions, "observations": found.observations}]
-    if seat == EVERYBODY:
+    if seat == EVERY_SEAT:
         return found.seats
     number = int(seat) - 1 if seat.isdecimal() else -1
     return [place for at, place in enumerate(found.seats) if place["name"] == seat or at == number]

@@ -1,4 +1,4 @@
-"""Tending one live run: its events taken in, its worker adopted, its deadlines kept, its end concluded."""
+"""The life of one run: read its events, adopt its worker, keep its deadlines, conclude its end."""
 
 import contextlib
 import time
@@ -80,7 +80,7 @@ class RunLifecycle:
         return watched.ingest.behind
 
     def ask_to_stop(self, record: RunRecord, watched: Watched) -> None:
-        """Only a worker that lives: its pid may be anybody's by now."""
+        """Only a worker that lives: its pid may belong to another process by now."""
         if record.pid and self._engine.is_alive(self._records.dir_of(record), record.pid):
             watched.stop_asked = True
             self._engine.let_go(record.pid)

@@ -1,4 +1,4 @@
-"""Keys that came with a submit: in memory while the run lives, and taken out of whatever its worker prints."""
+"""Keys that came with a submit: in memory while the run lives, and taken out of all that its worker prints."""
 
 import contextlib
 from collections.abc import Mapping, Sequence

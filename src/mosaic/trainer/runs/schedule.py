@@ -1,6 +1,6 @@
-"""Which queued runs may start now: highest priority first, then in order of submission; nobody is overtaken.
+"""Which queued runs may start now: highest priority first, then in order of submission; no run is overtaken.
 
-A play session has somebody waiting in front of it: it takes no slot, and begins at once.
+A play session has a user waiting in front of it: it takes no slot, and begins at once.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Accepting runs: a document becomes records and directories, complete on disk before anybody is told."""
+"""Accepting runs: a document becomes records and directories, complete on disk before a client is told."""
 
 import hashlib
 import json
@@ -107,7 +107,7 @@ def _write_one(home: Home, record: RunRecord, text: str) -> None:
         sync_folder(home.configs)
     # The worker replaces it by the config with all settings.
     share(config_file, run_dir.config)
-    # Last: a directory without it is no run. It syncs the names in that directory.
+    # Last: a directory without it is not a run. It syncs the names in that directory.
     run_record.write(run_dir, record.placed)
 
 
@@ -169,7 +169,7 @@ def _command_of(parsed: TrainRunConfig) -> str:
 
 
 def _check_sendable(record: RunRecord) -> None:
-    """What no message can carry is refused here, not found out by everybody who lists it later."""
+    """What no message can carry is refused here, not found out by each client that lists it later."""
     try:
         to_message(record)
     except ValueError as error:
@@ -207,7 +207,7 @@ def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_
         env_id=worker.env_id,
         seed=worker.seed,
         group=group,
-        # Somebody waits in front of it: it stands before all that are queued.
+        # A user waits in front of it: it stands before all that are queued.
         priority=max(priority, PLAY_PRIORITY) if kind == "play" else priority,
         cpus=parsed.resources.cpus,
         gpus=parsed.resources.gpus,

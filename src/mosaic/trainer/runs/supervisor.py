@@ -150,7 +150,7 @@ class Supervisor:
             if record.state is RunState.PAUSED:
                 return record
             if record.kind != "train":
-                raise InvalidTransition(f"run {run_id} is no training run; it cannot be paused, only cancelled")
+                raise InvalidTransition(f"run {run_id} is not a training run; it cannot be paused, only cancelled")
             record = self._records.move(record, RunState.PAUSED, reason="paused by the user")
             self._watched_runs.of(record).release_deadline = time.monotonic() + self.patience.pause_s
             if self.engine.is_alive(self._records.dir_of(record), record.pid):

@@ -1,4 +1,4 @@
-"""From a worker's end to the state of its run and the reason that people read."""
+"""From a worker's end to the state of its run and the reason that the user reads."""
 
 import shutil
 import signal
@@ -57,7 +57,7 @@ def judge(
         reason = out_of_memory.in_words(ending.message, memory.usage) or ending.message
         return Verdict(RunState.FAILED, reason, ending, code, tail)
     if code is None:
-        reason = "the worker is gone and nobody knows how it ended; resume it from its last checkpoint"
+        reason = "the worker is gone, and how it ended is not known; resume it from its last checkpoint"
         return Verdict(RunState.LOST, reason, ending, code, tail)
     return Verdict(RunState.FAILED, _wordless(record, code, tail, memory), ending, code, tail)
 
@@ -95,7 +95,7 @@ def _wordless(record: RunRecord, code: int, tail: Sequence[str], memory: Memory)
     words = _last_words(tail)
     if words and (reason := out_of_memory.in_words(words, memory.usage)):
         return reason
-    return words or f"the worker ended with exit code {code} without a word"
+    return words or f"the worker ended with exit code {code} without a message"
 
 
 def last_lines(run_dir: RunDir) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class Watched:
 
 
 class WatchedRuns:
-    """All of them, by run id. Whoever asks holds the supervisor's lock."""
+    """All of them, by run id. The caller holds the supervisor's lock."""
 
     def __init__(self, home: Home) -> None:
         self._home = home

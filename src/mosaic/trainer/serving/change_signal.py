@@ -1,4 +1,4 @@
-"""What streams wait for; they read what is new from disk at their own pace, so a slow one costs nobody."""
+"""What streams wait for; they read what is new from disk at their own pace, so a slow one delays no other."""
 
 import threading
 
@@ -31,7 +31,7 @@ class ChangeSignal:
             return self._rings
 
     def close(self) -> None:
-        """Wake every waiter for good."""
+        """Wake every waiter, and let none wait again."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

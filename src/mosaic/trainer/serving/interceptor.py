@@ -21,7 +21,7 @@ log = get_logger()
 
 
 class _Malformed:
-    """Stands for a request that is no message of its type."""
+    """Stands for a request that is not a message of its type."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -136,6 +136,6 @@ def _parser(handler: Any) -> Any:
         try:
             return handler.request_deserializer(data)
         except DecodeError as error:
-            return _Malformed(f"the request is no message of its type: {error}")
+            return _Malformed(f"the request is not a message of its type: {error}")
 
     return parse

@@ -28,7 +28,7 @@ END_S = 1.0
 
 
 class AddressInUse(MosaicError):
-    """Somebody else listens there."""
+    """Another process listens there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Listening:
 
 
 def listen(home: Home, tcp: Tcp | None, service: TrainerService) -> Listening:
-    # What may be refused comes first, before anybody is answered.
+    # What may be refused comes first, before a client is answered.
     remote = None if tcp is None else _remote(home, tcp, service)
     path = socket_path(home)
     server = _server(service, token=None)

@@ -69,7 +69,7 @@ def checked(request: pb.StreamFramesRequest) -> pb.StreamFramesRequest:
             setattr(request, name, default)
     values = {name: getattr(request, name) for name in (*CHOICES, *BOUNDS)}
     problems = [
-        Problem(name, f"'{values[name]}' is none of {', '.join(filter(None, choices))}")
+        Problem(name, f"'{values[name]}' is not one of {', '.join(filter(None, choices))}")
         for name, choices in CHOICES.items()
         if values[name] not in choices
     ] + [
@@ -119,7 +119,7 @@ def stream(
 
 
 def encoded(frame: "Frame", image_format: str, quality: int) -> bytes:
-    # Only here: a daemon that nobody watches through need not load it.
+    # Only here: a daemon that no client watches through need not load it.
     from PIL import Image
 
     height, width = frame.pixels.shape[:2]

@@ -61,7 +61,7 @@ class LocalSocket:
             except OSError as error:
                 if self._listener.fileno() < 0:
                     return
-                # No descriptors or no memory left for the moment: whoever waits is accepted when there are.
+                # No descriptors or no memory left for the moment: clients that wait are accepted when there are.
                 log.warning("peer.not_accepted", error=str(error))
                 time.sleep(RETRY_S)
                 continue

@@ -46,7 +46,7 @@ def _connected(run_dir: RunDir, lives: Callable[[], bool], context: Any) -> sock
         except OSError as error:
             if time.monotonic() > deadline or not context.is_active() or not lives():
                 raise InvalidTransition(
-                    f"run {run_dir.run_id} takes no commands: it is no living play session ({error.strerror})"
+                    f"run {run_dir.run_id} takes no commands: it is not a living play session ({error.strerror})"
                 ) from error
         time.sleep(TRY_S)
 

@@ -156,7 +156,9 @@ class TrainerService(TrainerServicer):
     def ListRuns(self, request: pb.ListRunsRequest, context: Any) -> pb.ListRunsReply:
         unknown = [state for state in request.states if state not in set(RunState)]
         if unknown:
-            raise ConfigError([Problem("states", f"'{unknown[0]}' is none of {', '.join(RunState)}")], what="ListRuns")
+            raise ConfigError(
+                [Problem("states", f"'{unknown[0]}' is not one of {', '.join(RunState)}")], what="ListRuns"
+            )
         _check_length("text", request.text, MAX_TEXT)
         size = min(request.page_size or 100, MAX_PAGE)
         page = self._store.page(
@@ -396,7 +398,7 @@ def _check_length(name: str, text: str, limit: int) -> None:
 
 
 def _sendable(name: str) -> str:
-    """A file's name as a message can carry it: one that is no UTF-8 with question marks."""
+    """A file's name as a message can carry it: one that is not UTF-8 with question marks."""
     return name if name.isprintable() else name.encode(errors="replace").decode()
 
 

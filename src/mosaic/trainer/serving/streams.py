@@ -70,7 +70,7 @@ def events(
         lines = reader.new_lines(CHUNK_BYTES)
         for line, seq in order.numbers(lines):
             if seq is None:
-                # Behind whatever is before it: who has that one, and asks for what is behind it, is sent it again.
+                # After the line before it: a client that asks for what follows that line is sent it again.
                 if reached >= after_seq:
                     yield pb.EventLine(json=line)
                 continue
@@ -108,11 +108,11 @@ class _Order:
 
     def __init__(self, last: int | None) -> None:
         self._last = last
-        """Of the line before; None if nobody knows it."""
+        """Of the line before; None if it is not known."""
         self._lines_since = 0
 
     def numbers(self, lines: Sequence[bytes]) -> Iterator[tuple[bytes, int | None]]:
-        """None for a line that is no event or not in its place: a repeat, or a number that no other goes on from."""
+        """None for a line that is not an event or is misplaced: a repeat, or a number that no other goes on from."""
         raw = [*map(_seq, lines), None]
         for line, seq, following in zip(lines, raw, raw[1:], strict=False):
             self._lines_since += 1
@@ -129,7 +129,7 @@ class _Order:
 
 
 def _seq(line: bytes) -> int | None:
-    """The number stands at a fixed place of every line: no need to parse the rest. None if the line is no event."""
+    """The number stands at a fixed place of every line: no need to parse the rest. None if the line is not an event."""
     if not line.startswith(HEAD):
         return None
     number = line[len(HEAD) : HEAD_BYTES].split(b",", 1)[0]

@@ -2,7 +2,7 @@
 
 From some hundred units on the time goes into the products of matrices, which torch (MKL) and numpy (OpenBLAS) compute
 at the same rate. What can be saved is the rest: torch's element-wise kernels take a third of numpy's time on a hidden
-layer, numpy's products with a head of few outputs a fifth of torch's, and a gradient that nobody reads need not be
+layer, numpy's products with a head of few outputs a fifth of torch's, and a gradient that is never read need not be
 computed. `Mlp` is quicker for small networks.
 """
 

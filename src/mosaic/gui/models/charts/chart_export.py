@@ -22,7 +22,7 @@ class ChartExport(BackgroundWork):
 
     done = Signal(str)
     failed = Signal(str)
-    """A sentence for people."""
+    """A sentence for the user."""
 
     def save_points(self, path: Path, tag: str, points: Sequence[tuple[Member, Series]]) -> None:
         """Every point, as logged: neither smoothed nor reduced."""

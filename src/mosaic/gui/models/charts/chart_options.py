@@ -1,4 +1,4 @@
-"""How charts are shown: what people choose above them."""
+"""How charts are shown: what the user chooses above them."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

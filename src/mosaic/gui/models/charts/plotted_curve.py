@@ -65,7 +65,7 @@ class Plotted(Protocol):
 
     @property
     def faults(self) -> Sequence[str]:
-        """What of it cannot be shown, for people."""
+        """What of it cannot be shown, as a sentence for the user."""
         ...
 
     def drawn(self, low: float, high: float, columns: int, *, with_raw: bool = True) -> Drawn: ...

@@ -22,7 +22,7 @@ _FIRST = (
     "charts/SPS",
     "charts/episodic_length",
 )
-"""Tags that people look at first; the others follow by name."""
+"""Tags that users look at first; the others follow by name."""
 
 
 class GrowingColumns(Generic[T]):
@@ -106,7 +106,7 @@ class Curves:
         return self._runs.get(run_id, {}).get(tag)
 
     def began(self, run_id: str) -> float:
-        """Time of the run's first point, of whatever tag."""
+        """Time of the run's first point, of any tag."""
         return self._began.get(run_id, 0.0)
 
     def tags(self) -> list[str]:

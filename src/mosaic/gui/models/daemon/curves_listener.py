@@ -28,7 +28,7 @@ class Opening:
     revision: int = -1
     """Of the record when all was fetched; as long as that is the newest, there is no more."""
     is_closed: bool = False
-    """Nobody looks at this run any more: what is still under way is dropped."""
+    """This run is not shown any more: what is still under way is dropped."""
 
 
 class CurvesListener:

@@ -62,7 +62,7 @@ class DaemonLink(BackgroundWork):
         self.target = target
         self.state: State = "connecting"
         self.problem = ""
-        """Why there is no connection, for people."""
+        """Why there is no connection, as text for the user."""
         self.health: Health | None = None
         self._certificate = certificate
         self._client: Client | None = None
@@ -147,7 +147,7 @@ class DaemonLink(BackgroundWork):
             return _Answer(number, call.ask(self._connected(start=True, is_asked=call.is_start)), is_good=True)
         except MosaicError as error:
             return _Answer(number, error, is_good=False)
-        except Exception as error:  # The border of the thread: it belongs to whoever asked.
+        except Exception as error:  # The border of the thread: it belongs to the caller.
             log.exception("link.call_failed")
             return _Answer(number, MosaicError(f"an error in the window: {error!r}"), is_good=False)
 

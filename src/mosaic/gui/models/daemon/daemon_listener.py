@@ -12,7 +12,7 @@ from mosaic.rpc.client import Client, Stream
 from mosaic.rpc.locate import DaemonUnavailable
 
 AWAY_S = 0.25
-"""Between two tries while there is no daemon; who starts one is somebody else's business."""
+"""Between two tries while there is no daemon; `DaemonLink` starts one."""
 UNCONNECTED_S = 0.03
 """Between two looks whether the first connection is made."""
 FAULT_S = 2.0

@@ -50,7 +50,7 @@ class Gathered(Generic[T]):
                     self._changed.wait_for(lambda: self._over or len(self._waiting) < MOST)
                     self._waiting.append(message)
                     self._changed.notify_all()
-        except Exception as error:  # A border: it belongs to whoever reads, in the other thread.
+        except Exception as error:  # A border: it belongs to the reader, in the other thread.
             self._error = error
         with self._changed:
             self._over = True

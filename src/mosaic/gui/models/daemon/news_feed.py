@@ -71,7 +71,7 @@ class NewsFeed(BackgroundWork):
     def _post(self, batch: Batch, of: Opening | Following | None = None) -> None:
         """Called by the threads; returns when the piece was taken, so that none piles up."""
         with self._posting:
-            # Cleared before the flag is read, because stop() sets the flag first: so nobody waits for ever.
+            # Cleared before the flag is read, because stop() sets the flag first: so no thread waits for ever.
             self._taken.clear()
             if not self._stopping.is_set():
                 self.tell(self._posted, batch, of)
@@ -117,7 +117,7 @@ class RunsListener:
         while not listener.stopping:
             runs, token = client.page(size=PAGE, token=token)
             if revision is None:
-                # Of the first page: whatever changes while the others are read has a higher one.
+                # Of the first page: a run that changes while the others are read has a higher one.
                 revision = max((record.revision for record in runs), default=0)
             listed.update(record.run_id for record in runs)
             self._take([record for record in runs if self._is_news(record)])

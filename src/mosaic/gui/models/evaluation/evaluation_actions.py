@@ -83,7 +83,7 @@ class EvaluationActions(QObject):
         documents = self._checked()
         if not documents or self.is_starting:
             return
-        # Of a submit that was not answered nobody knows whether it arrived: the same one again has the same keys.
+        # A submit without an answer may have arrived: the same one again has the same keys.
         if self._unanswered is None or self._unanswered[0] != documents:
             self._unanswered = documents, [uuid.uuid4().hex for _ in documents]
         keys = self._unanswered[1]

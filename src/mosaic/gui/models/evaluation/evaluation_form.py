@@ -1,7 +1,7 @@
 """The form of an evaluation without its widgets: which policies, where they play, and how.
 
 Environment, algorithm and seed are what the file, or what lies beside it, says; they are locked until "override
-environment" is ticked, so that nobody evaluates a policy in the wrong place by accident. The settings below are those
+environment" is ticked, so that no policy is evaluated in the wrong place by accident. The settings below are those
 of the run config's own schema.
 """
 
@@ -81,7 +81,7 @@ class EvaluationForm(QObject):
             self.chosen_changed.emit()
 
     def is_locked(self, path: str) -> bool:
-        """Detected, and not to be typed over; what nobody says of any of the policies has to be typed."""
+        """Detected, and not to be typed over; what no policy file tells has to be typed."""
         return path in PLACE and not self.overrides and (path != ENV_ID or all(one.env_id for one in self.chosen))
 
     def type(self, path: str, text: str) -> None:
@@ -99,7 +99,7 @@ class EvaluationForm(QObject):
             return f"{len(self.chosen)} policies play the same episodes, so that they can be compared."
         [policy] = self.chosen
         if not policy.env_id:
-            return "Nothing beside the file says which environment it was trained in: type it."
+            return "No file beside the policy names the environment it was trained in: type it."
         return f"Detected from {policy.source}."
 
     def problems(self) -> list[Problem]:
@@ -127,7 +127,7 @@ class EvaluationForm(QObject):
         put(document, ENV_ID, env_id)
         put(document, "environment.env_id", env_id)
         put(document, SEED, self.fields[SEED].value)
-        # What a name suggests of a file from elsewhere is left to its weights, unless somebody insists.
+        # What a name suggests of a file from elsewhere is left to its weights, unless the user insists.
         own = policy.algo if policy.kind == "mosaic" else ""
         put(document, ALGO, str(self.fields[ALGO].value or "") if self.overrides else own)
         put(document, "run_name", f"{name_of_policy(policy)}, evaluated")

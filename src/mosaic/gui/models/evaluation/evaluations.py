@@ -1,4 +1,4 @@
-"""What the selected evaluations have measured: statistics and comparisons, reckoned beside the GUI thread."""
+"""What the selected evaluations have measured: statistics and comparisons, computed outside of the GUI thread."""
 
 import time
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ RETURNS, MEANS = "eval/episodic_return", "eval/mean_return"
 SEEDS = 2**32
 SHORTEST_PAUSE_MS = 200
 PAUSES = 4
-"""Times as long as the last reckoning took."""
+"""Times as long as the last computation took."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Evaluations(BackgroundWork):
         self._is_busy = self._is_seen = False
         self._began_s = 0.0
         self._pause = QTimer(self)
-        """A repeating evaluation has something new all the time: reckoning may take a part of it, not all."""
+        """A repeating evaluation has something new all the time: computing may take a part of it, not all."""
         self._pause.setSingleShot(True)
         self._pause.timeout.connect(self.look)
         self._made.connect(self._take)
@@ -91,12 +91,12 @@ class Evaluations(BackgroundWork):
         studio.opened_changed.connect(self._hear)
 
     def watch(self, seen: bool) -> None:
-        """Whether anybody looks; nothing is reckoned otherwise."""
+        """Whether the page is visible; nothing is computed otherwise."""
         self._is_seen = seen
         self.look()
 
     def look(self) -> None:
-        """See what there is, and reckon if it is something new."""
+        """See what there is, and compute if it is something new."""
         if not self._is_seen or self._is_busy:
             return
         played = self._played()
@@ -109,7 +109,7 @@ class Evaluations(BackgroundWork):
             self._show(())
             return
         self._is_busy, self._began_s = True, time.monotonic()
-        self.run_beside(partial(self._reckon, played), "evaluations")
+        self.run_beside(partial(self._compute, played), "evaluations")
 
     def _hear(self, _run_id: str) -> None:
         self.look()
@@ -126,7 +126,7 @@ class Evaluations(BackgroundWork):
             found.append(Played(run_id, name_of(record), colour, record.env_id, record.seed, values, batches))
         return found
 
-    def _reckon(self, played: Sequence[Played]) -> None:
+    def _compute(self, played: Sequence[Played]) -> None:
         self.tell(self._made, assess(played))
 
     def _take(self, assessed: Sequence[Assessed]) -> None:

@@ -40,7 +40,7 @@ class PoliciesModel(QAbstractTableModel):
             self.endResetModel()
 
     def add(self, browsed: PolicyInfo) -> None:
-        """A file that somebody browsed for; it stays as long as the window."""
+        """A file that the user browsed for; it stays as long as the window."""
         self.beginResetModel()
         self._browsed = [browsed, *(one for one in self._browsed if one.path != browsed.path)]
         self._join()

@@ -18,7 +18,7 @@ from mosaic.spec.run_config import TrainRunConfig
 
 @dataclass(frozen=True)
 class Family:
-    """Environments that come together, with the kind of actions of each; empty where nobody knows."""
+    """Environments that come together, with the kind of actions of each; empty where that is not known."""
 
     name: str
     advice: str
@@ -42,7 +42,7 @@ class CatalogueModel(QObject):
 
     changed = Signal()
     answered = Signal()
-    """The daemon has said what there is, be it the same as before."""
+    """The daemon has said what there is, perhaps the same as before."""
     problem_changed = Signal()
 
     def __init__(self, link: DaemonLink) -> None:
@@ -51,7 +51,7 @@ class CatalogueModel(QObject):
         self.families: Sequence[Family] = ()
         self.run_schema: JsonObject = {}
         self.problem = ""
-        """Why there is none, for people."""
+        """Why there is none, as text for the user."""
         self.is_whole = False
         """The daemon has said what there is; before that, only what ships with the package is known."""
         self._environments: dict[str, Found] = {}

@@ -9,6 +9,7 @@ _HEAD = re.compile(r"(?:error: )?(?:.*: )?\d+ problems?")
 _LINE = re.compile(r"  (?:(?P<path>[A-Za-z_-][\w.-]*): )?(?P<message>.*)")
 RAISED = "Value error, "
 """What pydantic puts before the sentence of a rule in code."""
+_TRACEBACK = "Traceback (most recent call last):"
 _FIRST_WORD = re.compile(r"(\w+)\b")
 
 
@@ -22,7 +23,9 @@ def problems_in(text: str) -> list[Problem]:
             return [Problem(match["path"] or "", match["message"].removeprefix(RAISED)) for match in found]
     # A worker may have printed a lot before it gave up: the error is what it ended with.
     errors = [line for line in lines if line.startswith("error: ")]
-    return [Problem("", (errors[-1] if errors else text.strip()).removeprefix("error: "))]
+    # Of a crash the last line says what went wrong; the Notes tab has all of it.
+    said = errors[-1] if errors else lines[-1] if _TRACEBACK in lines else text.strip()
+    return [Problem("", said.removeprefix("error: "))]
 
 
 def field_of(

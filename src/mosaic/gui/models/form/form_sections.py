@@ -1,4 +1,4 @@
-"""Which settings stand together under which title: by patterns of their names, for whatever algorithm there will be."""
+"""Which settings stand together under which title: by patterns of their names, for any algorithm there will be."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

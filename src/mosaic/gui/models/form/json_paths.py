@@ -26,7 +26,7 @@ def look_up(document: JsonObject, path: str, default: JsonValue) -> JsonValue:
 
 
 def leaves(document: JsonObject, prefix: str = "") -> Iterator[str]:
-    """Paths of all that is no object."""
+    """Paths of all that is not an object."""
     for name, value in document.items():
         if isinstance(value, dict):
             yield from leaves(cast(JsonObject, value), f"{prefix}{name}.")

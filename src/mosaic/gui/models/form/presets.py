@@ -22,7 +22,7 @@ class StoreFailed(MosaicError):
 
 
 class Presets:
-    """JSON files in `<home>/gui/`: run configs as anybody may read them, without secrets."""
+    """JSON files in `<home>/gui/`: run configs in the open format, without secrets."""
 
     def __init__(self, home: Home) -> None:
         self._folder = home.root / "gui" / "presets"
@@ -72,7 +72,7 @@ def write_document(path: Path, document: JsonObject) -> None:
         try:
             temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
             temporary.replace(path)
-        except BaseException:  # Whatever it was, Ctrl-C too: no half file stays, and it goes on to whoever asked.
+        except BaseException:  # Any error, Ctrl-C too: no half file stays, and the caller gets the error.
             temporary.unlink(missing_ok=True)
             raise
 

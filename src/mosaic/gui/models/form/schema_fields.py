@@ -115,7 +115,7 @@ class Setting:
         try:
             value: JsonValue = json.loads(text)
         except (ValueError, RecursionError):
-            raise ValueError('is no JSON; write 3, "text" or [64, 64]') from None
+            raise ValueError('is not JSON; write 3, "text" or [64, 64]') from None
         if self.kind == "switch" and not isinstance(value, bool):
             raise ValueError("must be on or off")
         if self.kind == "choice" and not any(

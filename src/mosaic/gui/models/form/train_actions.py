@@ -195,7 +195,7 @@ class TrainActions(QObject):
             # Those of the run config as a whole; a field says by itself what is wrong with it.
             self.form.refuse(one for one in error.problems if one.path not in self.form.fields)
             count = len(error.problems)
-            self.said.emit(f"{count} setting{'s need' if count > 1 else ' needs'} mending.", "bad")
+            self.said.emit(f"{count} setting{'s have errors' if count > 1 else ' has an error'}.", "bad")
             return None
 
     def _tried(self, note: Note, found: Validation) -> None:
@@ -230,7 +230,7 @@ class TrainActions(QObject):
         if self.is_starting:
             return
         before = self._unanswered
-        # Of a submit that was not answered nobody knows whether it arrived: the same one again has the same key.
+        # A submit without an answer may have arrived: the same one again has the same key.
         is_same = before is not None and replace(before, key="") == order
         self._unanswered = order = before if before and is_same else replace(order, key=uuid.uuid4().hex)
         self.is_starting = True
@@ -312,12 +312,12 @@ class TrainActions(QObject):
 
 
 def _place(client: Client, order: Order, presets: Presets) -> Started | Validation:
-    """In another thread: try it if nobody knows the environment, queue it, and remember it."""
+    """In another thread: try it if the environment is not in the catalogue, queue it, and remember it."""
     if not order.is_listed and not (found := client.validate(order.document)).ok:
         return found
     records = client.submit(order.document, seeds=order.seeds, priority=order.priority, client_key=order.key)
     try:
         presets.save_last(order.stored)
     except StoreFailed as error:
-        return Started(records, f"It is not remembered as the last one: {error}")
+        return Started(records, f"“Train the last configuration” will not have it: {error}")
     return Started(records, "")

@@ -79,7 +79,7 @@ class Clip(BackgroundWork):
         self.tell(self.ended, self.path, problem or ("" if frames else "no picture came while the clip was recorded"))
 
     def _coming(self) -> Iterator[tuple[float, Pixels]]:
-        # An application that ends in whatever way ends its clips.
+        # The clips end with the application, however that ends.
         while threading.main_thread().is_alive():
             with contextlib.suppress(queue.Empty):
                 if (item := self._waiting.get(timeout=LOOK_S)) is None:

@@ -52,7 +52,7 @@ class LocalFrames(QObject):
 
     @property
     def note(self) -> str:
-        """Why there is no picture, if anybody said so."""
+        """Why there is no picture, if that is known."""
         return self._viewer.note
 
     @property
@@ -121,7 +121,7 @@ class RemoteFrames(BackgroundWork):
     def peek(self) -> Picture | None:
         return self._newest
 
-    def holds(self, picture: Picture) -> bool:  # noqa: ARG002 (a picture of one's own does not change)
+    def holds(self, picture: Picture) -> bool:  # noqa: ARG002 (our own picture does not change)
         return True
 
     def close(self) -> None:

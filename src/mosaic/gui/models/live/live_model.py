@@ -1,6 +1,6 @@
 """The live view of the current run: when to look, what is seen, and in words why nothing is.
 
-A lease that nobody sees costs the learner: there is a look only while the tab is visible and not paused, or a clip is
+A lease without a viewer costs the learner: there is a look only while the tab is visible and not paused, or a clip is
 being filmed.
 """
 
@@ -59,7 +59,7 @@ class Live(BackgroundWork):
         self.wishes = Wishes()
         self.paused = False
         self.held_open = False
-        """Look even while nobody sees it: a clip is being filmed."""
+        """Keep the lease while the tab is hidden: a clip is being filmed."""
         self._widths: dict[Mode, int] = {}
         self._visible = False
         self._run_id = ""
@@ -135,7 +135,7 @@ class Live(BackgroundWork):
         return self._look is None or picture is self._kept or self._look.holds(picture)
 
     def show(self, visible: bool) -> None:
-        """Whether anybody sees it."""
+        """Whether the user sees it."""
         self._visible = visible
         self._settle()
 

@@ -38,7 +38,7 @@ class CompareRun(QObject):
         self._studio = studio
         self.path = ""
         self.problem = ""
-        """Why it could not be played, for people."""
+        """Why it could not be played, as text for the user."""
         self.lines: Sequence[Line] = ()
         self.first = ""
         """The actor that the others are compared with."""

@@ -23,7 +23,7 @@ class Gamepad(QObject):
         super().__init__(parent)
         self.names: Sequence[str] = ()
         self.problem = ""
-        """Why none can be read, for people; empty as far as is known."""
+        """Why none can be read, as text for the user; empty as far as is known."""
         self.down: Sequence[str] = ()
         self.axes: Mapping[str, float] = {}
         self._program: Sequence[str] = ()

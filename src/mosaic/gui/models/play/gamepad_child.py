@@ -122,7 +122,7 @@ def main() -> int:
 
 
 def follow(pads: Pads) -> int:
-    """Until nobody listens."""
+    """Until the reader is gone."""
     said: dict[str, Any] = {}
     while True:
         now = pads.read()

@@ -64,7 +64,7 @@ class PairedReplay(QObject):
         self.changed.emit()
 
     def close(self) -> None:
-        """The replays end too: nobody else looks at them."""
+        """The replays end too: no other view shows them."""
         self._tick.stop()
         for session in self.sessions:
             session.send("stop")
@@ -129,7 +129,7 @@ class PairedReplay(QObject):
 
     def _begin(self, wanted: tuple[RecordedEpisode, ...], found: list[tuple[Recorded, RunRecord]]) -> None:
         if wanted is not self._wanted:
-            # Somebody wanted something else meanwhile; these are for nobody and end by themselves.
+            # The user chose something else meanwhile; these are not shown and end by themselves.
             return
         self.starting = False
         self.recorded = [recorded for recorded, _ in found]

@@ -32,7 +32,7 @@ class Play(QObject):
     offered = Signal()
     """There is something else to choose from."""
     seated = Signal()
-    """Somebody else is to sit somewhere, or there are more or fewer seats."""
+    """A seat has another actor, or there are more or fewer seats."""
     changed = Signal()
     """The session, or its state, is another one."""
     came = Signal()
@@ -56,7 +56,7 @@ class Play(QObject):
         self.session: PlaySession | None = None
         self.starting = False
         self.problem = ""
-        """Why nothing could be started, for people."""
+        """Why nothing could be started, as text for the user."""
         self._keys_sent = False
         self._seating.use(self.env_id, ())
         studio.link.state_changed.connect(self._hear)
@@ -71,7 +71,7 @@ class Play(QObject):
 
     @property
     def seats(self) -> Sequence[Seat]:
-        """Where somebody is to sit: one seat, those of the environment, or copies of it in lock-step."""
+        """The seats to fill: one, those of the environment, or copies of it in lock-step."""
         return self._seating.seats
 
     @property
@@ -104,7 +104,7 @@ class Play(QObject):
         return self.offer.choices(seat, self.family) + policies
 
     def name_of(self, word: str) -> str:
-        """What people call an actor: a policy by the run that it is of, a file by its name."""
+        """The name of an actor for the user: a policy by the run that it is of, a file by its name."""
         run_id = word.partition(":")[2]
         run = self._studio.runs.get(run_id) if run_id else None
         return name_of(run) if run is not None else word.rpartition("/")[2]

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from mosaic.rpc.client import Client
 from mosaic.spec.actors import BY_SEAT, ActorDescriptor
-from mosaic.spec.seat_names import EVERYBODY, SEAT
+from mosaic.spec.seat_names import EVERY_SEAT, SEAT
 
 HIDDEN = ("replay", "policy")
 """Chosen elsewhere: from the list of episodes, and by the run that trained it."""
@@ -73,7 +73,7 @@ def ask(client: Client) -> PlayOptions:
 
 def look(client: Client, env_id: str) -> Known:
     """What a dry run tells of an environment that is on no list. Not in the GUI thread."""
-    found = client.validate(document_of(env_id, {EVERYBODY: "random"}, {"video_mode": "off"}, seed=1))
+    found = client.validate(document_of(env_id, {EVERY_SEAT: "random"}, {"video_mode": "off"}, seed=1))
     seats = cast("Mapping[str, Mapping[str, str]]", found.summary.get("seats") or {})
     if not found.ok or not seats:
         said = [line.removeprefix("error: ") for line in found.output.splitlines() if line.startswith("error: ")]

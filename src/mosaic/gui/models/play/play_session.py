@@ -27,7 +27,7 @@ RETRY_S = 0.03
 ASK_S = 0.25
 """Between two questions to the daemon whether it still starts."""
 CONCLUDED_S = 5.0
-"""The daemon says why a session ended soon after its process is gone; nobody waits longer for that."""
+"""The daemon says why a session ended soon after its process is gone; the studio waits no longer for that."""
 FPS = 60.0
 ENDED = "the session is over"
 
@@ -69,7 +69,7 @@ class PlaySession(BackgroundWork):
         return "ended" if self.over else str(self.state.get("status", "starting"))
 
     def send(self, do: str, **values: JsonValue) -> None:
-        """A command; one that comes too early or too late is for nobody."""
+        """A command; one that comes too early or too late is dropped."""
         if self._play is not None and not self.over:
             self._play.send(do, id=do, **values)
 
@@ -208,7 +208,7 @@ class PlaySession(BackgroundWork):
 
 
 def opened(studio: Studio, record: RunRecord) -> PlaySession:
-    """One of the studio's daemon; a command that is refused is told to people."""
+    """One of the studio's daemon; a command that is refused is shown to the user."""
     link = studio.link
     session = PlaySession(record, lambda: link.client, is_remote=link.is_remote)
     session.refused.connect(studio.warn)

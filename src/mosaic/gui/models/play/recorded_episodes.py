@@ -17,8 +17,8 @@ COMPARED = (
     ("seat", "another seat acts"),
     ("action", "the actions differ"),
     ("reward", "the rewards differ"),
-    ("terminated", "one ends here"),
-    ("truncated", "one ends here"),
+    ("terminated", "one episode ends here"),
+    ("truncated", "one episode ends here"),
     ("digest", "the observations differ"),
 )
 """Of a step, in the order in which a person would want to hear of it."""
@@ -61,7 +61,7 @@ def fetch(client: Client, episode: RecordedEpisode) -> Recorded:
     lines = b"".join(client.read_artifact(episode.run_id, episode.path)).split(b"\n")[:-1]
     head = episode_file.decode(lines[0], what=f"{name}, line 1") if lines else None
     if not isinstance(head, EpisodeHead):
-        raise RecordingError(f"{episode.path} of run {episode.run_id} is no recorded episode")
+        raise RecordingError(f"{episode.path} of run {episode.run_id} is not a recorded episode")
     read = (config.loads(line, what=f"{name}, line {number}") for number, line in enumerate(lines[1:], start=2))
     return Recorded(name, head, [content for content in read if content.get("kind") == "step"])
 
@@ -79,7 +79,7 @@ def first_difference(one: Recorded, other: Recorded) -> Difference | None:
                 both = f": {_short(here[key])} and {_short(there[key])}" if key in ("action", "reward") else ""
                 return Difference(at, what + both)
     if len(one.steps) != len(other.steps):
-        return Difference(min(len(one.steps), len(other.steps)), "one ends here")
+        return Difference(min(len(one.steps), len(other.steps)), "one episode ends here")
     return None
 
 

@@ -12,7 +12,7 @@ from mosaic.spec.seat_names import SEAT, has_several
 
 MOST_COPIES = 16
 FIRST, OTHERS = "human", "random"
-"""Who plays where nobody has chosen yet."""
+"""The actor of a seat for which the user has chosen none yet."""
 
 
 class Seating:
@@ -90,7 +90,7 @@ class Seating:
         return int(seat.rpartition("_")[2]) - 1
 
     def _read(self, what: str) -> dict[str, Any]:
-        """What was remembered; nothing of what somebody else wrote there."""
+        """What was remembered; a document that the studio did not write is ignored."""
         try:
             found: Any = json.loads(str(self._settings.value(f"play/{what}/{self._key}") or "{}"))
         except ValueError:

@@ -19,7 +19,7 @@ CALM_MS = 500
 MOST_STEPS = 20
 """Insertions and removals one by one; where there are more, the view begins anew."""
 MOST_KEPT = 500
-"""Selected rows that are moved one by one; whoever has more selected selects them anew."""
+"""Selected rows that are moved one by one; of a larger selection the view selects all anew."""
 
 _NOWHERE = QModelIndex()
 
@@ -79,7 +79,7 @@ class ArrangedRuns(QAbstractListModel):
         return self._places.get(key)
 
     def first_run(self) -> int:
-        """The first row that is no heading; the first one if all groups are collapsed."""
+        """The first row that is not a heading; the first one if all groups are collapsed."""
         return next((place for place, row in enumerate(self._rows) if row not in self._groups), 0)
 
     def key_at(self, row: int) -> str:

@@ -45,7 +45,7 @@ class Kept:
     step: int | None = None
     label: str = ""
     size_bytes: int = 0
-    """0 where nobody knows: a folder on another machine."""
+    """0 where it is not known: a folder on another machine."""
     newer: int = 0
     """Of a checkpoint: how many of this run lie after it."""
 
@@ -59,7 +59,7 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """For people; the file's own name stays visible as a tool tip."""
+        """For the user; the file's own name stays visible as a tool tip."""
         file, step = Path(self.path), "" if self.step is None else f"step {self.step:,}"
         episode = _EPISODE.fullmatch(file.stem) if self.kind == "video" else None
         first = f"episode {episode[1]}" if episode else "" if self.kind == "checkpoint" and step else file.name
@@ -99,7 +99,7 @@ def listed(client: Client, run_id: str, folder: Path | None) -> Sequence[Kept]:
 
 
 def text_of(client: Client, run_id: str, path: str) -> Text:
-    """A file that people can read; JSON is laid out, what a terminal would not show is left out."""
+    """A file as readable text; JSON is laid out, what a terminal would not show is left out."""
     data = bytearray()
     stream = client.read_artifact(run_id, path)
     for chunk in stream:
@@ -110,7 +110,7 @@ def text_of(client: Client, run_id: str, path: str) -> Text:
     whole = len(data) <= MOST_TEXT
     content = data[:MOST_TEXT].decode(errors="replace")
     if path.endswith(".json") and whole:
-        # What is no JSON is shown as it is: that is what is wrong with it.
+        # What is not JSON is shown as it is: that is what is wrong with it.
         with contextlib.suppress(ValueError):
             content = json.dumps(config.any_json(content), indent=2, ensure_ascii=False)
     lines = [plain(line) for line in content.split("\n")]

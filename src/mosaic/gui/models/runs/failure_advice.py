@@ -9,7 +9,7 @@ _BY_EXIT_CODE = {
     2: "Clone and edit the run, correct what is named above, and start it again.",
     3: "Install what is named above where the daemon runs, then resume the run.",
     4: "The environment or the disk failed, not the learning: fix it, then resume from the newest checkpoint.",
-    5: "The numbers ran away. Clone and edit with a smaller learning rate; checkpoints from before are kept.",
+    5: "The training diverged. Clone and edit with a smaller learning rate; checkpoints from before are kept.",
     -signal.SIGKILL: "If memory ran out, clone with fewer environments or a smaller buffer; else just resume.",
 }
 _BY_STATE = {

@@ -39,7 +39,7 @@ class VideoPlayer(BackgroundWork):
         """A moment of the film, and when it was shown."""
 
     def start(self) -> None:
-        """Open the file, once those who want to know have connected."""
+        """Open the file, once the signals are connected."""
         self.run_beside(self._work, "film")
 
     @property

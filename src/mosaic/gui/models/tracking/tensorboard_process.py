@@ -1,4 +1,4 @@
-"""A TensorBoard for the selected runs: started when somebody looks, on a free port of this machine, ended with us."""
+"""A TensorBoard for the selected runs: started when its tab is shown, on a free port of this machine, ended with us."""
 
 import shutil
 import threading

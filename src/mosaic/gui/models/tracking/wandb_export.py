@@ -35,13 +35,13 @@ class Seen:
     folders: Sequence[str] = ()
     """W&B's own folders of the run, by their names."""
     cut_off: bool = False
-    """It says that it is under way, but nobody works on it."""
+    """It says that it is under way, but no process works on it."""
     proxy: str = field(default="", repr=False)
     """On the way to the run's page, with its password; empty where the environment is left as it is."""
 
 
 class WandbExport(QObject):
-    """Looks at one run while somebody wants to know; nothing here waits for a disk, a process or a network."""
+    """Looks at one run while its tab is shown; nothing here waits for a disk, a process or a network."""
 
     changed = Signal()
 
@@ -97,7 +97,7 @@ class WandbExport(QObject):
             self._look()
 
     def sync(self, key: str = "") -> None:
-        """Upload it, in a process of its own; a key goes into that one's environment and nowhere else."""
+        """Upload it, in a process of its own; a key goes into the environment of that process and nowhere else."""
         if self._record is None or self._uploading:
             return
         base = {**os.environ, "WANDB_API_KEY": key} if key else None

@@ -40,12 +40,12 @@ class ChartCard(QFrame):
         self.chart: ScalarChart | None = None
         self.log = self.is_full = False
         self.drawn: object = None
-        """What is drawn, as whoever draws it tells whether it is up to date."""
+        """What is drawn, by which the caller tells whether it is up to date."""
         self._theme = theme
         self._faults: Sequence[str] = ()
         self.setProperty("card", True)
         title = _Title(title_of(tag))
-        title.setToolTip(tip(f"{tag}\nclick: large · drag or Ctrl+wheel: zoom · double click: see all"))
+        title.setToolTip(tip(f"{tag}\nclick: enlarge · drag or Ctrl+wheel: zoom · double click: fit"))
         title.clicked.connect(lambda: self.opened.emit(tag))
         self.remarks = label("", "faint")
         self.remarks.setTextFormat(Qt.TextFormat.RichText)

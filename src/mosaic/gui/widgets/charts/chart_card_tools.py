@@ -34,14 +34,14 @@ class CardTools(QFrame):
         self.log.setCheckable(True)
         self.log.setToolTip("Logarithmic y axis")
         self.log.clicked.connect(lambda _=False: self.card and log(self.card))
-        self.reset = IconTool(theme, "zoom-out", "See all (double click)", self._see_all)
+        self.reset = IconTool(theme, "zoom-out", "Fit to all points (double click)", self._see_all)
         self.save = IconTool(theme, "download", "Save this chart")
         self.save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = menu = QMenu(self)
         for kind, text in FORMATS.items():
             menu.addAction(text).triggered.connect(lambda _=False, kind=kind: self.card and save(self.card, kind))
         self.save.setMenu(menu)
-        self.full = IconTool(theme, "maximize-2", "Large", lambda: self.card and full(self.card))
+        self.full = IconTool(theme, "maximize-2", "Enlarge", lambda: self.card and full(self.card))
         self.setLayout(row(self.log, self.reset, self.save, self.full, spacing=0, margins=(2, 2, 2, 2)))
         self.hide()
 
@@ -67,7 +67,7 @@ class CardTools(QFrame):
         self.log.setChecked(self.card.log)
         self.reset.setVisible(self.card.is_zoomed)
         self.full.show_icon("minimize-2" if self.card.is_full else "maximize-2")
-        self.full.rename("All charts (Esc)" if self.card.is_full else "Large")
+        self.full.rename("All charts (Esc)" if self.card.is_full else "Enlarge")
         self.adjustSize()
         self.move(self.card.width() - self.width() - 5, 3)
 

@@ -1,4 +1,4 @@
-"""What people choose for all charts: the x axis, how seeds are drawn, a logarithmic y, the smoothing, a filter."""
+"""What the user chooses for all charts: the x axis, how seeds are drawn, a logarithmic y, the smoothing, a filter."""
 
 from dataclasses import asdict
 from typing import cast
@@ -41,7 +41,7 @@ class ChartControls(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.x_axis = ChoiceChip("x", X_AXES, self.changed.emit)
-        self.x_axis.setToolTip("What the charts run over")
+        self.x_axis.setToolTip("The x axis of all charts")
         self.seeds = ChoiceChip("Seeds", SEEDS, self.changed.emit)
         self.seeds.setToolTip("How runs that were started together over several seeds are drawn")
         self.log = chip_button("log y", checked=False, toggled=lambda _: self.changed.emit())

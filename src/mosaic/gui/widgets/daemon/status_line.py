@@ -103,13 +103,13 @@ class StatusLine(QStatusBar):
             case _ if link.is_remote:
                 text = f"daemon at {in_html(link.target or '')} gone — reconnecting…"
             case "homeless":
-                text = "the home is gone — move it back, or close this window"
+                text = "the home folder is gone — move it back, or close this window"
             case "stopped":
                 text = f"The daemon was stopped. Start it: {self._link('start')}"
             case _:
                 text = f"daemon gone — {self._link('start')}"
         if link.state != "connected":
-            for pair in self._machine:  # nobody knows
+            for pair in self._machine:  # not known
                 pair.hide()
         self._plug.setPixmap(pixmap(self._theme, icon, token, 13))
         self.daemon.setText(text)

@@ -154,6 +154,8 @@ class PolicyDialog(QDialog):
                 self.rows[path].editor.setEnabled(not self.form.is_locked(path))
                 self.rows[path].refresh(self.form.fields[path])
                 self.rows[path].hide_mark()
+                if not self.form.chosen and self.form.is_locked(path):
+                    self.rows[path].hide_problem()
         self.source.setText(self.form.source)
         count, evaluation_actions = len(self.form.chosen), self.evaluation_actions
         self.dry_run.setEnabled(bool(count) or evaluation_actions.is_trying)

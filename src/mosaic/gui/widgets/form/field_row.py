@@ -65,6 +65,11 @@ class FieldRow(QWidget):
         """For a field that has no default to go back to."""
         self._mark.hide()
 
+    def hide_problem(self) -> None:
+        """For a field that is filled in by another choice, before that is made."""
+        restyle(self.editor, "broken", False)
+        self._say("", "ok")
+
     @property
     def said(self) -> str:
         """What stands below the editor."""

@@ -162,7 +162,7 @@ class TrainPanel(Panel):
 
     def _show_waiting(self) -> None:
         problem = self.train_actions.catalogue.problem or self._studio.link.problem
-        self._waiting.setText(problem or "Waiting for the daemon to say what it can train…")
+        self._waiting.setText(problem or "Waiting for the daemon's list of algorithms…")
         self._again.setVisible(bool(problem))
 
     def _fill_help(self) -> None:

@@ -66,7 +66,7 @@ class ActorChoice(QWidget):
         self.problem = chosen.misfit if chosen else "choose an actor" if choices else ""
         # In brackets where the actor can do without, as a command line writes it.
         if not self.problem and chosen is not None and _must_say(chosen) and not argument:
-            self.problem = f"say which: {chosen.argument}"
+            self.problem = f"fill in {chosen.argument}"
 
     def _show_argument(self, chosen: Choice | None, argument: str) -> None:
         needs = chosen is not None and bool(chosen.argument)

@@ -20,8 +20,8 @@ from mosaic.gui.widgets.tool_button import IconTool
 COLUMNS = ("actor", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
 NUMBERS = range(1, len(COLUMNS))
 EMPTY = (
-    "A script says who plays what: environments, actors and seeds (TOML or JSON, docs/matches.md). "
-    "Everybody plays the same seeds, unattended, and the table says who scored more."
+    "A script names environments, actors and seeds (TOML or JSON, docs/matches.md). "
+    "Every actor plays the same seeds, unattended, and the table compares their scores."
 )
 
 

@@ -28,9 +28,9 @@ class KeyList(Panel):
         self._of = ""
         self._pads: Sequence[str] = ()
         self.buttons: dict[str, KeyButton] = {}
-        self._reset = QPushButton("As it was")
+        self._reset = QPushButton("Default keys")
         self._reset.setProperty("chip", True)
-        self._reset.setToolTip("The keys that this environment begins with")
+        self._reset.setToolTip("Restore the default keys of this environment")
         self._first: Mapping[str, Any] | None = None
         self._reset.clicked.connect(lambda: self._first is not None and self.edited.emit(dict(self._first)))
         self._idle = label("", "faint")
@@ -130,10 +130,10 @@ class KeyList(Panel):
 
     def _idle_text(self) -> str:
         if self._map is None:
-            return "No keys: nobody plays here."
+            return "No keys: no person plays here."
         idle = self._map["idle"]
         if idle is None:
-            return "Without a key it waits."
+            return "The game waits for a key."
         return f"Without a key: {self._name_of(idle) if isinstance(idle, int) else 'nothing'}."
 
 

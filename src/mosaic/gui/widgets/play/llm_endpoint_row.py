@@ -15,7 +15,7 @@ class LlmEndpointRow(QWidget):
         self._play = play
         self.address, self.variable = QLineEdit(), QLineEdit()
         self.address.setAccessibleName("Address of the language model")
-        self.address.setToolTip("Address of any endpoint with OpenAI's chat completions; from the next Start on")
+        self.address.setToolTip("Address of any endpoint with OpenAI's chat completions; used from the next Start on")
         self.variable.setAccessibleName("Environment variable with the key")
         self.variable.setToolTip(
             "Name of the environment variable that holds the key, where the studio was started. The key is never stored"
@@ -40,5 +40,5 @@ class LlmEndpointRow(QWidget):
             if not field.hasFocus():
                 field.setText(text)
         self.key.setText("key found" if endpoint.has_key else "no key")
-        self.key.setToolTip("" if endpoint.has_key else "Endpoints of one's own machine need none")
+        self.key.setToolTip("" if endpoint.has_key else "An endpoint on your own machine needs no key")
         self.setVisible(self._play.has_language_model)

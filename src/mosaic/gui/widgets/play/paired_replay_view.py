@@ -61,7 +61,7 @@ class PairedReplayView(Panel):
     export_asked = Signal()
 
     def __init__(self, paired_replay: PairedReplay, theme: Theme, name_of: Callable[[str], str]) -> None:
-        """`name_of` says what people call an actor."""
+        """`name_of` gives an actor's name for the user."""
         super().__init__()
         self._paired_replay = paired_replay
         self.halves = [Half(paired_replay, at, theme, name_of) for at in range(2)]
@@ -76,7 +76,7 @@ class PairedReplayView(Panel):
         self.speed.choose("1×")
         self.difference = ElidedLabel()
         self.difference.setProperty("said", "warn")
-        self.go_there = QPushButton("Go there")
+        self.go_there = QPushButton("Go to the difference")
         self.go_there.setProperty("chip", True)
         self.go_there.clicked.connect(self._go_to_difference)
         self.export = IconTool(theme, "film", "Save both as a film: mp4 or GIF", self.export_asked.emit)
@@ -118,7 +118,7 @@ class PairedReplayView(Panel):
     def _difference(self) -> str:
         paired_replay = self._paired_replay
         if not paired_replay.sessions:
-            return paired_replay.problem or ("Making both again…" if paired_replay.starting else "")
+            return paired_replay.problem or ("Replaying both…" if paired_replay.starting else "")
         found = paired_replay.difference
         return "The same to the end." if found is None else f"They first differ at step {found.step}: {found.what}."
 

@@ -76,7 +76,7 @@ class PlayPicture(QWidget):
         return False
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        # Its release would be somebody else's: a key must not stay down for ever.
+        # Another widget would get its release: a key must not stay down for ever.
         super().focusOutEvent(event)
         if self._down:
             self._down = []

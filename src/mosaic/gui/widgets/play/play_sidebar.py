@@ -27,7 +27,7 @@ class PlaySidebar(Panel):
         layout.addStretch(0)
 
     def show_state(self, state: Mapping[str, Any], *, of: str, lives: bool, plays: bool) -> None:
-        """`of` is the session; `plays`: somebody may use the keys."""
+        """`of` is the session; `plays`: a person may use the keys."""
         self.seats.show_state(state, lives=lives)
         self.keys.setVisible(plays and not state.get("moves"))
         self.keys.show_map(state.get("keys"), state.get("actions") or (), of)

@@ -16,7 +16,7 @@ NAME_LENGTH = 18
 
 class PlayStatus(QWidget):
     def __init__(self, name_of: Callable[[str], str]) -> None:
-        """`name_of` says what people call an actor."""
+        """`name_of` gives an actor's name for the user."""
         super().__init__()
         self._name_of = name_of
         self.hud = Hud("state", "episode", "step", "turn", "return", "actor")

@@ -87,7 +87,7 @@ class EpisodeList(QWidget):
     """Look again what there is."""
 
     def __init__(self, theme: Theme, name_of: Callable[[str], str]) -> None:
-        """`name_of` says what people call an actor."""
+        """`name_of` gives an actor's name for the user."""
         super().__init__()
         self._name_of = name_of
         self.setProperty("panel", True)
@@ -99,14 +99,14 @@ class EpisodeList(QWidget):
         self.tree.setAlternatingRowColors(True)
         self.tree.itemActivated.connect(self._choose)
         self.replay = icon_button(theme, "rotate-ccw", "Replay")
-        self.replay.setToolTip("Make the chosen episode again, step by step")
+        self.replay.setToolTip("Replay the selected episode, step by step")
         self.replay.clicked.connect(lambda: self._choose(self.tree.currentItem()))
         self.beside = icon_button(theme, "copy", "Side by side")
         self.beside.clicked.connect(lambda: self.both_chosen.emit(self.marked))
         self.film = IconTool(theme, "film", "Save film", lambda: self.film_asked.emit(self.marked))
         self.tree.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
         self.tree.itemSelectionChanged.connect(self._point)
-        again = IconTool(theme, "refresh-cw", "Look again", self.asked.emit)
+        again = IconTool(theme, "refresh-cw", "Refresh the list", self.asked.emit)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)

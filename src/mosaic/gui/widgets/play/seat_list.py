@@ -19,7 +19,7 @@ class SeatList(Panel):
     """Made anew when the seats are others; says what is chosen to the model."""
 
     problem_changed = Signal(str)
-    """Why those who sit there cannot play; empty if they can."""
+    """Why the chosen actors cannot play; empty if they can."""
 
     def __init__(self, play: Play, theme: Theme) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class SeatCard(QFrame):
         self.take_over = QPushButton("Take over")
         self.take_over.setProperty("chip", True)
         self.take_over.clicked.connect(self._toggle)
-        self.remove = IconTool(theme, "x", f"Without {name}", partial(play.remove_copy, name))
+        self.remove = IconTool(theme, "x", f"Remove {name}", partial(play.remove_copy, name))
         self.remove.setVisible(self.removable)
         self._control = ""
         layout = column(
@@ -111,7 +111,7 @@ class SeatCard(QFrame):
         self.take_over.setText("Hand back" if self._control == "human" else "Take over")
 
     def _mark(self, is_turn: bool) -> None:
-        """An edge in the accent colour: it is this one's turn."""
+        """An edge in the accent colour: it is the turn of this seat."""
         if self.property("turn") != is_turn:
             self.setProperty("turn", is_turn)
             self.style().unpolish(self)

@@ -18,14 +18,14 @@ from mosaic.gui.widgets.tool_button import IconTool
 
 
 class RunsPanel(Panel):
-    """The first run is selected until somebody selects another; a heading stands for all runs under it."""
+    """The first run is selected until the user selects another; a heading stands for all runs under it."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self._studio = studio
         self._is_rearranging = False
         self._wants_none = False
-        """Somebody has unselected everything: that is no reason to select the first run again."""
+        """The user has unselected everything: that is no reason to select the first run again."""
         self._chosen: list[str] = []
         """Runs and groups as they were selected, the current one first."""
         self._scrolled = 0
@@ -114,7 +114,7 @@ class RunsPanel(Panel):
         self._show_count()
 
     def _follow(self) -> None:
-        """Somebody else may have selected runs, or the selected ones may be gone."""
+        """Another part of the window may have selected runs, or the selected ones may be gone."""
         if list(self._studio.selected) != self.chosen[:MOST_DRAWN]:
             self._settle.stop()  # what was selected here a moment ago is older
             self._chosen = list(self._studio.selected)

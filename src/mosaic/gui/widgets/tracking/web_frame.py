@@ -21,7 +21,7 @@ class WebFrame(QWidget):
         self.address = ""
         self.problem = "" if web_view.is_installed() else "WebEngine is not installed"
         self.crash = ""
-        """For people, once the page has crashed."""
+        """Text for the user, once the page has crashed."""
         self._back = back
         self._proxy = WebProxy()
         self._through = ""

@@ -43,7 +43,7 @@ class WebProxy:
 
 
 def of(address: str) -> QNetworkProxy | None:
-    """`http://user:password@host:port` in Qt's words; None for what is no proxy that WebEngine can use."""
+    """`http://user:password@host:port` in Qt's words; None for what is not a proxy that WebEngine can use."""
     parts = urlsplit(address)
     kind = _KINDS.get(parts.scheme)
     if kind is None or not parts.hostname:

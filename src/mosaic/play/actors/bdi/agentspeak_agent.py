@@ -29,7 +29,7 @@ _SAID = {
     "achieve": (Trigger.addition, GoalType.achievement),
 }
 _NOT_HERE = {(".dump", 0), (".control_flow", 0), (".range", 2), (".send", 3), (".broadcast", 2), (".random", 1)}
-"""Actions of the interpreter that print, write files or draw from everybody's generator; some are made anew below."""
+"""Actions of the interpreter that print, write files or draw from the shared generator; some are made anew below."""
 
 
 class Stuck(agentspeak.AslError):

@@ -32,7 +32,7 @@ class Settings:
 
 
 class BdiActor:
-    """Asks its agent; tells people which goals the action serves and what the plans printed."""
+    """Asks its agent; tells the user which goals the action serves and what the plans printed."""
 
     def __init__(
         self, plans: Program, context: Context, settings: Settings | None = None, *, join: Join = mailbox.join
@@ -73,7 +73,7 @@ class BdiActor:
             with plan_file.heard_by(self._plans.path):
                 return self._decided(view)
         except ActorFailed:
-            # Whoever mends the file and goes on finds the agent as at the beginning, with what the file says then.
+            # A user who fixes the file and continues gets a new agent, made from the file as it is then.
             self._mind, self._failed = None, True
             raise
 

@@ -21,7 +21,7 @@ class Mailbox(Protocol):
 
 
 class Box:
-    """Whatever was sent to one agent in the present episode."""
+    """What was sent to one agent in the present episode."""
 
     def __init__(self, session: Path, name: str) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""A plan file: found, read and parsed; whatever is wrong with it is said with its line."""
+"""A plan file: found, read and parsed; an error in it is reported with its line."""
 
 import logging
 import threading
@@ -149,7 +149,7 @@ def _sentence(path: Path, record: logging.LogRecord) -> str:
 
 
 class _Ear(logging.Handler):
-    """The interpreter tells its reasons to a logger only; this hands them to whoever listens in this thread."""
+    """The interpreter tells its reasons to a logger only; this hands them to the listener of this thread."""
 
     def emit(self, record: logging.LogRecord) -> None:
         said: list[logging.LogRecord] | None = getattr(_here, "said", None)
@@ -168,7 +168,7 @@ def _heard() -> Generator[list[logging.LogRecord]]:
 
 
 def _listen() -> None:
-    """Instead of coloured lines on whatever stderr was when the interpreter was imported."""
+    """Instead of coloured lines on what stderr was when the interpreter was imported."""
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("agentspeak."):
             logging.getLogger(name).handlers.clear()

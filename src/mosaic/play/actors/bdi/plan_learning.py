@@ -70,7 +70,7 @@ def load(path: Path) -> Table:
             for plan, (value, visits) in row.items():
                 row[plan] = [float(value), int(visits)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ActorFailed(f"{path} is no table of learnt plans: {error}") from error
+        raise ActorFailed(f"{path} is not a table of learnt plans: {error}") from error
     return table
 
 

@@ -30,7 +30,7 @@ FORCES = {
 }
 Meant = Callable[[dict[str, Any]], bool]
 KEPT = 1000
-"""Lines of the hub that somebody may still wait for."""
+"""Lines of the hub that a reader may still wait for."""
 MEANINGS = {force: meaning for meaning, force in FORCES.items()}
 
 _lock = threading.Lock()

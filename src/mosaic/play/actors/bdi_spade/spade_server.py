@@ -58,7 +58,7 @@ class SpadeServer:
         self._ears: dict[str, Ear] = {}
 
     async def run(self) -> None:
-        """Until nobody is there."""
+        """Until no agent is connected."""
         reader = asyncio.StreamReader()
         loop = asyncio.get_running_loop()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -66,7 +66,7 @@ class SpadeServer:
             command = json.loads(line)
             try:
                 await self._do(command)
-            except Exception as error:  # A border: whatever the server or a client of it raises.
+            except Exception as error:  # A border: the server or a client of it may raise anything.
                 say({"problem": f"{error!r}", "of": command.get("join", command.get("id"))})
         for name in list(self._agents):
             await self._leave(name)
@@ -119,7 +119,7 @@ async def serve(port: int, certificates: Path) -> None:
             cert_path=str(certificates),
         )
     )
-    # It would also listen on the address by which this machine is known to others, and let anybody register there; and
+    # It would also listen on the address by which this machine is known to others, and let any program register; and
     # it would show its users to every browser, on a port that only one of two sessions can have.
     server._public_ip = server._http_server = None
     running = asyncio.create_task(server.start())

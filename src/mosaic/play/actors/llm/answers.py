@@ -15,7 +15,7 @@ TOOL = "act"
 
 
 class NoAction(Exception):
-    """An answer that is no action; the message is for the model."""
+    """An answer that is not an action; the message is for the model."""
 
 
 class Actions:
@@ -73,7 +73,7 @@ class Actions:
             allowed = self.allowed(legal)
             name = str(said).strip().lower()
             if name not in allowed:
-                raise NoAction(f"{said!r:.80} is none of the actions {', '.join(allowed)}")
+                raise NoAction(f"{said!r:.80} is not one of the actions {', '.join(allowed)}")
             return int(space.start) + self.names.index(name)
         try:
             action = action_from_json(said, space)

@@ -125,7 +125,7 @@ class Endpoint:
         except httpx.ConnectError as error:
             raise Trouble(f"cannot be reached: {error}") from error
         except httpx.InvalidURL as error:
-            raise Trouble(f"is no address: {error}", wait_s=None) from error
+            raise Trouble(f"is not an address: {error}", wait_s=None) from error
         except httpx.HTTPError as error:
             raise Trouble(f"broke off its answer: {error or type(error).__name__}") from error
 
@@ -184,7 +184,7 @@ def _complete(data: bytes) -> Reply:
         if calls:
             reply.tool = str(calls[0]["function"]["arguments"])
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise Trouble(f"answers what is no chat completion: {data[:120]!r} ({error!r})") from error
+        raise Trouble(f"answers what is not a chat completion: {data[:120]!r} ({error!r})") from error
     _count(reply, found)
     return reply
 
@@ -203,7 +203,7 @@ async def _streamed(response: httpx.Response) -> Reply:
             for choice in found.get("choices") or []:
                 _add(reply, choice)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Trouble(f"streams what is no chat completion: {data[:120]!r} ({error!r})") from error
+            raise Trouble(f"streams what is not a chat completion: {data[:120]!r} ({error!r})") from error
         _count(reply, found)
     if not done and not reply.finish:
         raise Trouble("broke off its answer: the stream ended in the middle")

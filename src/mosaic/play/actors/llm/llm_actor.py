@@ -72,7 +72,7 @@ class LlmActor:
             raise Cancelled from None
 
     def cancel(self) -> None:
-        """Somebody else acts: do not wait, and do not pay, for the rest of an answer."""
+        """Another actor acts: do not wait, and do not pay, for the rest of an answer."""
         with self._lock:
             if self._task is not None:
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)

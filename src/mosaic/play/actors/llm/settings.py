@@ -19,7 +19,7 @@ class Settings:
     model: str = ""
     """Model to ask for; else MOSAIC_LLM_MODEL."""
     prompt: str = ""
-    """File with a prompt of one's own; else the one for the environment's family."""
+    """File with a prompt of your own; else the one for the environment's family."""
     image: bool = False
     """Show the model a picture too: the observation where it is one, else what is rendered."""
     constrain: Literal["schema", "tool", "none"] = "schema"
@@ -43,7 +43,7 @@ class Settings:
     backoff_s: Annotated[float, Gt(0)] = 0.5
     """Wait before the first further try; twice as long before each next one."""
     corrections: Annotated[int, Ge(0), Le(10)] = 2
-    """How often the model is asked again after an answer that is no action."""
+    """How often the model is asked again after an answer that is not an action."""
     price_input: Annotated[float, Ge(0)] = 0.0
     """What a million tokens of questions cost, to count."""
     price_output: Annotated[float, Ge(0)] = 0.0

@@ -1,6 +1,6 @@
 // The shortest way on a grid: how far each cell is from a target, found by spreading out from it.
 //
-// Whoever includes this believes way(Row, Column, Action, Row2, Column2): the action leads from one cell to the other.
+// An agent that includes this believes way(Row, Column, Action, Row2, Column2): the action leads from one cell to the other.
 // !survey(Row, Column) makes the target known; toward(Action) is then a first step from where the agent is.
 
 toward(Action) :- position(Row, Column) & distance(Row, Column, Far) &

@@ -1,4 +1,4 @@
-// Taxi, for an agent that learns (bdi_q): it knows the way to each place and how to take and leave people, but not which
+// Taxi, for an agent that learns (bdi_q): it knows the way to each place and how to take and leave passengers, but not which
 // place to drive to.
 //
 // Beliefs and actions: see taxi.asl, whose ways are used.
