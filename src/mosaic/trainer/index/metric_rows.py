@@ -1,4 +1,6 @@
-"""Rows of a column of metrics as numpy arrays: those between two steps, reduced to as many as a chart can show.
+"""Rows of a column of metrics as numpy arrays: those between two steps, reduced to as many as a client asks for.
+
+The window takes new rows as they are (`RunMetrics.read_new`) and reduces them itself, in `gui/models/charts/series.py`.
 
 A module of its own, loaded by the first question for a curve: the daemon answers everything else without numpy.
 """

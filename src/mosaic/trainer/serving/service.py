@@ -26,7 +26,6 @@ from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
 from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
-from mosaic.spec.files import disk_room
 from mosaic.spec.files.files_of_run import NotAFile
 from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
@@ -39,6 +38,7 @@ from mosaic.trainer.index.index_store import CACHED, Page
 from mosaic.trainer.index.policy_list import Policies
 from mosaic.trainer.machine.health import Health
 from mosaic.trainer.runs import submit
+from mosaic.trainer.runs.accept_once import accept_once
 from mosaic.trainer.runs.dry_runs import DryRuns
 from mosaic.trainer.runs.supervisor import Supervisor
 from mosaic.trainer.serving import live_frames, play_relay, streams
@@ -99,27 +99,8 @@ class TrainerService(TrainerServicer):
             sees_pixels=self._catalogue.sees_pixels,
             misfits_of=self._catalogue.misfits_of,
         )
-        # Before that an earlier run with this key, or with a higher id, may not be known.
-        supervisor.indexing.wait_until_listed(context.is_active)
-        with supervisor.submitting:
-            if not context.is_active():
-                # The caller has given up, and asks again with the same key if the run is still wanted.
-                raise streams.CallerGone
-            known = self._store.by_key(request.client_key) if request.client_key else []
-            missing = submit.still_missing(accepted, known)
-            if known and (not missing or len(known) >= len(accepted)):
-                return pb.SubmitRunReply(runs=map(to_message, known), known=True)
-            # Before anything is made: a worker would fail at once where there is less.
-            disk_room.check(self._home.runs)
-            records = submit.write(self._home, missing, after=self._store.newest_id)
-            for record, item in zip(records, missing, strict=True):
-                supervisor.secrets.keep(record.run_id, item.secrets)
-            try:
-                added = supervisor.add(records)
-            except BaseException:
-                submit.take_back(self._home, records)
-                raise
-            return pb.SubmitRunReply(runs=map(to_message, [*known, *added]), known=bool(known))
+        runs, known = accept_once(supervisor, accepted, client_key=request.client_key, is_wanted=context.is_active)
+        return pb.SubmitRunReply(runs=map(to_message, runs), known=known)
 
     def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
         updates = self._dry_runs.run(_document(request.config_json), is_wanted=context.is_active)
