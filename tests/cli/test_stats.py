@@ -189,7 +189,7 @@ BAD = {
     "report": (("stat_five", "--report", "here.pdf"), "ends with .html"),
     "shared runs": (("stat_five", "more=stat_five,stat_two"), "is in stat_five and in more"),
     "no group": ((), "GROUP is missing"),
-    "nobody": (("stat_five,nosuch",), "group 'nosuch' is not known"),
+    "no such group": (("stat_five,nosuch",), "group 'nosuch' is not known"),
 }
 
 
