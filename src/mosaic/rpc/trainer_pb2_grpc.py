@@ -144,6 +144,11 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
                 _registered_method=True)
+        self.DescribeEnvironment = channel.unary_unary(
+                '/mosaic.v1.Trainer/DescribeEnvironment',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString,
+                _registered_method=True)
         self.ListPolicies = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListPolicies',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
@@ -348,6 +353,13 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeEnvironment(self, request, context):
+        """What is known of one environment, with the JSON Schema of its settings.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPolicies(self, request, context):
         """Every policy that a run of this home has saved, newest first.
         """
@@ -523,6 +535,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.ListEnvironments,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.SerializeToString,
+            ),
+            'DescribeEnvironment': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeEnvironment,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.SerializeToString,
             ),
             'ListPolicies': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPolicies,
@@ -1164,6 +1181,33 @@ class Trainer:
             '/mosaic.v1.Trainer/ListEnvironments',
             mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeEnvironment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/DescribeEnvironment',
+            mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString,
             options,
             channel_credentials,
             insecure,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mosaic import config
 from mosaic.errors import MissingExtra, Problem, UnknownEnvironment
 from mosaic.scripts.script import is_script
-from mosaic.spec import actors
+from mosaic.spec import actors, environment_settings
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue import fitting, known_environments
 from mosaic.spec.catalogue.known_environments import Found
@@ -35,14 +35,21 @@ class _Needs(NamedTuple):
 def problems_of(parsed: TrainRunConfig, known: Holding) -> list[Problem]:
     """Everything that speaks against this run; MissingExtra if something must be installed first."""
     worker = parsed.metadata.worker.config
+    settings = parsed.environment.settings
     if isinstance(worker.extras, TrainExtras) and is_script(worker.algo):
-        return []  # A script decides by itself what it makes of an environment's name.
+        # A script decides by itself what it makes of an environment's name.
+        return [environment_settings.not_for_scripts()] if settings else []
     families = known.document.get("families", ())
     found = known_environments.look(worker.env_id, families, stale=known.stale)
     if found.status == "not installed":
         raise MissingExtra(f"'{worker.env_id}'", found.extra)
     if found.status == "no such":
         return [Problem(ENVIRONMENT, str(UnknownEnvironment(worker.env_id, found.near)))]
+    if found.settings is not None and (
+        problems := environment_settings.problems_of(settings, found.settings, env_id=worker.env_id)
+    ):
+        return problems
+    found = found.with_settings(settings)
     if isinstance(worker.extras, TrainExtras):
         return list(_of_training(worker, found, known.document.get("algorithms", ())))
     if isinstance(worker.extras, PlayExtras):

@@ -1,7 +1,7 @@
 """The gRPC service: requests in, records out. Every error a client sees has a status and a sentence."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, cast
 
 import grpc
@@ -271,12 +271,19 @@ class TrainerService(TrainerServicer):
                 extra=family["extra"],
                 installed=family["installed"],
                 advice=family["advice"],
-                environments=[pb.EnvironmentInfo(**one) for one in family["environments"]],
+                environments=[_environment(one) for one in family["environments"]],
                 unlisted=[*family["unlisted"], *family.get("missing", ())],
             )
             for family in self._catalogue.part("families")
         ]
         return pb.ListEnvironmentsReply(families=families)
+
+    def DescribeEnvironment(self, request: pb.DescribeEnvironmentRequest, context: Any) -> pb.EnvironmentDescription:
+        _check_length("env_id", request.env_id, MAX_TEXT)
+        found = self._catalogue.environment(request.env_id)
+        facts = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "near")
+        schema = b"" if found.settings is None else json.dumps(found.settings).encode()
+        return pb.EnvironmentDescription(**{name: getattr(found, name) for name in facts}, settings_schema_json=schema)
 
     def ListPolicies(self, request: pb.Empty, context: Any) -> pb.ListPoliciesReply:
         return pb.ListPoliciesReply(policies=map(policy_info.to_message, self._policies.saved()))
@@ -388,6 +395,11 @@ def _with_nul(value: Any, path: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for number, item in enumerate(cast("list[Any]", value)):
             yield from _with_nul(item, f"{path}.{number}")
+
+
+def _environment(entry: Mapping[str, Any]) -> pb.EnvironmentInfo:
+    """The schemas of settings are asked for one by one (`DescribeEnvironment`)."""
+    return pb.EnvironmentInfo(**{key: value for key, value in entry.items() if key != "settings"})
 
 
 def _check_length(name: str, text: str, limit: int) -> None:
