@@ -434,8 +434,9 @@ class Client:
         return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
     @translated
-    def environments(self) -> Sequence[pb.EnvironmentFamily]:
-        return self._stub.ListEnvironments(pb.Empty(), timeout=VALIDATE_TIMEOUT_S).families
+    def environments(self, *, with_settings: bool = False) -> Sequence[pb.EnvironmentFamily]:
+        request = pb.ListEnvironmentsRequest(with_settings=with_settings)
+        return self._stub.ListEnvironments(request, timeout=VALIDATE_TIMEOUT_S).families
 
     @translated
     def environment(self, env_id: str) -> Found:

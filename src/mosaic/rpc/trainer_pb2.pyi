@@ -451,6 +451,12 @@ class Algorithm(_message.Message):
     place: str
     def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ..., observations: _Optional[str] = ..., place: _Optional[str] = ...) -> None: ...
 
+class ListEnvironmentsRequest(_message.Message):
+    __slots__ = ("with_settings",)
+    WITH_SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    with_settings: bool
+    def __init__(self, with_settings: _Optional[bool] = ...) -> None: ...
+
 class ListEnvironmentsReply(_message.Message):
     __slots__ = ("families",)
     FAMILIES_FIELD_NUMBER: _ClassVar[int]
@@ -458,20 +464,22 @@ class ListEnvironmentsReply(_message.Message):
     def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ...) -> None: ...
 
 class EnvironmentFamily(_message.Message):
-    __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted")
+    __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted", "settings_json")
     NAME_FIELD_NUMBER: _ClassVar[int]
     EXTRA_FIELD_NUMBER: _ClassVar[int]
     INSTALLED_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     ENVIRONMENTS_FIELD_NUMBER: _ClassVar[int]
     UNLISTED_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
     name: str
     extra: str
     installed: bool
     advice: str
     environments: _containers.RepeatedCompositeFieldContainer[EnvironmentInfo]
     unlisted: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ...) -> None: ...
+    settings_json: bytes
+    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ..., settings_json: _Optional[bytes] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
     __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space")

@@ -141,7 +141,7 @@ class TrainerStub:
                 _registered_method=True)
         self.ListEnvironments = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListEnvironments',
-                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
                 _registered_method=True)
         self.DescribeEnvironment = channel.unary_unary(
@@ -533,7 +533,7 @@ def add_TrainerServicer_to_server(servicer, server):
             ),
             'ListEnvironments': grpc.unary_unary_rpc_method_handler(
                     servicer.ListEnvironments,
-                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.SerializeToString,
             ),
             'DescribeEnvironment': grpc.unary_unary_rpc_method_handler(
@@ -1179,7 +1179,7 @@ class Trainer:
             request,
             target,
             '/mosaic.v1.Trainer/ListEnvironments',
-            mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
             options,
             channel_credentials,

@@ -25,6 +25,8 @@ def _said(text: str, **facts: Any) -> dict[str, Any]:
 
 
 EVERY: dict[str, dict[str, Any]] = {
+    # Classic control
+    "sutton_barto_reward": _said("Reward 0 for each step and -1 at the fall, instead of 1 a step."),
     # MuJoCo
     "xml_file": _said("Model of the robot: a file of Gymnasium's own, or a path.", sees=True),
     "frame_skip": _said("Simulator steps a step.", minimum=1),
@@ -51,6 +53,11 @@ EVERY: dict[str, dict[str, Any]] = {
     "include_cvel_in_observation": _said("Show the velocities of the bodies.", sees=True),
     "include_qfrc_actuator_in_observation": _said("Show the forces of the actuators.", sees=True),
     "use_contact_forces": _said("Show contact forces, and let them cost.", sees=True),
+    "main_body": _said("Body whose movement is rewarded, by number or name."),
+    "default_camera_config": _said("Where the camera stands at first: distance, elevation, lookat, trackbodyid."),
+    "camera_id": _said("Camera of the model that draws the picture, by its number."),
+    "camera_name": _said("Camera of the model that draws the picture, by its name."),
+    "visual_options": _said("Switches of MuJoCo's drawing, by their numbers."),
     "max_geom": _said("Most shapes that a picture draws.", minimum=1),
     # MiniGrid
     "size": _said("Cells along each side of the grid, walls included.", minimum=3),
@@ -73,6 +80,30 @@ EVERY: dict[str, dict[str, Any]] = {
     "agent_start_pos": _said("Column and row at the start."),
     "agent_view_size": _said("Cells along each side of the view; odd.", minimum=3, sees=True),
     "see_through_walls": _said("Show cells behind walls."),
+    "agent_pos": _said("Column and row of the agent at the start; null is at random."),
+    "goal_pos": _said("Column and row of the goal; null is at random."),
+    "agent_room": _said("Column and row of the room in which the agent starts."),
+    "strip2_row": _said("Row of the second strip of lava.", minimum=1),
+    "random_length": _said("The corridor has another length in each episode."),
+    "obj_type": _said("What is to be fetched.", enum=["ball", "box", "key"]),
+    "key_in_box": _said("The keys are in boxes."),
+    "blocked": _said("Balls stand before the doors."),
+    "doors_open": _said("All doors are open at the start."),
+    "distractors": _said("There are distracting objects."),
+    "start_carrying": _said("The agent carries the first object at the start."),
+    "first_color": _said("Colour of the first door; null is at random."),
+    "second_color": _said("Colour of the second door; null is at random."),
+    "strict": _said("The wrong order ends the episode."),
+    "select_by": _said("How the door is told: color or loc; null is either."),
+    "debug": _said("A wrong object ends the episode."),
+    "locked_room_prob": _said("Chance of a locked room.", **_PROBABILITY),
+    "locations": _said("Missions may name places."),
+    "unblocking": _said("Doors may be blocked."),
+    "implicit_unlock": _said("Missions may need a key that they do not name."),
+    "action_kinds": _said("Kinds of action in missions."),
+    "instr_kinds": _said("Kinds of mission: one action, two of them, or one after the other."),
+    "highlight": _said("Show in the picture what the agent sees."),
+    "agent_pov": _said("The picture is what the agent sees."),
     "max_steps": _said("Steps after which the episode is cut off; null is the level's own rule.", minimum=1),
     "tile_size": _said("Side of a cell in a picture, in pixels.", minimum=1),
     "screen_size": _said("Side of the picture, in pixels.", minimum=1),
@@ -88,7 +119,6 @@ EVERY: dict[str, dict[str, Any]] = {
 }
 
 OF_CLASS: dict[str, dict[str, dict[str, Any]]] = {
-    "CartPoleEnv": {"sutton_barto_reward": _said("Reward 0 for each step and -1 at the fall, instead of 1 a step.")},
     "MountainCarEnv": {"goal_velocity": _said("Speed that the car must have at the flag.", type="number")},
     "Continuous_MountainCarEnv": {"goal_velocity": _said("Speed that the car must have at the flag.", type="number")},
     "PendulumEnv": {"g": _said("Gravity.", type="number")},

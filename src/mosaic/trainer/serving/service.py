@@ -264,7 +264,7 @@ class TrainerService(TrainerServicer):
         ]
         return pb.ListAlgorithmsReply(algorithms=algorithms, broken=broken)
 
-    def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
+    def ListEnvironments(self, request: pb.ListEnvironmentsRequest, context: Any) -> pb.ListEnvironmentsReply:
         families = [
             pb.EnvironmentFamily(
                 name=family["name"],
@@ -273,6 +273,7 @@ class TrainerService(TrainerServicer):
                 advice=family["advice"],
                 environments=[_environment(one) for one in family["environments"]],
                 unlisted=[*family["unlisted"], *family.get("missing", ())],
+                settings_json=_settings(family) if request.with_settings else b"",
             )
             for family in self._catalogue.part("families")
         ]
@@ -397,8 +398,14 @@ def _with_nul(value: Any, path: str = "") -> Iterator[str]:
             yield from _with_nul(item, f"{path}.{number}")
 
 
+def _settings(family: Mapping[str, Any]) -> bytes:
+    """As `known_environments.settings_of` takes them."""
+    environments = {one["env_id"]: one["settings"] for one in family["environments"] if "settings" in one}
+    return json.dumps({"schemas": family.get("settings", {}), "environments": environments}).encode()
+
+
 def _environment(entry: Mapping[str, Any]) -> pb.EnvironmentInfo:
-    """The schemas of settings are asked for one by one (`DescribeEnvironment`)."""
+    """Without its settings, which only some ask for."""
     return pb.EnvironmentInfo(**{key: value for key, value in entry.items() if key != "settings"})
 
 
