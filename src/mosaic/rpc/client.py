@@ -4,7 +4,7 @@ import json
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,7 @@ from mosaic.rpc.patient_submit import SubmitUnknown as SubmitUnknown
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.catalogue import known_environments
 from mosaic.spec.catalogue.known_environments import Found, Status
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
@@ -578,3 +579,15 @@ def _as_it_is(line: pb.EventLine) -> pb.EventLine:
 
 def _data(chunk: "pb.LogChunk | pb.FileChunk") -> bytes:
     return chunk.data
+
+
+def settings_by_environment(families: Iterable[pb.EnvironmentFamily]) -> dict[str, dict[str, Any]]:
+    """The schemas that families were listed with."""
+    found: dict[str, dict[str, Any]] = {}
+    for family in families:
+        about: dict[str, Any] = json.loads(family.settings_json) if family.settings_json else {}
+        for env_id, settings in about.get("environments", {}).items():
+            schema = known_environments.settings_of({"settings": settings}, {"settings": about["schemas"]})
+            if schema is not None:
+                found[env_id] = schema
+    return found

@@ -1,6 +1,5 @@
 """What there is to train and where, as the daemon serves it: algorithms with their schemas, environments by family."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import MosaicError
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
-from mosaic.rpc.client import Algorithm, Client
+from mosaic.rpc.client import Algorithm, Client, settings_by_environment
 from mosaic.spec.catalogue import fitting, known_environments, shipped_catalogue
 from mosaic.spec.catalogue.known_environments import Found
 from mosaic.spec.run_config import TrainRunConfig
@@ -154,10 +153,12 @@ def ask(client: Client) -> Content:
         )
         for family in listed
     )
-    environments: dict[str, Found] = {}
-    for family in listed:
-        about: dict[str, Any] = json.loads(family.settings_json) if family.settings_json else {}
-        environments |= {info.env_id: _found(info, family.name, about) for info in family.environments}
+    settings = settings_by_environment(listed)
+    environments = {
+        info.env_id: _found(info, family.name, settings.get(info.env_id))
+        for family in listed
+        for info in family.environments
+    }
     # Made here, beside the event loop: the first schema of a class takes tens of milliseconds.
     return Content(client.algorithms(), families, config.json_schema(TrainRunConfig), environments)
 
@@ -177,10 +178,9 @@ def shipped() -> Content | None:
     return Content(algorithms, families, config.json_schema(TrainRunConfig), found)
 
 
-def _found(info: Any, family: str, about: Mapping[str, Any]) -> Found:
-    entry = {"settings": about.get("environments", {}).get(info.env_id)}
+def _found(info: Any, family: str, settings: Mapping[str, Any] | None) -> Found:
     return Found(
-        settings=known_environments.settings_of(entry, {"settings": about.get("schemas", {})}),
+        settings=settings,
         env_id=info.env_id,
         status="listed",
         actions=info.actions,

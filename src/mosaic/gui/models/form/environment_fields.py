@@ -59,6 +59,8 @@ def type_values(fields: Mapping[str, Field], values: Mapping[str, JsonValue]) ->
     """Put values into the fields; the names for which there is none."""
     if ENVIRONMENT_SETTINGS in fields:
         field = fields[ENVIRONMENT_SETTINGS]
+        if not values:
+            return []
         field.type(field.setting.show(dict(values)))
         return []
     left: list[str] = []
