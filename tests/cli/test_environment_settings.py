@@ -161,3 +161,26 @@ def test_a_game_for_several_is_played_with_its_settings(mosaic):
     ]
     actions = [line["action"] for line in steps if line["kind"] == "step"]
     assert max(actions) <= 25
+
+
+def test_a_match_is_played_with_settings(mosaic):
+    said = mosaic(
+        "match",
+        "classic/go-v5",
+        "--env.board_size",
+        "3",
+        "--actor",
+        "random",
+        "--actor",
+        "random",
+        "--games",
+        "2",
+        "--json",
+    )
+    assert said.code == 0, said.err
+    [run_id, *_] = said.objects[-1]["runs"]
+    assert content(run_id, "config.json")["environment"]["settings"] == {"board_size": 3}
+
+
+def test_a_run_is_shown_with_its_settings(mosaic, lake):
+    assert "is_slippery=false, map_name=8x8" in mosaic("show", lake).out
