@@ -66,6 +66,8 @@ class Indexing:
         """Of the two sets, which are changed by several threads."""
         self._unlisted: set[str] = set()
         self._unread = store.unread_ids()
+        self._is_compared = False
+        """Whether ended runs with other events than those that were read are noted."""
         self._leftovers: list[Path] = []
         self._problem: Exception | None = None
         self._listed = threading.Event()
@@ -79,7 +81,8 @@ class Indexing:
     def missing(self) -> tuple[int, int]:
         """Runs that are not listed yet, and listed runs whose events are not read yet; without unreadable ones."""
         unreadable = sum(name in self._unlisted for name in list(self._skipped))
-        return len(self._unlisted) - unreadable, len(self._unread)
+        # Until the sizes were compared, there may be one.
+        return len(self._unlisted) - unreadable, len(self._unread) or int(not self._is_compared)
 
     @property
     def is_listed(self) -> bool:
@@ -150,6 +153,9 @@ class Indexing:
 
     def catch_up(self) -> None:
         """Both turns, until nothing is missing."""
+        if not self._is_compared:
+            self._note_changed(self._store.bytes_read(TERMINAL))
+            self._is_compared = True
         while (self._unlisted or self._unread) and not self._closing.is_set():
             self._list_all()
             self._set_listed()
@@ -181,16 +187,12 @@ class Indexing:
     # The thread.
 
     def _run(self) -> None:
-        is_compared = False
         while not self._closing.is_set():
             self._wake.clear()
             try:
                 if not self._store.is_checked:
                     self._asked.wait(FIRST_ANSWER_S)
                     self._store.check()
-                if not is_compared:
-                    self._note_changed(self._store.bytes_read(TERMINAL))
-                    is_compared = True
                 began, (unlisted, unread) = time.monotonic(), self.missing
                 self.catch_up()
                 self._problem = None

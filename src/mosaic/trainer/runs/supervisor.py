@@ -36,6 +36,8 @@ from mosaic.trainer.tracking.exporters import Exporters
 TICK_S = 0.2
 SCAN_INTERVAL_S = 2.0
 RELEASE_WAIT_S = 10.0
+END_WAIT_S = 5.0
+"""How long a resume waits for processes of an attempt that has ended."""
 WRITE_INTERVAL_S = 1.0
 """How often it is tried to write down what the disk has refused."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -183,6 +185,7 @@ class Supervisor:
         """Open a further attempt of an ended run; from an older checkpoint, a new run, unless newer ones may go."""
         if client_key and (known := self.store.by_key(client_key)):
             return known[0]
+        self._wait_for_the_end(self.get(run_id))
         before = self._resumable(run_id)
         run_dir = self._records.dir_of(before)
         # Outside the lock: checkpoints are read to see that they are whole.
@@ -199,6 +202,13 @@ class Supervisor:
             reason = "; ".join(["resumed", *start.remarks])
             fresh: dict[str, Any] = {**_FRESH, "reason": reason, "resume_from": chosen}
             return self._records.change(record, durable=True, must_write=True, state=RunState.QUEUED, **fresh)
+
+    def _wait_for_the_end(self, record: RunRecord) -> None:
+        """What a worker started may end a moment after the worker, and holds the lock of the run until then."""
+        deadline = time.monotonic() + END_WAIT_S
+        run_dir = self._records.dir_of(record)
+        while record.state in TERMINAL and self.engine.is_alive(run_dir, record.pid) and time.monotonic() < deadline:
+            self.change_signal.wait(self.change_signal.rings, 0.05)
 
     def _resumable(self, run_id: str) -> RunRecord:
         record = self.get(run_id)

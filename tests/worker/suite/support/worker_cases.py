@@ -300,7 +300,7 @@ CASES = {
             algo="sac_continuous_action",
             env_id="Pendulum-v1",
             total_timesteps=500,
-            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            settings={"buffer_size": 250, "learning_starts": 250, "batch_size": 16},
             tags=frozenset(
                 f"losses/{name}"
                 for name in (
@@ -326,7 +326,7 @@ CASES = {
             algo="td3_continuous_action",
             env_id="Pendulum-v1",
             total_timesteps=500,
-            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            settings={"buffer_size": 250, "learning_starts": 250, "batch_size": 16},
             tags=frozenset(
                 f"losses/{name}"
                 for name in ("qf1_values", "qf2_values", "qf1_loss", "qf2_loss", "qf_loss", "actor_loss")
@@ -343,7 +343,7 @@ CASES = {
             algo="ddpg_continuous_action",
             env_id="Pendulum-v1",
             total_timesteps=500,
-            settings={"buffer_size": 250, "learning_starts": 100, "batch_size": 16},
+            settings={"buffer_size": 250, "learning_starts": 250, "batch_size": 16},
             tags=frozenset(f"losses/{name}" for name in ("qf1_values", "qf1_loss", "actor_loss")),
             learning=Learning(
                 env_id="InvertedPendulum-v5",
