@@ -105,6 +105,12 @@ def test_wrong_settings_are_refused_before_anything_is_made(mosaic, lake, words,
     assert sorted(Home.resolve().runs.iterdir()) == before
 
 
+def test_a_setting_that_pictures_cannot_have_is_refused_at_submit(mosaic):
+    said = mosaic("train", "ppo_atari", "--env-id", "ALE/Pong-v5", "--env.obs_type", "ram")
+    assert said.code == 2
+    assert "--env.obs_type: algorithms on pictures see grey ones of 84×84" in said.err
+
+
 def test_the_daemon_refuses_what_another_client_sends(mosaic):
     with Client() as client, pytest.raises(Refused, match=r"--env\.is_slipery: is not a setting of FrozenLake-v1"):
         client.train("ppo", env_id="FrozenLake-v1", total_timesteps=1024, env_settings={"is_slipery": False})

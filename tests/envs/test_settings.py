@@ -150,6 +150,14 @@ def test_a_snapshot_with_settings_goes_on_exactly(env_id, settings):
         assert all(map(np.array_equal, one.step(actions)[:4], other.step(actions)[:4]))
 
 
+def test_processes_of_their_own_have_the_settings_too():
+    many = envs.make_vec("FrozenLake-v1", 2, backend="async", settings={"is_slippery": False, "map_name": "8x8"})
+    many.reset(seed=1)
+    seen = [np.argmax(many.step(np.array([2, 1]))[0], axis=1).tolist() for _ in range(2)]
+    many.close()
+    assert seen == [[1, 8], [2, 16]]
+
+
 def test_native_honours_what_it_knows_and_steps_aside_for_the_rest():
     native = envs.make_vec("CartPole-v1", 2, backend="native", settings={"sutton_barto_reward": True})
     assert native.backend == "native"

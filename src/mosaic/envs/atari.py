@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.family import Family, generator_state, set_generator_state
 from mosaic.envs.observations.pixels import Pixels
+from mosaic.envs.settings.known_bounds import OF_CLASS
 from mosaic.errors import ConfigError, Problem
 from mosaic.spec.catalogue.extras import ATARI, ATARI_IDS
 
@@ -48,7 +49,11 @@ def _pixels(spec: "EnvSpec", settings: Mapping[str, Any]) -> Pixels:
     from mosaic.envs.observations.pixels import SKIP
 
     skip = settings.get("frameskip", SKIP)
-    problems = [Problem(f"--env.{name}", message) for name, message in _NOT_FOR_PICTURES.items() if name in settings]
+    problems = [
+        Problem(f"--env.{name}", known["not_for_pictures"])
+        for name, known in OF_CLASS["AtariEnv"].items()
+        if name in settings and "not_for_pictures" in known
+    ]
     if not isinstance(skip, int):
         problems.append(Problem("--env.frameskip", "algorithms on pictures need one number, not a range"))
     if problems:
@@ -89,8 +94,6 @@ def _modes_of(game: str) -> Mapping[str, Mapping[str, Any]]:
         return {}  # A game whose ROM is not here; its modes are found out when it is made.
     return {name: {"enum": [int(one) for one in values]} for name, values in found.items()}
 
-
-_NOT_FOR_PICTURES = {"obs_type": "algorithms on pictures see grey ones of 84×84, whatever it is; leave it out"}
 
 FAMILY = Family(
     name="atari",

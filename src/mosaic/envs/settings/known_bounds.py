@@ -3,7 +3,7 @@
 A signature says names, defaults and types. It does not say that a probability lies between 0 and 1, or which maps
 FrozenLake has. The key of a table is the name of the class, then the name of the setting; `EVERY` holds for all of
 them. `actions` says which kind of action space each value of a setting leads to, `sees` that the setting changes what
-is seen.
+is seen, `not_for_pictures` why algorithms on pictures cannot have it.
 """
 
 from typing import Any
@@ -156,7 +156,11 @@ OF_CLASS: dict[str, dict[str, dict[str, Any]]] = {
     "AtariEnv": {
         "mode": _said("Mode of the game; null is its default.", minimum=0),
         "difficulty": _said("Difficulty of the game; null is its default.", minimum=0),
-        "obs_type": _said("What is seen: colours, grey, or the 128 bytes of memory.", sees=True),
+        "obs_type": _said(
+            "What is seen: colours, grey, or the 128 bytes of memory.",
+            sees=True,
+            not_for_pictures="algorithms on pictures see grey ones of 84×84, whatever it is; leave it out",
+        ),
         "frameskip": _said(
             "Frames a step; a pair is a random number from the first to below the second.",
             anyOf=[_COUNT, {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2}],

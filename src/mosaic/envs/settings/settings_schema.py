@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 STEP_LIMIT = "max_episode_steps"
 """A setting of every Gymnasium environment: Gymnasium's `make` takes it, no constructor does."""
+_ABOUT = ("description", "actions", "sees", "not_for_pictures")
+"""What is said of a whole setting, not of one of the kinds of value that it takes."""
 _PLAIN: dict[Any, dict[str, Any]] = {
     bool: {"type": "boolean"},
     int: {"type": "integer"},
@@ -119,7 +121,7 @@ def _property(argument: Argument, default: Any, known: Mapping[str, Any]) -> dic
 
 def _with_known(kind: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Bounds belong to the number of `number or null`, the rest to the whole."""
-    whole = {key: known[key] for key in ("description", "actions", "sees") if key in known}
+    whole = {key: known[key] for key in _ABOUT if key in known}
     inner = {key: value for key, value in known.items() if key not in whole}
     if "anyOf" in inner or ("type" in inner and "anyOf" not in kind):
         return {**whole, **({} if "anyOf" in inner else kind), **inner}
@@ -134,7 +136,7 @@ def _takes_null(found: Mapping[str, Any]) -> bool:
 
 
 def _or_null(found: dict[str, Any]) -> dict[str, Any]:
-    outside = {key: found.pop(key) for key in ("description", "default", "actions", "sees") if key in found}
+    outside = {key: found.pop(key) for key in ("default", *_ABOUT) if key in found}
     return {**outside, "anyOf": [found, {"type": "null"}]}
 
 
