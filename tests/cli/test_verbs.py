@@ -191,7 +191,7 @@ def test_policies_are_compared_on_the_same_episodes(mosaic, finished):
     assert [one["mean"] for one in twice] == [twice[0]["mean"]] * 2
     pair = twice[1]["paired"]
     assert (pair["episodes"], pair["difference"], pair["equal"]) == (5, 0.0, 1.0)
-    said = mosaic("evaluate", finished, policy, "--episodes", "4")
+    said = mosaic("evaluate", finished, policy, "--episodes", "5")
     assert "+0.0 [+0.0, +0.0]" in said.out
     assert "every policy played the same episodes" in said.err
     assert "--detach" in mosaic("evaluate", finished, policy, "--repeat").err

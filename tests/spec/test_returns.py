@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mosaic.spec.return_statistics import iqm, mean, paired, running_mean, share
+from mosaic.statistics import student_t
 
 
 def test_the_iqm_is_the_mean_of_the_middle_half() -> None:
@@ -51,10 +52,29 @@ def test_pairing_takes_the_luck_of_the_start_out() -> None:
 def test_the_running_mean_equals_a_plain_loop() -> None:
     values = 1e6 + np.random.default_rng(0).normal(size=30)
     means, half = running_mean(values)
-    for n in range(2, 31):
+    for n in range(5, 31):
         assert means[n - 1] == pytest.approx(values[:n].mean())
-        assert half[n - 1] == pytest.approx(1.96 * values[:n].std(ddof=1) / np.sqrt(n), rel=1e-6)
-    assert np.isnan(half[0])
+        t = student_t.quantile(0.975, n - 1)
+        assert half[n - 1] == pytest.approx(t * values[:n].std(ddof=1) / np.sqrt(n), rel=1e-6)
+    assert np.isnan(half[:4]).all()
+
+
+@pytest.mark.parametrize("statistic", [iqm, mean])
+def test_below_five_returns_there_is_no_interval(statistic) -> None:
+    few = statistic([1.0, 2.0, 3.0, 4.0])
+    assert (few.value, few.is_known) == (2.5, False)
+    assert few.text(4) == "2.5 (n < 5: no interval)"
+    assert few.as_json() == {"value": 2.5, "low": None, "high": None}
+    more = statistic([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert more.is_known
+    assert more.text(5).endswith("] rough")
+    assert more.text(10).endswith("]")
+
+
+def test_infinite_returns_have_a_mean_and_no_interval() -> None:
+    found = mean([1.0, float("-inf"), 2.0, 3.0, 4.0])
+    assert (found.value, found.is_known) == (float("-inf"), False)
+    assert found.text(5) == "-inf (no interval)"
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "export": ("runs.export", "copy a run into a zip file or a folder"),
     "policies": ("evaluation.policies", "list the policies that runs have saved"),
     "evaluate": ("evaluation.evaluate", "play episodes with trained policies and print what they score"),
+    "stats": ("statistics.stats", "statistics of groups of runs: scores, intervals, comparisons, tables and figures"),
     "publish": ("evaluation.publish", "publish a run's policy on the Hugging Face Hub"),
     "play": ("play.play", "let a person, a policy or another actor play, and record it"),
     "replay": ("play.replay", "make a recorded episode again and say whether it is the same, or film it"),

@@ -21,6 +21,7 @@ from mosaic.errors import ConfigError, Problem
 from mosaic.spec.files import policy_digest
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.policy_facts import SUFFIX
+from mosaic.statistics.intervals import Interval
 
 REPLAY = "replay.mp4"
 CARD = "README.md"
@@ -132,7 +133,7 @@ def card_of(publication: Publication) -> str:
 def _text(publication: Publication, title: str) -> list[str]:
     algo, env_id, summary = publication.algo, publication.env_id, publication.summary
     how = "likeliest actions" if summary.get("deterministic") else "actions sampled as in training"
-    interval = f"[{float(summary['iqm_low']):.2f}, {float(summary['iqm_high']):.2f}]"
+    middle = Interval(*(float(summary[key]) for key in ("iqm", "iqm_low", "iqm_high")))
     lines = [
         f"# (CleanRL) **{title}** Agent Playing **{env_id}**",
         "",
@@ -148,7 +149,7 @@ def _text(publication: Publication, title: str) -> list[str]:
         "| return | |",
         "|---|---|",
         f"| mean ± std | {float(summary['mean']):.2f} ± {float(summary['std']):.2f} |",
-        f"| IQM, 95 % interval | {float(summary['iqm']):.2f} {interval} |",
+        f"| IQM, 95 % interval | {middle.text(summary['episodes'], '.2f')} |",
         f"| median, min, max | {float(summary['median']):.2f}, {float(summary['min']):.2f},"
         f" {float(summary['max']):.2f} |",
         f"| mean episode length | {float(summary['mean_length']):.1f} |",

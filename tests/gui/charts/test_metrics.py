@@ -146,13 +146,17 @@ def test_seeds_are_one_curve_with_a_band_and_their_number(fed: Fed) -> None:
     fed.tab.controls.seeds.choose("mean")
     chart = fed.chart()
     (curve,) = chart.curves
-    assert (curve.name, curve.note, curve.at(10)) == ("ppo_cartpole", "mean ± std, n = 4", (1.5, 4))
+    assert (curve.name, curve.note, curve.at(10)) == (
+        "ppo_cartpole",
+        "mean, n = 4: every seed, no band below 5",
+        (1.5, 4),
+    )
     assert curve.at(40) == (2.0, 3)
     assert "n = 4" in fed.tab.legend.text()
     marks = [item.toPlainText() for item in chart.getPlotItem().items if hasattr(item, "toPlainText")]
     assert marks == ["n = 3"]
     fed.tab.controls.seeds.choose("IQM")
-    assert fed.chart().curves[0].note == "IQM 95 % CI, n = 4"
+    assert fed.chart().curves[0].note == "IQM, n = 4: every seed, no band below 5"
     fed.tab.grab()
 
 
@@ -333,7 +337,7 @@ def test_runs_of_a_real_daemon_grow_in_their_charts_and_meet_as_a_group(show: Sh
     # The last rows of a run may come after its end is known.
     shown.until(lambda: [curve.at(4_000)[1] for curve in chart.curves] == [2], "both runs in the curve")
     (curve,) = chart.curves
-    assert (curve.name, curve.note) == ("pair", "mean ± std, n = 2")
+    assert (curve.name, curve.note) == ("pair", "mean, n = 2: every seed, no band below 5")
 
 
 def drawn(tab: MetricsTab, tag: str) -> ScalarChart | None:

@@ -7,8 +7,10 @@ import pytest
 
 from mosaic.gui.models.charts.charts_model import Member, group_name
 from mosaic.gui.models.charts.plotted_curve import SeedsCurve
-from mosaic.gui.models.charts.seed_summary import OUTSIDE, RESAMPLES, interpolated, summary
+from mosaic.gui.models.charts.seed_summary import interpolated, note_of, summary
 from mosaic.gui.models.charts.series import Column
+from mosaic.statistics.enough_seeds import FEWEST
+from mosaic.statistics.seed_curves import RESAMPLES, outside
 
 from .plain_lines import a_line
 
@@ -56,6 +58,8 @@ def test_middle_band_and_n_are_those_of_a_plain_loop(middle: str) -> None:
             assert math.isnan(found.middle[place])
             continue
         made = plain_mean(there) if middle == "mean" else plain_iqm(there)
+        if len(there) < FEWEST:
+            made[1:] = NAN, NAN
         np.testing.assert_allclose([found.middle[place], found.bottom[place], found.top[place]], made)
     assert set(found.count.tolist()) >= {0, 3, 6}
 
@@ -74,7 +78,7 @@ def plain_iqm(values: list[float]) -> list[float]:
         return sum(kept) / len(kept)
 
     again = sorted(iqm([values[index] for index in draw]) for draw in random.integers(0, n, (RESAMPLES, n)))
-    return [iqm(values), again[OUTSIDE], again[-1 - OUTSIDE]]
+    return [iqm(values), again[outside(n)], again[-1 - outside(n)]]
 
 
 def test_a_group_says_where_its_n_falls() -> None:
@@ -82,8 +86,46 @@ def test_a_group_says_where_its_n_falls() -> None:
     lines = [a_line([1.0] * length) for length in lengths]
     curve = SeedsCurve("ppo", 0, [(line.series.steps, line) for line in lines], "mean", False)
     assert [(fall.x, fall.n) for fall in curve.falls()] == [(29, 3), (59, 1)]
-    assert curve.note == "mean ± std, n = 4"
+    assert curve.note == "mean, n = 4: every seed, no band below 5"
     assert [curve.at(x)[1] for x in (10, 29, 29.5, 59.5, 99, 100)] == [4, 4, 3, 1, 1, 0]
+
+
+def test_a_note_says_what_the_band_is_worth() -> None:
+    assert note_of("IQM", 1) == "IQM, n = 1: every seed, no band below 5"
+    assert note_of("IQM", 9) == "IQM 95 % CI (rough), n = 9"
+    assert note_of("mean", 10) == "mean ± std, n = 10"
+
+
+@pytest.mark.parametrize("middle", ["mean", "IQM"])
+@pytest.mark.parametrize("log", [False, True])
+def test_below_five_seeds_each_is_drawn_and_no_band(middle: str, log: bool) -> None:
+    values = [[1.0 + seed] * 30 for seed in range(4)]
+    lines = [a_line(each) for each in values]
+    curve = SeedsCurve("ppo", 0, [(line.series.steps, line) for line in lines], middle, log)  # type: ignore[arg-type]
+    drawn = curve.drawn(*ALL, 400)
+    assert all(np.isnan(edge).all() for edge in drawn.band)
+    assert drawn.each is not None
+    heights = sorted({*drawn.each.y[np.isfinite(drawn.each.y)].tolist()})
+    assert heights == pytest.approx([math.log10(1 + seed) if log else 1.0 + seed for seed in range(4)])
+
+
+def test_each_seed_is_drawn_only_where_fewer_than_five_are_left() -> None:
+    lengths = (100, 100, 100, 50, 50, 50)
+    lines = [a_line(np.arange(length) + 10.0 * seed) for seed, length in enumerate(lengths)]
+    drawn = SeedsCurve("ppo", 0, [(line.series.steps, line) for line in lines], "IQM", False).drawn(*ALL, 400)
+    assert drawn.each is not None
+    shown = drawn.each.x[np.isfinite(drawn.each.y)]
+    assert (shown.min(), shown.max()) == (49, 99)
+    bottom, top = drawn.band
+    assert np.isfinite(bottom[drawn.line.x <= 49]).all()
+    assert np.isnan(top[drawn.line.x > 49]).all()
+
+
+def test_from_five_seeds_on_there_is_a_band_and_no_single_seed() -> None:
+    lines = [a_line([1.0 + seed] * 30) for seed in range(5)]
+    drawn = SeedsCurve("ppo", 0, [(line.series.steps, line) for line in lines], "IQM", False).drawn(*ALL, 400)
+    assert drawn.each is None
+    assert all(np.isfinite(edge).all() for edge in drawn.band)
 
 
 def test_the_extremes_of_every_seed_are_knots_of_the_group() -> None:

@@ -156,10 +156,11 @@ def test_the_histogram_has_the_bins_in_common_and_counts_every_return() -> None:
 
 
 def test_the_running_estimate_ends_at_the_mean() -> None:
-    curve = RunningCurve(played("a", [1.0, 2.0, 6.0]))
+    curve = RunningCurve(played("a", [1.0, 2.0, 6.0, 7.0, 9.0]))
     drawn = curve.drawn(-np.inf, np.inf, 100)
-    assert drawn.line.y.tolist() == [1.0, 1.5, 3.0]
-    assert drawn.band[0][2] < 3.0 < drawn.band[1][2]
+    assert drawn.line.y.tolist() == [1.0, 1.5, 3.0, 4.0, 5.0]
+    assert drawn.band[0][4] < 5.0 < drawn.band[1][4]
+    assert np.isnan(drawn.band[0][:4]).all(), "no interval below five episodes"
     assert curve.at(3.2) == (3.0, 1)
 
 

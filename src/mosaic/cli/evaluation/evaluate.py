@@ -20,6 +20,7 @@ from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.environment_settings import spoken
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.policy_facts import SUFFIX
+from mosaic.spec.return_statistics import Interval
 from mosaic.spec.run_config import MAX_GRID, PolicyEvalExtras, TrainRunConfig
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -201,10 +202,12 @@ def _show(run: RunRecord, summary: Mapping[str, Any], *, json: bool) -> None:
 
 
 def line_of(summary: Mapping[str, Any]) -> str:
-    mean, std, low, high, middle, below, above = (
-        float(summary[key]) for key in ("mean", "std", "min", "max", "iqm", "iqm_low", "iqm_high")
-    )
+    mean, std, low, high = (float(summary[key]) for key in ("mean", "std", "min", "max"))
     return (
         f"{summary['episodes']} episodes: return {mean:.1f} ± {std:.1f} (min {low:.0f}, max {high:.0f}),"
-        f" IQM {middle:.1f} [{below:.1f}, {above:.1f}], in {summary['duration_s']:.1f} s"
+        f" IQM {iqm_of(summary).text(summary['episodes'])}, in {summary['duration_s']:.1f} s"
     )
+
+
+def iqm_of(summary: Mapping[str, Any]) -> Interval:
+    return Interval(*(float(summary[key]) for key in ("iqm", "iqm_low", "iqm_high")))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mosaic.cli.evaluation.evaluate import iqm_of
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal.printing import clean, note, print_json, table
 from mosaic.rpc.client import Client
@@ -51,18 +52,16 @@ def returns_of(client: Client, run: RunRecord) -> dict[int, float]:
 
 
 def _row(policy: PolicyInfo, run: RunRecord, summary: Mapping[str, Any], pair: Paired | None) -> list[str]:
-    middle, low, high = (float(summary[key]) for key in ("iqm", "iqm_low", "iqm_high"))
     more, better = "–", "–"
     if pair is not None:
-        difference = pair.difference
-        more = f"{difference.value:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
+        more = pair.difference.text(pair.episodes, "+.1f")
         better = f"{pair.better:.0%}"
     return [
         shown_id(run.run_id),
         clean(policy.label or Path(policy.path).name),
         str(summary["episodes"]),
         f"{float(summary['mean']):.1f}",
-        f"{middle:.1f} [{low:.1f}, {high:.1f}]",
+        iqm_of(summary).text(summary["episodes"]),
         more,
         better,
     ]
@@ -71,13 +70,13 @@ def _row(policy: PolicyInfo, run: RunRecord, summary: Mapping[str, Any], pair: P
 def _as_json(pair: Paired | None) -> dict[str, Any]:
     if pair is None:
         return {}
-    difference = pair.difference
+    difference = pair.difference.as_json()
     return {
         "paired": {
             "episodes": pair.episodes,
-            "difference": difference.value,
-            "low": difference.low,
-            "high": difference.high,
+            "difference": difference["value"],
+            "low": difference["low"],
+            "high": difference["high"],
             "better": pair.better,
             "equal": pair.equal,
         }

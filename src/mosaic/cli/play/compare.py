@@ -120,12 +120,11 @@ def _row(name: str, returns: Mapping[int, float], pair: Paired | None) -> list[s
     if not returns:
         return [clean(name), "0", "–", "–", "–", "–"]
     values = list(returns.values())
-    middle = iqm(values)
     more, better = "–", "–"
     if pair is not None:
-        more = f"{pair.difference.value:+.2f} [{pair.difference.low:+.2f}, {pair.difference.high:+.2f}]"
+        more = pair.difference.text(pair.episodes, "+.2f")
         better = f"{pair.better:.0%}"
-    interval = f"{middle.value:.2f} [{middle.low:.2f}, {middle.high:.2f}]"
+    interval = iqm(values).text(len(values), ".2f")
     return [clean(name), str(len(values)), f"{mean(values).value:.2f}", interval, more, better]
 
 
@@ -141,7 +140,7 @@ def _object(
         "runs": found.runs,
         "episodes": len(values),
         "returns": {str(seed): value for seed, value in returns.items()},
-        "mean": asdict(mean(values)) if values else None,
-        "iqm": asdict(iqm(values)) if values else None,
-        "paired": None if pair is None else asdict(pair),
+        "mean": mean(values).as_json() if values else None,
+        "iqm": iqm(values).as_json() if values else None,
+        "paired": None if pair is None else asdict(pair) | {"difference": pair.difference.as_json()},
     }

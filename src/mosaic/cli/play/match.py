@@ -172,7 +172,7 @@ def show(sides: Sequence[Side]) -> None:
                 f"{rate.value:.1%} [{rate.low:.1%}, {rate.high:.1%}]",
                 str(side.draws),
                 str(side.losses),
-                f"{got.value:+.2f} [{got.low:+.2f}, {got.high:+.2f}]",
+                got.text(games, "+.2f"),
                 seats,
             ]
         )
@@ -207,7 +207,7 @@ def as_json(series: SessionGroup, sides: Sequence[Side], results: Mapping[str, R
                 "wins": side.wins,
                 "losses": side.losses,
                 "win_rate": asdict(share(side.wins, games)),
-                "mean_return": asdict(mean(side.returns)),
+                "mean_return": mean(side.returns).as_json(),
                 "by_seat": {
                     seat: dict(zip(("wins", "draws", "losses"), result, strict=True))
                     for seat, result in side.by_seat.items()

@@ -104,7 +104,9 @@ class EvaluateTab(QWidget):
     def _page(self, chart: "ScalarChart") -> QWidget:
         charts = QSplitter(Qt.Orientation.Horizontal)
         charts.addWidget(_card("Distribution of the return", "share of the episodes; dashed: mean", self.histogram))
-        charts.addWidget(_card("Running estimate", "mean of the first n episodes, with its 95 % interval", chart))
+        charts.addWidget(
+            _card("Running estimate", "mean of the first n episodes, from 5 on with its 95 % interval", chart)
+        )
         charts.setSizes([1, 1])
         charts.setChildrenCollapsible(False)
         chart.setMinimumWidth(160)

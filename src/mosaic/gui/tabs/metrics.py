@@ -25,6 +25,7 @@ from mosaic.gui.widgets.charts.chart_legend import Legend
 from mosaic.gui.widgets.charts.chart_readout import Readout
 from mosaic.gui.widgets.labels_and_buttons import column, label, row
 from mosaic.spec.states import LIVE
+from mosaic.statistics.enough_seeds import remark
 
 REFRESH_MS = 250
 SLOWEST_MS = 2000
@@ -310,6 +311,7 @@ class MetricsTab(QWidget):
         for group in groups:
             text = group[0].name
             if view.seeds != "each" and group[0].group:
-                text = f"{group_name(group)} · n = {len(group)}"
+                said = remark(len(group)).replace("interval", "band")
+                text = f"{group_name(group)} · n = {len(group)}{f' ({said})' if said else ''}"
             entries.append((text, self._theme.curve(group[0].colour).name()))
         self.legend.show_entries(entries)

@@ -40,6 +40,7 @@ ENVPOOL = Extra("envpool", ("envpool",))
 SB3 = Extra("sb3", ("stable_baselines3",))
 GUI = Extra("gui", ("PySide6", "pyqtgraph"))
 HUB = Extra("hub", ("huggingface_hub",))
+PLOTS = Extra("plots", ("matplotlib",))
 MINARI = Extra("minari", ("h5py", "minari"))
 TRACKERS = {
     "wandb": Extra("wandb", ("wandb",)),

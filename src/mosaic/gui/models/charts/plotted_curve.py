@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.gui.models.charts.seed_summary import BANDS, Middle, Summary, interpolated, summary
+from mosaic.gui.models.charts.seed_summary import Middle, Summary, interpolated, note_of, summary
 from mosaic.gui.models.charts.series import (
     Column,
     GrowingColumns,
@@ -23,6 +23,7 @@ from mosaic.gui.models.charts.series import (
     reduced,
     trailing_mean,
 )
+from mosaic.statistics.enough_seeds import FEWEST
 
 BLOCK = 32
 """Values whose lowest and highest are remembered: of a million points, a chart then looks at 60,000."""
@@ -36,7 +37,9 @@ class Drawn:
     behind: Reduced | None = None
     """The values before smoothing."""
     band: Sequence[Column] = ()
-    """Its lower and upper edge, at the x of the line."""
+    """Its lower and upper edge, at the x of the line; NaN where there is none."""
+    each: Reduced | None = None
+    """Every seed, with a gap behind each, where too few seeds have a value for a band."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,10 @@ class RunCurve:
 
 
 class SeedsCurve:
-    """The seeds of a group as one curve with a band; `models/charts/seed_summary.py` says how."""
+    """The seeds of a group as one curve with a band, below five seeds with each of them in its place.
+
+    `mosaic.statistics.seed_curves` says how.
+    """
 
     def __init__(self, name: str, colour: int, seeds: Sequence[tuple[Column, Line]], middle: Middle, log: bool) -> None:
         self.name, self.colour = name, colour
@@ -178,7 +184,7 @@ class SeedsCurve:
 
     @property
     def note(self) -> str:
-        return f"{self._middle} {BANDS[self._middle]}, n = {len(self._seeds)}"
+        return note_of(self._middle, len(self._seeds))
 
     @property
     def faults(self) -> Sequence[str]:
@@ -188,15 +194,27 @@ class SeedsCurve:
         # All seeds together have about as many knots as the chart has columns: more would not be seen.
         share = max(columns // (2 * len(self._seeds)), 8)
         knots = np.unique(np.concatenate([line.reduced(x, low, high, share).x for x, line in self._seeds]))
-        found = self._summary(knots)
+        values = self._values(knots)
+        found = summary(values, self._middle)
         edges = [found.bottom, found.top]
         middle = found.middle
         if self._log:
             lowest = np.min(middle, where=middle > 0, initial=np.inf)
             # Where mean minus deviation is not positive, the band reaches down to the lowest value of the curve.
-            edges = [_log10(np.where(edge > 0, edge, np.fmin(lowest, middle))) for edge in edges]
+            edges = [_log10(np.where((edge > 0) | np.isnan(edge), edge, np.fmin(lowest, middle))) for edge in edges]
             middle = _log10(middle)
-        return Drawn(Reduced(knots, middle), band=edges)
+        return Drawn(Reduced(knots, middle), band=edges, each=self._each(knots, values, found))
+
+    def _each(self, knots: Column, values: NDArray[np.float64], found: Summary) -> Reduced | None:
+        few = (found.count > 0) & (found.count < FEWEST)
+        if not few.any():
+            return None
+        # The knots beside them too, so that a seed goes on from where the band ends.
+        few |= np.concatenate([few[1:], [False]]) | np.concatenate([[False], few[:-1]])
+        shown = np.where(few, values, np.nan)
+        shown = np.concatenate([shown, np.full((len(shown), 1), np.nan)], axis=1).ravel()
+        x = np.tile(np.append(knots, knots[-1]), len(values))
+        return Reduced(x, _log10(shown) if self._log else shown)
 
     def at(self, x: float) -> tuple[float, int]:
         found = self._summary(np.array([x]))
@@ -213,7 +231,10 @@ class SeedsCurve:
         return falls
 
     def _summary(self, knots: Column) -> Summary:
-        return summary(np.stack([interpolated(*_points(*seed), knots) for seed in self._seeds]), self._middle)
+        return summary(self._values(knots), self._middle)
+
+    def _values(self, knots: Column) -> NDArray[np.float64]:
+        return np.stack([interpolated(*_points(*seed), knots) for seed in self._seeds])
 
 
 def _points(x: Column, line: Line) -> tuple[Column, Column]:

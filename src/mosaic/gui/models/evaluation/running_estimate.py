@@ -1,4 +1,4 @@
-"""The running estimate of an evaluation as a curve: the mean of the returns so far, with its 95 % interval."""
+"""The running estimate of an evaluation as a curve: the mean so far, from five episodes on with its interval."""
 
 from collections.abc import Sequence
 

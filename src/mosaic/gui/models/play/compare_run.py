@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from mosaic.gui.models.cli_process import CliProcess
 from mosaic.gui.models.studio import Studio
 from mosaic.spec.states import TERMINAL
+from mosaic.statistics.intervals import Interval
 
 LOOK_MS = 500
 
@@ -102,14 +103,13 @@ def _line(found: Mapping[str, Any]) -> Line:
     texts = [
         str(found["episodes"]),
         f"{found['mean']['value']:.2f}" if found["mean"] else "–",
-        _interval(found["iqm"]) if found["iqm"] else "–",
-        _interval(pair["difference"], signed=True) if pair else "–",
+        _interval(found["iqm"], found["episodes"]) if found["iqm"] else "–",
+        _interval(pair["difference"], pair["episodes"], "+.2f") if pair else "–",
         f"{pair['better']:.0%}" if pair else "–",
     ]
     return Line(str(found["env_id"]), str(found["name"]), texts)
 
 
-def _interval(found: Mapping[str, float], *, signed: bool = False) -> str:
-    sign = "+" if signed else ""
-    value, low, high = (format(found[key], f"{sign}.2f") for key in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
+def _interval(found: Mapping[str, float | None], episodes: int, spec: str = ".2f") -> str:
+    numbers = (found[key] for key in ("value", "low", "high"))
+    return Interval(*(float("nan") if number is None else number for number in numbers)).text(episodes, spec)

@@ -22,8 +22,14 @@ X_AXES: dict[XAxis, tuple[str, str]] = {
 }
 SEEDS: dict[Seeds, tuple[str, str]] = {
     "each": ("each", "Each seed as a curve of its own"),
-    "mean": ("mean ± std", "Mean of the seeds of a group, with a band of one standard deviation"),
-    "IQM": ("IQM, 95 % CI", "Interquartile mean of the seeds, with the 95 % interval of a bootstrap"),
+    "mean": (
+        "mean ± std",
+        "Mean of the seeds of a group, with a band of one standard deviation; below 5 seeds each of them and no band",
+    ),
+    "IQM": (
+        "IQM, 95 % CI",
+        "Interquartile mean of the seeds, with the 95 % interval of a bootstrap; below 5 each of them, no band",
+    ),
 }
 
 

@@ -23,6 +23,8 @@ from mosaic.gui.widgets.charts.chart_axis import ChartAxis
 RAW_ALPHA, FAINTEST = 42, 9
 """Of the values behind the smoothed line: the more curves, the fainter, or their noise would be all one sees."""
 BAND_ALPHA = 44
+EACH_ALPHA = 110
+"""Of the seeds of a group that has too few of them for a band."""
 THICK = 1.6
 MOST_THICK = 3000
 """Points up to which lines are thick: the rasteriser has a fast path for width 1, and for nothing wider."""
@@ -247,13 +249,15 @@ class _Items:
             chart.removeItem(item)
 
     def draw(self, drawn: Drawn, colour: QColor, width: float, raw_alpha: int, *, smooth: bool) -> None:
-        behind = drawn.behind
-        self._raw.setData(*((behind.x, behind.y) if behind else (_NONE, _NONE)), pen=_pen(colour, 1, raw_alpha))
+        behind = drawn.each or drawn.behind
+        alpha = EACH_ALPHA if drawn.each else raw_alpha
+        self._raw.setData(*((behind.x, behind.y) if behind else (_NONE, _NONE)), pen=_pen(colour, 1, alpha))
         self._line.setData(drawn.line.x, drawn.line.y, pen=_pen(colour, width), antialias=smooth)
         if not drawn.band:
             self._band.setData(_NONE, _NONE)
             return
-        bottom, top = drawn.band
+        # Where there is no band it has no width: left out, its neighbours would be joined across the gap.
+        bottom, top = (np.where(np.isfinite(edge), edge, drawn.line.y) for edge in drawn.band)
         seen = np.isfinite(bottom) & np.isfinite(top)
         x = drawn.line.x[seen]
         faint = QColor(colour)

@@ -12,6 +12,7 @@ from mosaic.gui.models.wording import number
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.column_lists import RIGHT
 from mosaic.spec.return_statistics import Interval
+from mosaic.statistics.enough_seeds import remark, trust
 
 COLUMNS = ("Policy", "Episodes", "Mean ± std", "Median", "IQM [95 %]", "Difference [95 %]", "Better in")
 DOT = 10
@@ -66,6 +67,8 @@ class ComparisonTable(QTreeView):
             name = QStandardItem(_dot(self._theme.curve(one.played.colour)), whole.removesuffix(", evaluated"))
             name.setToolTip(tip(whole))
             about = f"on the {one.pair.episodes:,} episodes that both have played" if one.pair else one.why_not
+            if said := remark(len(one.played.returns), "episode"):
+                about = "; ".join(filter(None, [about, said]))
             self._model.appendRow([name, *(_cell(text, about) for text in _texts(one))])
 
 
@@ -75,15 +78,18 @@ def _texts(one: Assessed) -> list[str]:
         f"{len(one.played.returns):,}",
         f"{number(one.mean)} ± {number(one.std)}",
         number(one.median),
-        _interval(one.iqm),
-        _interval(pair.difference, signed=True) if pair else one.why_not or "reference",
+        _interval(one.iqm, len(one.played.returns)),
+        _interval(pair.difference, pair.episodes, signed=True) if pair else one.why_not or "reference",
         f"{pair.better:.0%}" if pair else "",
     ]
 
 
-def _interval(found: Interval, *, signed: bool = False) -> str:
-    sign = "+" if signed and found.value > 0 else ""
-    return f"{sign}{number(found.value)} [{number(found.low)}, {number(found.high)}]"
+def _interval(found: Interval, n: int, *, signed: bool = False) -> str:
+    value = f"{'+' if signed and found.value > 0 else ''}{number(found.value)}"
+    if not found.is_known:
+        return value
+    rough = " rough" if trust(n) == "rough" else ""
+    return f"{value} [{number(found.low)}, {number(found.high)}]{rough}"
 
 
 def _cell(text: str, about: str) -> QStandardItem:
