@@ -16,6 +16,7 @@ from cleanrl_worker.sdk.command import algorithm_catalogue, own_algorithm, worke
 from cleanrl_worker.sdk.command.settings_rules import rules_of
 from mosaic import config, envs
 from mosaic.envs.families import unlisted_ids
+from mosaic.envs.settings.described import Described
 from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
 from mosaic.spec.catalogue.algorithm_pages import page
@@ -84,7 +85,9 @@ def _families() -> list[dict[str, Any]]:
         }
         try:
             ids = envs.list_ids(family.name)
-            entry["environments"] = [_environment(family, env_id) for env_id in ids]
+            settings = Described()
+            entry["environments"] = [_environment(family, env_id) | settings.of(env_id) for env_id in ids]
+            entry["settings"] = settings.schemas
             entry["unlisted"] = unlisted_ids(family)
         except MissingExtra as error:
             entry |= {"installed": False, "advice": str(error), "environments": [], "unlisted": []}

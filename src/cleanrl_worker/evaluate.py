@@ -69,13 +69,17 @@ def run(line: CommandLine) -> int:
 
 def _make_vector(plan: Plan) -> envs.VecEnv:
     """With pictures where they are wanted and can be had."""
-    size, seen = min(PARALLEL, plan.flags.episodes), algorithm_catalogue.observations(plan.file.algo)
+    size = min(PARALLEL, plan.flags.episodes)
+    how: dict[str, Any] = {
+        "observations": algorithm_catalogue.observations(plan.file.algo),
+        "settings": plan.env_settings,
+    }
     if open_live_view.wanted(plan.flags) or plan.flags.capture_video:
         try:
-            return envs.make_vec(plan.env_id, size, observations=seen, render_mode="rgb_array")
+            return envs.make_vec(plan.env_id, size, render_mode="rgb_array", **how)
         except EnvironmentFailed as error:
             log.warning("eval.no_pictures", reason=str(error))
-    return envs.make_vec(plan.env_id, size, observations=seen)
+    return envs.make_vec(plan.env_id, size, **how)
 
 
 def _reported(action: Callable[[], int]) -> int:
@@ -148,6 +152,7 @@ def _new_manifest(plan: Plan) -> Manifest:
         mode="policy_eval",
         algo=plan.file.algo,
         env_id=plan.env_id,
+        env_settings=dict(plan.env_settings),
         seed=plan.flags.seed,
         label=run_label(plan.env_id, plan.file.algo, plan.flags.seed, int(time.time())),
         artifacts=common_artifacts(plan.run_dir),
@@ -163,12 +168,13 @@ def _rehearsal(plan: Plan, vector: envs.VecEnv, room_bytes: int) -> Rehearsal:
         "episodes": plan.flags.episodes,
         "run_dir": str(plan.run_dir.root),
         "env_id": plan.env_id,
+        "env_settings": dict(plan.env_settings),
         "env_backend": vector.backend,
         "observation_space": str(vector.single_observation_space),
         "action_space": str(vector.single_action_space),
         "disk_free_bytes": room_bytes,
         "tensorboard": plan.flags.tensorboard,
-        "render": envs.try_frame(plan.env_id).message,
+        "render": envs.try_frame(plan.env_id, plan.env_settings).message,
         "ok": True,
     }
     return Rehearsal(summary=summary)

@@ -124,7 +124,7 @@ class Painter:
         if self._env is None or (arguments and width != self._width):
             if self._env is not None:
                 self._env.close()
-            self._env = envs.make(self._job.env_id, **arguments)
+            self._env = envs.make(self._job.env_id, settings=self._job.settings, **arguments)
             self._env.reset(seed=0)
             self._twin.simplify(self._env.unwrapped)
             self._width = width

@@ -20,7 +20,7 @@ def test_mujoco_frame_names_the_variables_to_set() -> None:
 
 def test_failure_names_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render_preflight, "_candidates", lambda family: [{"MUJOCO_GL": "nonsense"}])
-    report = preflight.__wrapped__("HalfCheetah-v5")
+    report = render_preflight._preflight.__wrapped__("HalfCheetah-v5", "{}")
     assert not report.ok
     assert "nonsense" in report.message
     assert "apt-get install libegl1 libgl1" in report.message

@@ -19,6 +19,7 @@ from mosaic.fastlane import ring as ring_module
 from mosaic.fastlane import viewer_lease
 from mosaic.fastlane.ring import RingReader, RingWriter
 from mosaic.fastlane.ring_layout import Frame
+from mosaic.fastlane.state_table import Job
 from mosaic.fastlane.viewer import Viewer
 from mosaic.fastlane.viewer_lease import Demand, Wishes
 from mosaic.spec.run_config import LiveView as Options
@@ -372,6 +373,33 @@ def test_a_twin_looks_like_the_environment(env_id: str) -> None:
     other.close()
     made.close()
     assert np.array_equal(mine, its)  # type: ignore[arg-type]
+
+
+def test_a_twin_is_made_with_the_settings_of_the_run() -> None:
+    settings = {"goal_velocity": 0.02}
+    made = envs.make_vec("MountainCar-v0", 1, settings=settings)
+    freezer = made.freezer()
+    assert freezer is not None
+    job = Job.from_text(
+        Job(
+            env_id=freezer.env_id,
+            settings=dict(freezer.settings),
+            ring="none",
+            table=0,
+            environments=1,
+            floats=3,
+            grid_limit=1,
+            mode="single",
+            slot=0,
+            fps=1.0,
+            budget=0.1,
+            evaluation=False,
+        ).to_text()
+    )
+    twin = envs.make(job.env_id, settings=job.settings)
+    assert twin.unwrapped.goal_velocity == 0.02  # type: ignore[attr-defined]
+    twin.close()
+    made.close()
 
 
 def test_the_writer_that_attaches_needs_a_ring(tmp_path: Path) -> None:

@@ -26,7 +26,14 @@ T = TypeVar("T")
 HERE = str(Path(__file__).parent)
 
 
-def document(env_id: str, actors: dict[str, str] | str, *, seed: int = 1, **extras: Any) -> dict[str, Any]:
+def document(
+    env_id: str,
+    actors: dict[str, str] | str,
+    *,
+    seed: int = 1,
+    env_settings: dict[str, Any] | None = None,
+    **extras: Any,
+) -> dict[str, Any]:
     seats = {"agent_0": actors} if isinstance(actors, str) else actors
     config = {
         "env_id": env_id,
@@ -34,7 +41,7 @@ def document(env_id: str, actors: dict[str, str] | str, *, seed: int = 1, **extr
         "extras": {"mode": "play", "actors": seats, "video_mode": "off", **extras},
     }
     return {
-        "environment": {"env_id": env_id},
+        "environment": {"env_id": env_id, "settings": env_settings or {}},
         "artifacts": {},
         "metadata": {"worker": {"module": "mosaic.play", "config": config}},
     }

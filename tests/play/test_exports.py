@@ -13,6 +13,7 @@ from PIL import Image
 from mosaic.errors import MissingExtra, RecordingError, RenderUnavailable
 from mosaic.play.export.dataset import export
 from mosaic.play.export.filming import film
+from mosaic.play.export.remade_episode import RemadeEpisode
 from mosaic.spec.episode_file import EpisodeFile
 
 
@@ -53,6 +54,32 @@ def test_minari_loads_what_was_played(play: Callable[..., Any], datasets: Path, 
         assert kept.rewards.tolist() == [step.reward for step in episode.steps]
         assert kept.terminations.tolist() == [step.terminated for step in episode.steps]
         assert kept.terminations[-1] or kept.truncations[-1]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_minari_keeps_the_settings_of_the_environment(play: Callable[..., Any], datasets: Path) -> None:
+    import minari
+
+    settings = {"is_slippery": False, "map_name": "8x8"}
+    played = play("FrozenLake-v1", "random", episodes=1, env_settings=settings)
+    assert played.episodes[0].head.env_settings == settings
+    export(episodes=paths(played), dataset="mosaic/lake-v0")
+    loaded = minari.load_dataset("mosaic/lake-v0")
+    assert loaded.spec.env_spec.kwargs == settings
+    assert loaded.recover_environment().observation_space.n == 64
+    plain = play("FrozenLake-v1", "random", episodes=1)
+    with pytest.raises(RecordingError, match=r"of one environment; .* has no settings|has is_slippery=false"):
+        export(episodes=[*paths(played), *paths(plain)], dataset="mosaic/mixed-v0")
+
+
+def test_an_episode_is_made_again_with_its_settings(play: Callable[..., Any]) -> None:
+    [episode] = play("FrozenLake-v1", "random", episodes=1, env_settings={"map_name": "8x8"}).episodes
+    made = RemadeEpisode(episode, pictures=False)
+    made.begin()
+    list(made.steps())
+    assert made.difference == ""
+    assert made.arena.observation_space.n == 64  # type: ignore[attr-defined]
+    made.close()
 
 
 def rows(columns: Any) -> list[Any]:

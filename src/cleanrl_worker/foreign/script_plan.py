@@ -18,6 +18,7 @@ from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.code_gate import refuse_code
 from mosaic.scripts.script import Script
 from mosaic.scripts.script_flags import OUTSIDE
+from mosaic.spec import environment_settings
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -89,6 +90,8 @@ def resolve(line: CommandLine) -> ScriptPlan:
     """Worker flags, then `--` and the script's own; or a config file that says both."""
     words, own = _split(line.words)
     document = line.document
+    if line.environment or (document is not None and document.environment.settings):
+        raise ConfigError([environment_settings.not_for_scripts()], what=worker_flags.PROG)
     if document is None and line.resume is not None:
         document = read_document(RunDir(line.resume.absolute()).config)
     worker = None if document is None else document.metadata.worker.config

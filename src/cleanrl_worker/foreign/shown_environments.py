@@ -168,6 +168,8 @@ class _Freezer:
 
     def __init__(self, shown_environments: ShownEnvironments, env_id: str, twin: Twin) -> None:
         self.env_id = env_id
+        self.settings: dict[str, Any] = {}
+        """None: where a script gives arguments of its own there is no twin."""
         self._shown_environments = shown_environments
         self._freeze = twin.freeze
         self._last: dict[int, NDArray[np.float64]] = {}

@@ -2,14 +2,15 @@
 
 Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`, and
 `sha256`, the digest of the whole file (`mosaic.spec.files.policy_digest`). For an algorithm of a user's also `source`
-(JSON), a copy of its code (`mosaic.spec.files.source_copy`).
+(JSON), a copy of its code (`mosaic.spec.files.source_copy`). Where the environment had settings also `env_settings`
+(JSON).
 Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_normaliser.<name>` where there are any.
 """
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -60,6 +61,8 @@ class PolicyFile:
     action_space: gym.Space[Any]
     global_step: int
     arrays: Mapping[str, Array]
+    env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the environment that it was trained in."""
     source: SourceCopy | None = None
     """The code of an algorithm of a user's that trained it; None for ours."""
     running_normaliser: bool = False
@@ -90,6 +93,8 @@ def write(path: Path, file: PolicyFile) -> None:
         "global_step": str(file.global_step),
         digests.MEMBER: digests.EMPTY,
     }
+    if file.env_settings:
+        metadata["env_settings"] = json.dumps(dict(file.env_settings))
     if file.source is not None:
         metadata["source"] = json.dumps(file.source.to_json())
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,6 +132,7 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
             global_step=int(metadata["global_step"]),
             arrays=arrays,
             has_digest=has_digest,
+            env_settings=json.loads(metadata.get("env_settings", "{}")),
             source=source_copy.from_json(json.loads(metadata["source"])) if "source" in metadata else None,
         )
     except (AssertionError, KeyError, TypeError, ValueError) as error:  # Gymnasium's spaces assert.

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, cast
@@ -69,6 +69,8 @@ class RunSpec:
     args: dict[str, Any]
     """JSON face of the algorithm's Args."""
     options: TrainOptions
+    env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the environment, as the run config has them."""
     tensorboard: bool = True
     quiet: bool = False
     cpus: int = 1
@@ -227,6 +229,7 @@ class Run:
             global_step=self.global_step,
             mean_return=float(np.mean(recent)) if recent else None,
             threads=self.spec.cpus,
+            env_settings=dict(self.spec.env_settings),
             source=None if self.spec.source is None else self.spec.source.to_json(),
         )
         state = {
@@ -264,6 +267,7 @@ class Run:
             algo=self.spec.algo,
             env_id=self.spec.args["env_id"],
             args=self.spec.args,
+            env_settings=self.spec.env_settings,
             observation_space=self.envs.single_observation_space,
             action_space=self.envs.single_action_space,
             global_step=self.global_step,
@@ -325,8 +329,11 @@ class Run:
     # Inner workings.
 
     def _make_backend(self, env_id: str, num_envs: int, observations: families.Observations) -> families.VecEnv:
-        options = self.spec.options
-        how: dict[str, Any] = {"backend": options.env_backend, "observations": observations}
+        options, settings = self.spec.options, self.spec.env_settings
+        how: dict[str, Any] = {"backend": options.env_backend, "observations": observations, "settings": settings}
+        chosen = families.choose_backend(env_id, num_envs, backend=options.env_backend, settings=settings)
+        if options.env_backend not in ("auto", chosen.backend):
+            self.warn(f"--env-backend {options.env_backend} steps aside for {chosen.backend}: {chosen.reason}")
         if open_live_view.wanted(options) or options.capture_video:
             try:
                 return families.make_vec(env_id, num_envs, render_mode="rgb_array", **how)
@@ -338,7 +345,8 @@ class Run:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
         if self.spec.tensorboard and not self.spec.options.fastlane_only:
             folder = board_folder(self.run_dir, self.spec.options.tensorboard_dir)
-            table = markdown_table(self.spec.args)
+            settings = {f"env.{name}": value for name, value in self.spec.env_settings.items()}
+            table = markdown_table({**self.spec.args, **settings})
             mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
             self._manifest_writer.add_board(folder)
         return [*mirrors, *self.spec.extra_sinks]
@@ -349,6 +357,7 @@ class Run:
             run_id=self.run_dir.run_id,
             algo=self.spec.algo,
             env_id=args["env_id"],
+            env_settings=dict(self.spec.env_settings),
             seed=args["seed"],
             label=self.spec.label,
             artifacts=(

@@ -11,6 +11,7 @@ from mosaic.cli.daemon import connection
 from mosaic.cli.terminal.plain_output import plain_output
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.near_names import near_names
+from mosaic.spec.environment_settings import PREFIX as SETTING
 
 DAMAGED = 7
 """Something that was read is not what was written."""
@@ -101,6 +102,8 @@ def _sentence(error: MosaicError) -> str:
     if not isinstance(error, ConfigError) or not error.what.startswith("mosaic "):
         return error.sentence
     end = "\n" if len(error.problems) > 1 else " " if error.sentence.endswith("?") else "; "
+    if all(problem.path.startswith(SETTING) for problem in error.problems):
+        return f"{error.sentence}{end}'mosaic envs ENV' shows the settings of an environment"
     return f"{error.sentence}{end}'{error.what} --help' shows the flags"
 
 

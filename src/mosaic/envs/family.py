@@ -32,6 +32,11 @@ def no_quick_step(_env: "Env[Any, Any]") -> Step | None:
     return None
 
 
+def no_known_settings(_spec: "EnvSpec") -> Mapping[str, Mapping[str, Any]]:
+    """Families whose table of bounds says all that is known."""
+    return {}
+
+
 def generator_state(env: "Env[Any, Any]") -> dict[str, Any]:
     """Everything random about `env` as plain values; for nearly all families that is one numpy generator."""
     return {"generator": env.unwrapped.np_random.bit_generator.state}
@@ -83,8 +88,12 @@ class Family:
     configure: Callable[[], None] = lambda: None
     """Settings of the simulator, made once it is imported."""
     encoder: "Callable[[Space[Any]], Encoder]" = flat_encoder
-    pixels: "Callable[[EnvSpec], Pixels]" = plain_pixels
-    """How one of its environments is shown to an algorithm with convolutions."""
+    pixels: "Callable[[EnvSpec, Mapping[str, Any]], Pixels]" = plain_pixels
+    """How one of its environments, with the settings of a run, is shown to an algorithm with convolutions."""
+    known_settings: "Callable[[EnvSpec], Mapping[str, Mapping[str, Any]]]" = no_known_settings
+    """What is known of the settings of one environment alone, by their names; what holds for more is in a table."""
+    pool_settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Settings that envpool takes too, and what each is called there."""
     quick_step: "Callable[[Env[Any, Any]], Step | None]" = no_quick_step
     twin: "Twin | None" = None
     """How to draw an environment in another process; None where its own `render()` must do."""

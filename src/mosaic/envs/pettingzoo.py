@@ -18,6 +18,8 @@ from mosaic.spec.catalogue.extras import BOX2D, PETTINGZOO, of_module
 from mosaic.spec.seat_names import PETTINGZOO_IDS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gymnasium import Space
 
 NAMESPACES = ("classic", "butterfly", "sisl", "mpe")
@@ -61,16 +63,17 @@ FAMILY = Family(
 )
 
 
-def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
+def make_for_several(env_id: str, *, render_mode: str | None, settings: "Mapping[str, Any] | None" = None) -> Made:
     """Together where it can be played so, else in turns."""
     name = registered_name(env_id)
+    given = dict(settings or {})
     from pettingzoo import aec_registry, make, parallel_registry
 
     registry: dict[str, Any] = parallel_registry if name in parallel_registry else aec_registry
     try:
         if registry is parallel_registry:
-            return Made(make("parallel", name, render_mode=render_mode), "together")
-        return Made(make("aec", name, render_mode=render_mode), "turns")
+            return Made(make("parallel", name, render_mode=render_mode, **given), "together")
+        return Made(make("aec", name, render_mode=render_mode, **given), "turns")
     except Exception as error:  # A border: a user's environment may raise anything.
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError):
@@ -78,6 +81,14 @@ def make_for_several(env_id: str, *, render_mode: str | None) -> Made:
                 raise MissingExtra(f"'{env_id}' (it uses {cause.name})", PETTINGZOO.name) from error
             raise EnvironmentFailed(f"'{env_id}' needs the package '{cause.name}', which is not installed") from error
         raise EnvironmentFailed(f"'{env_id}' could not be made: {error}") from error
+
+
+def entry_of(name: str) -> Any:
+    """What PettingZoo makes a registered environment with: the function itself, or `module:name`."""
+    from pettingzoo import aec_registry, parallel_registry
+
+    found: Any = aec_registry.get(name) or parallel_registry.get(name)
+    return getattr(found, "entry_point", found)
 
 
 def without_mask(space: "Space[Any]") -> "Space[Any]":

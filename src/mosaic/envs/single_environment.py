@@ -1,7 +1,7 @@
 """Making one environment, wrapped as Gymnasium wraps it, or bare for our own vector environment."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.families import current_version, find_spec
@@ -20,6 +20,7 @@ def make(
     env_id: str,
     *,
     render_mode: str | None = "rgb_array",
+    settings: Mapping[str, Any] | None = None,
     wrappers: Sequence[Wrap] = (),
     pixels: bool = False,
     whole_games: bool = False,
@@ -27,15 +28,26 @@ def make(
 ) -> "Env[Any, Any]":
     """One environment with Gymnasium's own wrappers (checker, order, time limit) and then `wrappers`.
 
+    `settings` are those of a run config (`mosaic.envs.settings`); `kwargs` go to the constructor as they are.
     With `pixels` it shows the stacks of pictures that its family's rule makes; with `whole_games` too, an episode is
     one as a person plays it, with its true rewards.
     """
-    family, spec = find_spec(env_id)
+    family, spec = find_with_settings(env_id, settings)
     if pixels:
-        rule = family.pixels(spec)
+        rule = family.pixels(spec, settings or {})
         wrap = (rule.wrap_whole if whole_games else None) or rule.wrap
         wrappers, kwargs = (*wrappers, wrap), {**kwargs, **rule.kwargs}
     return make_from(family, spec, render_mode=render_mode, wrappers=wrappers, **kwargs)
+
+
+def find_with_settings(env_id: str, settings: Mapping[str, Any] | None) -> "tuple[Family, EnvSpec]":
+    """The family and the spec of an environment, the spec with these settings: all that is made of it has them."""
+    family, spec = find_spec(env_id)
+    if not settings:
+        return family, spec
+    from mosaic.envs.settings import arguments
+
+    return family, arguments.with_settings(spec, settings)
 
 
 def make_from(

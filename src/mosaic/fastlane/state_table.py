@@ -15,8 +15,8 @@ can see them without a system call: another thread of its process that looks for
 import json
 import mmap
 import os
-from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,8 @@ class Job:
     """What a painter is asked to do, as the JSON text of its one argument."""
 
     env_id: str
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Of the environment."""
     ring: str
     table: int
     """File descriptor of the table."""

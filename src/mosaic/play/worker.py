@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 from cleanrl_worker.sdk.command import worker_flags
@@ -65,9 +66,10 @@ def _reported(plan: Plan) -> int:
 def play(plan: Plan) -> int:
     """The session, from the first event to the last; the exit code."""
     run_dir = plan.run_dir
-    write_start(run_dir, plan.document)
+    settings = _settings(plan)
+    write_start(run_dir, replace(plan.document, environment=replace(plan.document.environment, settings=settings)))
     process_identity.write_self(run_dir.worker, attempt=1)
-    manifest_writer = ManifestWriter(run_dir, _new_manifest(plan))
+    manifest_writer = ManifestWriter(run_dir, _new_manifest(plan, settings))
     recorder = EventRecorder(Spool(run_dir.events), [Console(quiet=plan.flags.quiet)], beat=lambda: None)
     recorder.emit(_start_event(plan))
     steps = 0
@@ -104,11 +106,20 @@ def _start_event(plan: Plan) -> RunStarted:
     )
 
 
-def _new_manifest(plan: Plan) -> Manifest:
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Of the environment. What is wrong with them is told by the session, which makes it, with an event."""
+    try:
+        return seated_players.settings_of(plan)
+    except MosaicError:
+        return plan.document.environment.settings
+
+
+def _new_manifest(plan: Plan, settings: dict[str, Any]) -> Manifest:
     return Manifest(
         run_id=plan.run_dir.run_id,
         mode="play",
         env_id=plan.env_id,
+        env_settings=settings,
         seed=plan.seed,
         label=run_label(plan.env_id, "play", plan.seed, int(time.time())),
         artifacts=common_artifacts(plan.run_dir),
@@ -117,9 +128,9 @@ def _new_manifest(plan: Plan) -> Manifest:
 
 def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
     """Make everything, and one step with each actor that needs no person."""
-    seen = seated_players.shown(plan)
+    seen, settings = seated_players.shown(plan), seated_players.settings_of(plan)
     progress(f"making {plan.env_id} and who plays in it …")
-    with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen)) as arena:
+    with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen, settings=settings)) as arena:
         seated_players.check(plan, arena)
         arena.reset(plan.seed)
         arena.step(uniform.any_action(arena.at(arena.turn).action_space, arena.legal(arena.turn)))
@@ -129,11 +140,12 @@ def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
             "episodes": plan.options.episodes,
             "run_dir": str(plan.run_dir.root),
             "env_id": plan.env_id,
+            "env_settings": settings,
             "seats": {seat: _kinds(arena.at(seat)) for seat in arena.seats},
             "observation_space": str(arena.observation_space),
             "action_space": str(arena.action_space),
             "disk_free_bytes": room_bytes,
-            "render": envs.try_frame(plan.env_id).message,
+            "render": envs.try_frame(plan.env_id, settings).message,
             "ok": True,
         }
     return Rehearsal(summary=summary)

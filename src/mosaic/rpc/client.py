@@ -4,11 +4,11 @@ import json
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 import grpc
 
@@ -30,6 +30,8 @@ from mosaic.rpc.patient_submit import SubmitUnknown as SubmitUnknown
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.catalogue import known_environments
+from mosaic.spec.catalogue.known_environments import Found, Status
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
 from mosaic.spec.run_config import (
@@ -169,8 +171,12 @@ class Client:
         seeds: Sequence[int] = (1,),
         label: str = "",
         settings: Mapping[str, config.JsonValue] | None = None,
+        env_settings: Mapping[str, config.JsonValue] | None = None,
     ) -> list[RunRecord]:
-        """Queue a training run for each seed; `settings` are those of the algorithm that differ from its defaults."""
+        """Queue a training run for each seed; `settings` are those of the algorithm that differ from its defaults.
+
+        `env_settings` are those of the environment, as `mosaic envs ENV` lists them.
+        """
         worker = WorkerConfig(
             algo=algo,
             env_id=env_id,
@@ -180,7 +186,7 @@ class Client:
         )
         document = TrainRunConfig(
             run_name=label,
-            environment=Environment(env_id=env_id),
+            environment=Environment(env_id=env_id, settings=dict(env_settings or {})),
             artifacts=Artifacts(),
             metadata=Metadata(worker=Worker(config=worker)),
         )
@@ -429,8 +435,21 @@ class Client:
         return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
     @translated
-    def environments(self) -> Sequence[pb.EnvironmentFamily]:
-        return self._stub.ListEnvironments(pb.Empty(), timeout=VALIDATE_TIMEOUT_S).families
+    def environments(self, *, with_settings: bool = False) -> Sequence[pb.EnvironmentFamily]:
+        request = pb.ListEnvironmentsRequest(with_settings=with_settings)
+        return self._stub.ListEnvironments(request, timeout=VALIDATE_TIMEOUT_S).families
+
+    @translated
+    def environment(self, env_id: str) -> Found:
+        """What is known of one environment, with the schema of its settings."""
+        about = self._stub.DescribeEnvironment(pb.DescribeEnvironmentRequest(env_id=env_id), timeout=VALIDATE_TIMEOUT_S)
+        facts = ("env_id", "family", "actions", "observations", "action_space", "observation_space")
+        return Found(
+            **{name: getattr(about, name) for name in facts},
+            status=cast("Status", about.status),
+            near=tuple(about.near),
+            settings=json.loads(about.settings_schema_json) if about.settings_schema_json else None,
+        )
 
     @translated
     def policies(self) -> Sequence[PolicyInfo]:
@@ -446,11 +465,21 @@ class Client:
         )
 
     def evaluate(
-        self, policy: PolicyInfo, *, episodes: int = 50, seed: int = 1, deterministic: bool = False, label: str = ""
+        self,
+        policy: PolicyInfo,
+        *,
+        episodes: int = 50,
+        seed: int = 1,
+        deterministic: bool = False,
+        label: str = "",
+        env_settings: Mapping[str, config.JsonValue] | None = None,
     ) -> RunRecord:
-        """Play a batch of episodes with a policy, as a run; the same seed gives every policy the same episodes."""
+        """Play a batch of episodes with a policy, as a run; the same seed gives every policy the same episodes.
+
+        The environment has the settings of the training; `env_settings` are given on top of them.
+        """
         algo = policy.algo if policy.kind == "mosaic" else ""
-        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo)
+        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo, settings=env_settings or {})
         extras = PolicyEvalExtras(
             mode="policy_eval", policy_path=policy.path, eval_episodes=episodes, eval_deterministic=deterministic
         )
@@ -550,3 +579,15 @@ def _as_it_is(line: pb.EventLine) -> pb.EventLine:
 
 def _data(chunk: "pb.LogChunk | pb.FileChunk") -> bytes:
     return chunk.data
+
+
+def settings_by_environment(families: Iterable[pb.EnvironmentFamily]) -> dict[str, dict[str, Any]]:
+    """The schemas that families were listed with."""
+    found: dict[str, dict[str, Any]] = {}
+    for family in families:
+        about: dict[str, Any] = json.loads(family.settings_json) if family.settings_json else {}
+        for env_id, settings in about.get("environments", {}).items():
+            schema = known_environments.settings_of({"settings": settings}, {"settings": about["schemas"]})
+            if schema is not None:
+                found[env_id] = schema
+    return found

@@ -1,6 +1,9 @@
 """A policy as lists show it, on either side of the wire."""
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.spec.policy_facts import PolicyFacts
@@ -35,9 +38,19 @@ class PolicyInfo:
     """Who wrote it: mosaic, cleanrl or sb3."""
     source: str = ""
     """Where the environment was found."""
+    env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of that environment that are not as its id has them."""
 
 
-def of_run(run: RunRecord, path: str, *, global_step: int | None, saved_at: float, kind: str) -> PolicyInfo:
+def of_run(
+    run: RunRecord,
+    path: str,
+    *,
+    global_step: int | None,
+    saved_at: float,
+    kind: str,
+    env_settings: Mapping[str, Any] | None = None,
+) -> PolicyInfo:
     return PolicyInfo(
         path=path,
         kind=kind,
@@ -51,6 +64,7 @@ def of_run(run: RunRecord, path: str, *, global_step: int | None, saved_at: floa
         last_return=run.last_return,
         saved_at=saved_at,
         source="its run",
+        env_settings=env_settings or {},
     )
 
 
@@ -64,11 +78,15 @@ def of_file(facts: PolicyFacts, *, saved_at: float) -> PolicyInfo:
         saved_at=saved_at,
         kind=facts.kind,
         source=facts.source,
+        env_settings=facts.env_settings,
     )
 
 
 def to_message(policy: PolicyInfo) -> pb.PolicyInfo:
-    return pb.PolicyInfo(**{name: value for name, value in vars(policy).items() if value is not None})
+    given = {name: value for name, value in vars(policy).items() if value is not None and name != "env_settings"}
+    return pb.PolicyInfo(
+        **given, env_settings_json=json.dumps(dict(policy.env_settings)) if policy.env_settings else ""
+    )
 
 
 def from_message(message: pb.PolicyInfo) -> PolicyInfo:
@@ -78,7 +96,8 @@ def from_message(message: pb.PolicyInfo) -> PolicyInfo:
     values = {name: getattr(message, name) for name in _PLAIN}
     for name in ("seed", "global_step", "last_return"):
         values |= optional(name)
-    return PolicyInfo(**values)
+    settings: dict[str, Any] = json.loads(message.env_settings_json) if message.env_settings_json else {}
+    return PolicyInfo(**values, env_settings=settings)
 
 
 _PLAIN = ("path", "run_id", "label", "state", "algo", "env_id", "saved_at", "kind", "source")

@@ -451,6 +451,12 @@ class Algorithm(_message.Message):
     place: str
     def __init__(self, name: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[str] = ..., schema_json: _Optional[bytes] = ..., docs: _Optional[str] = ..., observations: _Optional[str] = ..., place: _Optional[str] = ...) -> None: ...
 
+class ListEnvironmentsRequest(_message.Message):
+    __slots__ = ("with_settings",)
+    WITH_SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    with_settings: bool
+    def __init__(self, with_settings: _Optional[bool] = ...) -> None: ...
+
 class ListEnvironmentsReply(_message.Message):
     __slots__ = ("families",)
     FAMILIES_FIELD_NUMBER: _ClassVar[int]
@@ -458,20 +464,22 @@ class ListEnvironmentsReply(_message.Message):
     def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ...) -> None: ...
 
 class EnvironmentFamily(_message.Message):
-    __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted")
+    __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted", "settings_json")
     NAME_FIELD_NUMBER: _ClassVar[int]
     EXTRA_FIELD_NUMBER: _ClassVar[int]
     INSTALLED_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
     ENVIRONMENTS_FIELD_NUMBER: _ClassVar[int]
     UNLISTED_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
     name: str
     extra: str
     installed: bool
     advice: str
     environments: _containers.RepeatedCompositeFieldContainer[EnvironmentInfo]
     unlisted: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ...) -> None: ...
+    settings_json: bytes
+    def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ..., settings_json: _Optional[bytes] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
     __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space")
@@ -490,6 +498,34 @@ class EnvironmentInfo(_message.Message):
     action_space: str
     observation_space: str
     def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ...) -> None: ...
+
+class DescribeEnvironmentRequest(_message.Message):
+    __slots__ = ("env_id",)
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    env_id: str
+    def __init__(self, env_id: _Optional[str] = ...) -> None: ...
+
+class EnvironmentDescription(_message.Message):
+    __slots__ = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "settings_schema_json", "near")
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    FAMILY_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    ACTION_SPACE_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_SPACE_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
+    NEAR_FIELD_NUMBER: _ClassVar[int]
+    env_id: str
+    status: str
+    family: str
+    actions: str
+    observations: str
+    action_space: str
+    observation_space: str
+    settings_schema_json: bytes
+    near: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, env_id: _Optional[str] = ..., status: _Optional[str] = ..., family: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ..., settings_schema_json: _Optional[bytes] = ..., near: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SeatInfo(_message.Message):
     __slots__ = ("name", "actions", "observations")
@@ -514,7 +550,7 @@ class DescribePolicyRequest(_message.Message):
     def __init__(self, path: _Optional[str] = ...) -> None: ...
 
 class PolicyInfo(_message.Message):
-    __slots__ = ("path", "run_id", "label", "algo", "env_id", "seed", "global_step", "last_return", "saved_at", "kind", "source", "state")
+    __slots__ = ("path", "run_id", "label", "algo", "env_id", "seed", "global_step", "last_return", "saved_at", "kind", "source", "state", "env_settings_json")
     PATH_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
@@ -527,6 +563,7 @@ class PolicyInfo(_message.Message):
     KIND_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
+    ENV_SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
     path: str
     run_id: str
     label: str
@@ -539,7 +576,8 @@ class PolicyInfo(_message.Message):
     kind: str
     source: str
     state: str
-    def __init__(self, path: _Optional[str] = ..., run_id: _Optional[str] = ..., label: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., global_step: _Optional[int] = ..., last_return: _Optional[float] = ..., saved_at: _Optional[float] = ..., kind: _Optional[str] = ..., source: _Optional[str] = ..., state: _Optional[str] = ...) -> None: ...
+    env_settings_json: str
+    def __init__(self, path: _Optional[str] = ..., run_id: _Optional[str] = ..., label: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., global_step: _Optional[int] = ..., last_return: _Optional[float] = ..., saved_at: _Optional[float] = ..., kind: _Optional[str] = ..., source: _Optional[str] = ..., state: _Optional[str] = ..., env_settings_json: _Optional[str] = ...) -> None: ...
 
 class RegisterWorkerRequest(_message.Message):
     __slots__ = ("run_id", "identity_json")

@@ -141,8 +141,13 @@ class TrainerStub:
                 _registered_method=True)
         self.ListEnvironments = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListEnvironments',
-                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
+                _registered_method=True)
+        self.DescribeEnvironment = channel.unary_unary(
+                '/mosaic.v1.Trainer/DescribeEnvironment',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString,
                 _registered_method=True)
         self.ListPolicies = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListPolicies',
@@ -348,6 +353,13 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeEnvironment(self, request, context):
+        """What is known of one environment, with the JSON Schema of its settings.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPolicies(self, request, context):
         """Every policy that a run of this home has saved, newest first.
         """
@@ -521,8 +533,13 @@ def add_TrainerServicer_to_server(servicer, server):
             ),
             'ListEnvironments': grpc.unary_unary_rpc_method_handler(
                     servicer.ListEnvironments,
-                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.SerializeToString,
+            ),
+            'DescribeEnvironment': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeEnvironment,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.SerializeToString,
             ),
             'ListPolicies': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPolicies,
@@ -1162,8 +1179,35 @@ class Trainer:
             request,
             target,
             '/mosaic.v1.Trainer/ListEnvironments',
-            mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeEnvironment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/DescribeEnvironment',
+            mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString,
             options,
             channel_credentials,
             insecure,

@@ -50,6 +50,8 @@ class EpisodeHead:
     """1 for the first of its run."""
     env_id: str
     """Environment."""
+    env_settings: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Its settings that are not as the id has them."""
     seed: Step
     """Seed of the reset."""
     seats: dict[str, str]

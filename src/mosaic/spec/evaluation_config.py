@@ -1,7 +1,9 @@
 """The run config of an evaluation, as the command line, the form and the Python client make it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from mosaic.config import JsonValue
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -24,6 +26,8 @@ class Subject:
     """Environment."""
     algo: str = ""
     """Algorithm; empty if the file says it."""
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Settings of the environment, over those that the policy was trained with."""
 
 
 def document_of(
@@ -38,7 +42,7 @@ def document_of(
     worker = WorkerConfig(algo=subject.algo, env_id=subject.env_id, seed=seed, extras=extras)
     return TrainRunConfig(
         run_name=label,
-        environment=Environment(env_id=subject.env_id),
+        environment=Environment(env_id=subject.env_id, settings=dict(subject.settings)),
         artifacts=Artifacts(tensorboard=Toggle(enabled=tensorboard)),
         metadata=Metadata(worker=Worker(config=worker)),
     )

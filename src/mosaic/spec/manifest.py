@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast
 
 from mosaic import config
+from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, UnsafePath
 from mosaic.spec.files.shared_files import read_small, write_atomically
 from mosaic.spec.run_dir import RunDir
@@ -57,6 +58,8 @@ class Manifest:
     """Algorithm."""
     env_id: str = ""
     """Environment."""
+    env_settings: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Its settings that are not as the id has them."""
     seed: Unsigned = 1
     """Seed."""
     label: str = ""

@@ -13,7 +13,7 @@ import stat
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
@@ -55,6 +55,8 @@ class PolicyFacts:
     """Environment steps that it was trained for."""
     source: str = ""
     """Where the environment was found."""
+    env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of that environment; empty in a file of an earlier version, which knew none."""
 
 
 def find(word: Path) -> Path:
@@ -136,6 +138,7 @@ def _from_header(facts: PolicyFacts) -> PolicyFacts:
             seed=_whole(config.any_json(metadata["args"]).get("seed")),
             global_step=_step(metadata["global_step"]),
             source="the file",
+            env_settings=_settings(metadata.get("env_settings")),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         cut = "; it is cut off" if len(text) < length else ""
@@ -195,6 +198,15 @@ def _from_config(facts: PolicyFacts, document: Mapping[str, Any]) -> PolicyFacts
         env_id=env_id if _is_name(env_id) and env_id != UNKNOWN else "",
         seed=_whole(document.get("seed")),
     )
+
+
+def _settings(text: object) -> dict[str, Any]:
+    if text is None:
+        return {}
+    found: Any = config.any_json(text) if isinstance(text, str) else None
+    if not isinstance(found, dict):
+        raise ValueError("env_settings is no JSON object")
+    return cast("dict[str, Any]", found)
 
 
 def _whole(value: object) -> int | None:

@@ -240,6 +240,8 @@ class Environment:
 
     env_id: Annotated[str, MinLen(1)]
     """Must be the worker's env_id."""
+    settings: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """Arguments of its constructor that are not as the id has them (`mosaic envs ENV` lists them)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,10 +313,13 @@ def flag_of(path: str) -> str:
         "artifacts.tensorboard.enabled": "tensorboard",
         "artifacts.wandb.enabled": "track_wandb",
     }
+    if path.startswith(_ENVIRONMENT_SETTING):
+        return "--env." + path.removeprefix(_ENVIRONMENT_SETTING)
     name = known.get(path) or _BEFORE_A_SETTING.sub("", path)
     return config.flag_name(name) if name and "." not in name else path
 
 
+_ENVIRONMENT_SETTING = "environment.settings."
 _BEFORE_A_SETTING = re.compile(
     r"^(?:metadata\.worker\.config\.(?:extras\.(?:algo_params\.)?)?|extras\.(?:algo_params\.)?|resources\.|environment\.)"
 )

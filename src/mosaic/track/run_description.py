@@ -43,6 +43,8 @@ def about(run_dir: RunDir) -> About:
     label, group = _label(run_dir, document)
     params: dict[str, Any] = dict(getattr(extras, "algo_params", {}))
     outside = {"exp_name": worker.algo, "env_id": worker.env_id, "seed": worker.seed}
+    # A key each, so that a tracker can filter and group by one.
+    given = {f"env.{name}": value for name, value in document.environment.settings.items()}
     if isinstance(extras, TrainOptions):
         outside["total_timesteps"] = worker.total_timesteps
     return About(
@@ -54,7 +56,7 @@ def about(run_dir: RunDir) -> About:
         group=group,
         notes=extras.notes,
         options=options,
-        settings={**params, **outside, "mosaic": {"run_id": run_dir.run_id, "config": data}},
+        settings={**params, **outside, **given, "mosaic": {"run_id": run_dir.run_id, "config": data}},
     )
 
 

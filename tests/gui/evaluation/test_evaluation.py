@@ -15,6 +15,7 @@ from mosaic.gui.models.evaluation.evaluations import Played, assess
 from mosaic.gui.models.evaluation.return_histogram import histogram
 from mosaic.gui.models.evaluation.running_estimate import RunningCurve
 from mosaic.gui.models.form.run_settings import ALGO, ENV_ID, EXTRAS, SEED
+from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS
 from mosaic.gui.tabs.evaluate import NOTHING, EvaluateTab
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
 from mosaic.rpc.client import Client
@@ -53,6 +54,56 @@ def test_the_form_begins_with_the_defaults_and_what_the_file_says(form: Evaluati
     assert (extras.policy_path, extras.eval_episodes, extras.eval_batch_size) == ("/x/ppo.cleanrl_model", 50, 50)
     assert (extras.eval_repeat, extras.eval_capture_video, extras.seed_override) == (False, False, None)
     assert parse(document).metadata.worker.config.seed == 3
+
+
+LAKE: dict[str, object] = {"env_id": "FrozenLake-v1", "env_settings": {"is_slippery": False}}
+SLIPPERY, MAP = (f"{ENVIRONMENT_SETTINGS}.{name}" for name in ("is_slippery", "map_name"))
+
+
+@pytest.fixture
+def lake_form(client: Client) -> EvaluationForm:
+    made = EvaluationForm()
+    schema = client.environment("FrozenLake-v1").settings
+    made.use(config.json_schema(TrainRunConfig), lambda env_id: schema if env_id == "FrozenLake-v1" else None)
+    return made
+
+
+def settings_of(document: config.JsonObject) -> dict[str, config.JsonValue]:
+    return parse(document).environment.settings
+
+
+def test_the_settings_of_the_training_are_those_of_the_evaluation(lake_form: EvaluationForm) -> None:
+    lake_form.choose([info("/x", **LAKE)])
+    assert lake_form.environment.fields[SLIPPERY].text == "false"
+    assert not lake_form.environment.fields[SLIPPERY].is_changed
+    [document] = lake_form.documents()
+    assert settings_of(document) == {"is_slippery": False}
+    lake_form.environment.type(MAP, '"8x8"')
+    lake_form.environment.type(SLIPPERY, "true")
+    [document] = lake_form.documents()
+    assert settings_of(document) == {"is_slippery": True, "map_name": "8x8"}
+
+
+def test_several_policies_keep_their_own_settings_but_for_what_is_changed(lake_form: EvaluationForm) -> None:
+    lake_form.choose([info("/x", **LAKE), info("/y", env_id="FrozenLake-v1")])
+    lake_form.environment.type(MAP, '"8x8"')
+    assert [settings_of(document) for document in lake_form.documents()] == [
+        {"is_slippery": False, "map_name": "8x8"},
+        {"map_name": "8x8"},
+    ]
+
+
+def test_policies_of_several_environments_have_no_settings_in_common(lake_form: EvaluationForm) -> None:
+    lake_form.choose([info("/x", **LAKE), info("/y")])
+    assert lake_form.environment.fields == {}
+    assert [settings_of(document) for document in lake_form.documents()] == [{"is_slippery": False}, {}]
+
+
+def test_a_setting_out_of_bounds_is_told(lake_form: EvaluationForm) -> None:
+    lake_form.choose([info("/x", **LAKE)])
+    lake_form.environment.type(f"{ENVIRONMENT_SETTINGS}.success_rate", "3")
+    with pytest.raises(ConfigError, match="Success rate: must be at most 1"):
+        lake_form.documents()
 
 
 def test_an_overridden_environment_is_what_is_typed(form: EvaluationForm) -> None:

@@ -1,5 +1,6 @@
 """The Play tab on real sessions of a real daemon: keys, controls, views, replay, and what goes wrong."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
+from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS
 from mosaic.gui.models.play.llm_endpoint import LlmEndpoint
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.rpc.client import Client
@@ -271,3 +273,31 @@ def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowh
     # Both are there the next time.
     again = LlmEndpoint(QSettings(str(client.home.root / "gui.ini"), QSettings.Format.IniFormat))
     assert (again.address, again.variable) == (server.url, "KEY_OF_MINE")
+
+
+def test_settings_of_the_environment_are_typed_in_a_window_and_played_with(shown: Shown, client: Client) -> None:
+    tab = opened(shown)
+    tab.play.choose_environment("FrozenLake-v1")
+    tab.play.choose_actor("random")
+    tab.setup.settings.click()
+    dialog = tab.setup.settings.dialog
+    assert dialog is not None
+    rows = dialog.rows
+    assert {f"{ENVIRONMENT_SETTINGS}.map_name", f"{ENVIRONMENT_SETTINGS}.is_slippery"} <= rows.keys()
+    tab.play.environment.type(f"{ENVIRONMENT_SETTINGS}.success_rate", "7")
+    assert tab.play.environment_problem == "Success rate: must be at most 1"
+    tab.play.environment.reset(f"{ENVIRONMENT_SETTINGS}.success_rate")
+    tab.play.environment.type(f"{ENVIRONMENT_SETTINGS}.map_name", '"8x8"')
+    assert tab.setup.settings.accessibleName() == "Settings of the environment, 1 changed"
+    dialog.done_button.click()
+    tab.setup.speed.choose("max")
+    tab.start.click()
+    shown.until(lambda: tab.play.session is not None and tab.play.session.record.env_id == "FrozenLake-v1")
+    assert tab.play.session is not None
+    run_id = tab.play.session.record.run_id
+    config = json.loads(b"".join(client.read_artifact(run_id, "config.json")))
+    assert config["environment"]["settings"] == {"map_name": "8x8"}
+    tab.play.choose_environment("ALE/Breakout-v5")
+    assert f"{ENVIRONMENT_SETTINGS}.repeat_action_probability" in dialog.rows
+    tab.play.choose_environment("FrozenLake-v1")
+    assert tab.play.environment.values == {"map_name": "8x8"}

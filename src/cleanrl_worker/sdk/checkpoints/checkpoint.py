@@ -14,7 +14,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +24,7 @@ from safetensors.numpy import load_file
 
 from cleanrl_worker.sdk.checkpoints import array_file, paged_array, state_tree
 from mosaic.errors import CheckpointError, HomeUnusable
+from mosaic.spec.environment_settings import spoken
 from mosaic.spec.files import checkpoint_files, digests, source_copy
 from mosaic.spec.files.checkpoint_files import ADVICE, ARRAYS, DOCUMENT, FORMAT
 from mosaic.spec.files.checkpoint_files import steps as list_steps
@@ -48,6 +49,8 @@ class Header:
     """Of torch; None in a checkpoint of an earlier version."""
     source: dict[str, Any] | None = None
     """A copy of the code of an algorithm of a user's (`mosaic.spec.files.source_copy`); None for ours."""
+    env_settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the environment; empty also in a checkpoint of an earlier version, which knew none."""
 
     @property
     def source_copy(self) -> SourceCopy | None:
@@ -154,8 +157,11 @@ def read_header(folder: Path) -> Header:
     return _header(checkpoint_files.read(folder), folder)
 
 
-def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> Header:
-    """A run goes on as what it was: the algorithm and `FIXED` cannot change, other settings may. What it was."""
+def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any], env_settings: Mapping[str, Any]) -> Header:
+    """A run goes on as what it was: the algorithm, the environment and `FIXED` cannot change, other settings may.
+
+    What it was is returned.
+    """
     header = read_header(folder)
     before, now = {"algo": header.algo, **header.args}, {"algo": algo, **args}
     for name in ("algo", *FIXED):
@@ -163,6 +169,11 @@ def check_fits(folder: Path, *, algo: str, args: Mapping[str, Any]) -> Header:
             raise CheckpointError(
                 f"{folder} was saved with {name} {before.get(name)}, not {now[name]}; start another run for that"
             )
+    if header.env_settings != dict(env_settings):
+        was, now_is = (spoken(one) or "no settings" for one in (header.env_settings, env_settings))
+        raise CheckpointError(
+            f"{folder} was saved in an environment with {was}, not with {now_is}; start another run for that"
+        )
     return header
 
 
@@ -199,7 +210,7 @@ def load(folder: Path, *, algo: str, checked: bool = False) -> tuple[Header, sta
 
 
 def _header(document: dict[str, Any], folder: Path) -> Header:
-    earlier: dict[str, Any] = {"threads": None, "source": None}
+    earlier: dict[str, Any] = {"threads": None, "source": None, "env_settings": {}}
     try:
         return Header(**{field.name: (earlier | document)[field.name] for field in fields(Header)})
     except KeyError as error:

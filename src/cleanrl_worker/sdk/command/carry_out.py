@@ -101,7 +101,9 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     envs.headless_defaults()
     env_id = plan.args.env_id
     device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"
-    choice = envs.choose_backend(env_id, plan.args.num_envs, backend=plan.options.env_backend)
+    choice = envs.choose_backend(
+        env_id, plan.args.num_envs, backend=plan.options.env_backend, settings=plan.env_settings
+    )
     if plan.flags.dry_run:
         progress(f"making {env_id} and stepping it once …")
     with closing(_one_environment(plan)) as env:
@@ -118,9 +120,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
     if choice.backend in ("native", "envpool"):
         # Another implementation than the one tried above, which may not have this environment or not be installed.
-        envs.make_vec(
-            env_id, 1, backend=choice.backend, observations=algorithm_catalogue.observations(plan.algo)
-        ).close()
+        seen = algorithm_catalogue.observations(plan.algo)
+        envs.make_vec(env_id, 1, backend=choice.backend, observations=seen, settings=plan.env_settings).close()
     summary: dict[str, Any] = {
         "algo": plan.algo,
         "module": f"{algorithm_catalogue.PACKAGE}.{plan.algo}" if plan.source is None else plan.source.file,
@@ -128,6 +129,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "run_dir": str(plan.run_dir.root),
         "resume_from": None if plan.resume_from is None else str(plan.resume_from),
         "env_id": env_id,
+        "env_settings": dict(plan.env_settings),
         "env_backend": choice.backend,
         "env_backend_reason": choice.reason,
         "observation_space": str(env.observation_space),
@@ -143,19 +145,19 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     if render:
         summary["wandb"] = start_exporters.outlook(plan.options)
         progress("drawing a frame …")
-        summary["render"] = envs.try_frame(env_id).message
+        summary["render"] = envs.try_frame(env_id, plan.env_settings).message
     return Rehearsal(summary=summary | {"ok": True})
 
 
 def _one_environment(plan: Plan) -> gym.Env[Any, Any]:
     """As the algorithm will see it."""
-    env_id = plan.args.env_id
+    env_id, settings = plan.args.env_id, plan.env_settings
     if algorithm_catalogue.observations(plan.algo) != "pixels":
-        return envs.make(env_id, render_mode=None)
+        return envs.make(env_id, render_mode=None, settings=settings)
     try:
-        return envs.make(env_id, render_mode=None, pixels=True)
+        return envs.make(env_id, render_mode=None, settings=settings, pixels=True)
     except IncompatibleSpaces as error:
-        with closing(envs.make(env_id, render_mode=None)) as env:
+        with closing(envs.make(env_id, render_mode=None, settings=settings)) as env:
             fits = algorithm_catalogue.fitting(_action_kind(env))
             said = fitting.no_pictures(plan.algo, env_id, str(env.observation_space), fits)
         raise IncompatibleSpaces(said) from error
@@ -189,6 +191,7 @@ def carry_out(plan: Plan) -> int:
         algo=plan.algo,
         args=config.to_json(plan.args),
         options=plan.options,
+        env_settings=plan.env_settings,
         tensorboard=plan.flags.tensorboard,
         quiet=plan.flags.quiet,
         cpus=plan.flags.cpus,

@@ -4,9 +4,9 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,8 @@ from cleanrl_worker.sdk.command.config_file import OUTSIDE, around, read_documen
 from mosaic import config
 from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
 from mosaic.scripts.script import is_script
+from mosaic.spec import environment_flags, environment_settings
+from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.files import checkpoint_files, source_copy
 from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.processes import process_identity
@@ -88,6 +90,8 @@ class Plan:
     """What it was resolved from, beside flags."""
     resume_from: Path | None
     """A checkpoint, whole; None also for a run that was killed before its first one, and starts over."""
+    env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the environment, checked."""
     source: SourceCopy | None = None
     """The code of an algorithm of a user's, as it was loaded."""
     remarks: tuple[str, ...] = ()
@@ -107,7 +111,7 @@ class Plan:
         worker = replace(given.metadata.worker.config, algo=self.algo, **outside, extras=extras)
         return replace(
             given,
-            environment=Environment(env_id=self.args.env_id),
+            environment=Environment(env_id=self.args.env_id, settings=dict(self.env_settings)),
             artifacts=Artifacts(
                 tensorboard=Toggle(enabled=self.flags.tensorboard), wandb=Toggle(enabled=self.flags.track_wandb)
             ),
@@ -121,6 +125,8 @@ class CommandLine:
     """The words of a worker, looked through once: enough to know whose flags to expect; that parser sees them all."""
 
     words: tuple[str, ...]
+    environment: EnvironmentFlags
+    """What they say about the settings of the environment; `words` are the others."""
     algo: str
     config: Path | None
     resume: Path | None
@@ -151,10 +157,13 @@ def resolve(line: CommandLine) -> Plan:
     defaults = replace(WorkerFlags() if document is None else flags_of(document), algo=algo)
     args = algorithm.Args() if worker is None else _args_of(algorithm, worker)
     flags, args = _override(algorithm, defaults, args, line.words)
+    env_settings = settings_of(line, document, args.env_id)
     source = algorithm_catalogue.source_of(algo)
     remarks = resumed.remarks if resumed else ()
     if resumed is not None and resumed.checkpoint is not None:
-        before = checkpoint.check_fits(resumed.checkpoint, algo=algo, args=config.to_json(args))
+        before = checkpoint.check_fits(
+            resumed.checkpoint, algo=algo, args=config.to_json(args), env_settings=env_settings
+        )
         remarks += tuple(_changes(before, source, threads=flags.cpus, run_dir=resumed.run_dir))
     return Plan(
         algo=algo,
@@ -163,10 +172,31 @@ def resolve(line: CommandLine) -> Plan:
         flags=flags,
         run_dir=_choose_run_dir(flags, resumed),
         document=document,
+        env_settings=env_settings,
         resume_from=resumed and resumed.checkpoint,
         source=source,
         remarks=remarks,
     )
+
+
+def settings_of(
+    line: CommandLine, document: TrainRunConfig | None, env_id: str, *, before: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Settings of the environment: those of the config, if it is about this one, and the flags on top of them.
+
+    `before` are what both are given on top of.
+    """
+    is_same = document is not None and document.environment.env_id == env_id
+    given = {**(before or {}), **(document.environment.settings if document is not None and is_same else {})}
+    if not given and not line.environment:
+        return {}
+    from mosaic.envs.settings.settings_schema import settings_schema  # with the simulator, which few runs need so early
+
+    schema = settings_schema(env_id)
+    given |= line.environment.settings(schema, env_id=env_id, what=PROG)
+    if problems := environment_settings.problems_of(given, schema, env_id=env_id):
+        raise ConfigError(problems, what=PROG)
+    return given
 
 
 def print_schema(line: CommandLine) -> bool:
@@ -206,11 +236,12 @@ def scan(argv: Sequence[str]) -> CommandLine:
     scanner.add_argument("--discard-newer", action=argparse.BooleanOptionalAction, default=False)
     scanner.add_argument("--schema", action="store_true")
     scanner.add_argument("-h", "--help", action="store_true")
-    found = scanner.parse_known_args(argv)[0]
+    words, environment = environment_flags.take(argv, what=PROG)
+    found = scanner.parse_known_args(words)[0]
     if is_script(found.algo):
         # A file that is typed is the user's own word, as with `python FILE`; a script stays a path.
         found.algo = own_algorithm.of_typed(Path(found.algo)) or found.algo
-    return CommandLine(words=tuple(argv), **vars(found))
+    return CommandLine(words=tuple(words), environment=environment, **vars(found))
 
 
 def flags_of(document: TrainRunConfig) -> WorkerFlags:

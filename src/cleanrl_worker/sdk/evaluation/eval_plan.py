@@ -1,5 +1,6 @@
 """The command line of an evaluation: flags and a config file resolved to what is played, by whom and where."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -7,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from cleanrl_worker.sdk.command.config_file import around
-from cleanrl_worker.sdk.command.worker_flags import CommandLine, CommonFlags
+from cleanrl_worker.sdk.command.worker_flags import CommandLine, CommonFlags, settings_of
 from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from mosaic import config, envs
@@ -54,6 +55,8 @@ class Plan:
     file: PolicyFile
     actor: Policy
     env_id: str
+    env_settings: Mapping[str, Any]
+    """Those of the policy, if it plays where it was trained, and what was asked for on top of them."""
     run_dir: RunDir
     document: TrainRunConfig | None
 
@@ -81,7 +84,7 @@ class Plan:
         )
         return replace(
             given,
-            environment=Environment(env_id=self.env_id),
+            environment=Environment(env_id=self.env_id, settings=dict(self.env_settings)),
             artifacts=replace(given.artifacts, tensorboard=Toggle(enabled=flags.tensorboard)),
             metadata=replace(given.metadata, worker=replace(given.metadata.worker, config=worker)),
         )
@@ -102,10 +105,20 @@ def resolve(line: CommandLine) -> Plan:
         args=extras.algo_params if isinstance(extras, PolicyEvalExtras) else {},
         running_normaliser=flags.normaliser == "running",
         trust=flags.trust,
+        env_settings=lambda env_id: settings_of(line, document, env_id),
     )
     run_dir = RunDir(flags.run_dir.absolute()) if flags.run_dir else Home.resolve().run(new_run_id())
     env_id = flags.env_id or file.env_id
-    return Plan(flags=flags, file=file, actor=actor, env_id=env_id, run_dir=run_dir, document=document)
+    trained = file.env_settings if env_id == file.env_id else {}
+    return Plan(
+        flags=flags,
+        file=file,
+        actor=actor,
+        env_id=env_id,
+        env_settings=settings_of(line, document, env_id, before=trained),
+        run_dir=run_dir,
+        document=document,
+    )
 
 
 def flags_of(document: TrainRunConfig) -> EvalFlags:

@@ -108,6 +108,7 @@ class TwinView(LiveView):
     def _job(self, table: StateTable) -> Job:
         return Job(
             env_id=self._freezer.env_id,
+            settings=dict(self._freezer.settings),
             ring=self.path,
             table=table.descriptor,
             environments=self._envs.num_envs,

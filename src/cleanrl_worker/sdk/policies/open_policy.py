@@ -1,6 +1,6 @@
 """Opening a policy of any known kind: what it is, and something that acts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +26,12 @@ def open_policy(
     args: Mapping[str, Any] | None = None,
     running_normaliser: bool = False,
     trust: bool = False,
+    env_settings: Callable[[str], Mapping[str, Any]] = lambda _: {},
 ) -> tuple[PolicyFile, Policy]:
-    """Our own file, one of upstream CleanRL, or (with `trust`) a zip of Stable-Baselines3."""
+    """Our own file, one of upstream CleanRL, or (with `trust`) a zip of Stable-Baselines3.
+
+    `env_settings` gives the settings of an environment, for a file that does not say which spaces it was trained for.
+    """
     facts = policy_facts.read(path)
     if facts.kind == "mosaic":
         if args:
@@ -42,7 +46,8 @@ def open_policy(
         raise PolicyError(f"nothing beside {facts.path} says which environment it was trained in; give --env-id")
     if facts.kind == "sb3":
         return sb3_policy.load(facts.path, env_id=env_id, trust=trust)
-    return _open_upstream(facts, algo, env_id, args or {}, running_normaliser=running_normaliser)
+    settings = env_settings(env_id)
+    return _open_upstream(facts, algo, env_id, args or {}, settings, running_normaliser=running_normaliser)
 
 
 def load_actor(file: PolicyFile, path: Path) -> Policy:
@@ -77,14 +82,19 @@ def _changes(file: PolicyFile, path: Path) -> Iterator[str]:
 
 
 def _open_upstream(
-    facts: PolicyFacts, algo: str, env_id: str, args: Mapping[str, Any], *, running_normaliser: bool
+    facts: PolicyFacts,
+    algo: str,
+    env_id: str,
+    args: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    running_normaliser: bool,
 ) -> tuple[PolicyFile, Policy]:
     # The file first: a bad one is refused before an environment is made for it.
     saved = upstream_policy.open_saved(facts.path)
     try:
-        with closing(
-            envs.make_vec(env_id, 1, observations=algorithm_catalogue.observations(algo or facts.algo))
-        ) as vector:
+        seen = algorithm_catalogue.observations(algo or facts.algo)
+        with closing(envs.make_vec(env_id, 1, observations=seen, settings=settings)) as vector:
             spaces = vector.single_observation_space, vector.single_action_space
     except MosaicError as error:
         where = f" (the environment of {facts.path}, from {facts.source})" if env_id == facts.env_id else ""

@@ -11,9 +11,13 @@ from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.runs.run_by_name import counted_back, pick
 from mosaic.cli.terminal.printing import note, print_json
+from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import PolicyError, RunNotFound
 from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
+from mosaic.spec import environment_flags
+from mosaic.spec.environment_flags import EnvironmentFlags
+from mosaic.spec.environment_settings import spoken
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.policy_facts import SUFFIX
 from mosaic.spec.return_statistics import Interval
@@ -25,10 +29,12 @@ SUMMARY = "eval_summary.json"
 
 
 def main(argv: Sequence[str]) -> int:
+    argv, environment = environment_flags.take(argv, what="mosaic evaluate")
     flags = _flags(argv)
     with connect() as client:
         policies = [find_policy(client, word) for word in flags.what]
-        runs = [client.submit(_document(policy, flags))[0] for policy in policies]
+        documents = [_document(policy, flags, _settings(client, environment, policy, flags)) for policy in policies]
+        runs = [client.submit(document)[0] for document in documents]
         if flags.detach:
             print("\n".join(run.run_id for run in runs))
             return 0
@@ -47,7 +53,12 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
-    words = parser("evaluate", "Play episodes with trained policies and print what they score.", json=True)
+    words = parser(
+        "evaluate",
+        "Play episodes with trained policies and print what they score. The environment has the settings of the"
+        f" training. {SETTINGS_HELP}",
+        json=True,
+    )
     words.add_argument(
         "what",
         nargs="+",
@@ -92,7 +103,19 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     return flags
 
 
-def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
+def _settings(client: Client, given: EnvironmentFlags, policy: PolicyInfo, flags: argparse.Namespace) -> dict[str, Any]:
+    """Settings of the environment: as the policy was trained, if it was there, and what was typed on top of them."""
+    env_id = flags.env_id or policy.env_id
+    asked = environment_settings_of(client, given, env_id, what="mosaic evaluate")
+    trained = dict(policy.env_settings) if env_id == policy.env_id else {}
+    if trained:
+        changed = {name: trained[name] for name in asked if name in trained and trained[name] != asked[name]}
+        but = f", but for {spoken({name: asked[name] for name in changed})}" if changed else ""
+        note(f"{env_id} with {spoken(trained)}, as in its training{but}")
+    return {**trained, **asked}
+
+
+def _document(policy: PolicyInfo, flags: argparse.Namespace, settings: dict[str, Any]) -> TrainRunConfig:
     env_id = flags.env_id or policy.env_id
     if not env_id:
         raise PolicyError(f"no file beside {policy.path} names the environment it was trained in; give --env-id")
@@ -109,7 +132,7 @@ def _document(policy: PolicyInfo, flags: argparse.Namespace) -> TrainRunConfig:
         video_mode=flags.video_mode,
         grid_limit=flags.grid_limit,
     )
-    subject = Subject(policy=policy.path, env_id=env_id, algo=flags.algo or own_algo(policy))
+    subject = Subject(policy=policy.path, env_id=env_id, algo=flags.algo or own_algo(policy), settings=settings)
     return document_of(
         subject, extras, seed=flags.seed, tensorboard=not flags.no_tensorboard, label=flags.label or _label(policy)
     )

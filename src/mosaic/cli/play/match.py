@@ -11,7 +11,10 @@ from mosaic.cli.play.play import resolved
 from mosaic.cli.play.session_group import Part, Results, SessionGroup, failures
 from mosaic.cli.terminal.printing import note, print_json, table
 from mosaic.cli.terminal.readable import plural
+from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.rpc.client import Client
+from mosaic.spec import environment_flags
+from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.return_statistics import mean, share
 from mosaic.spec.seat_names import has_several
 
@@ -44,12 +47,15 @@ class Side:
 
 
 def main(argv: Sequence[str]) -> int:
+    argv, environment = environment_flags.take(argv, what="mosaic match")
     flags = _flags(argv)
+    if flags.resume and environment:
+        raise BadArguments("--resume RUN knows the settings of the environment")
     with connect() as client:
         series = (
             SessionGroup.of(client, flags.resume, "match")
             if flags.resume
-            else SessionGroup.new("match", _asked(client, flags))
+            else SessionGroup.new("match", _asked(client, flags, environment))
         )
         parts = parts_of(series.request)
         results = series.play_or_leave(client, parts, detach=flags.detach)
@@ -68,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
-    words = parser("match", "Games between two actors, who change seats after each.", json=True)
+    words = parser("match", f"Games between two actors, who change seats after each. {SETTINGS_HELP}", json=True)
     words.add_argument("env_id", metavar="ENV", nargs="?", help="a game for two, for example classic/connect_four-v3")
     words.add_argument(
         "--actor",
@@ -104,7 +110,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     return flags
 
 
-def _asked(client: Client, flags: argparse.Namespace) -> dict[str, Any]:
+def _asked(client: Client, flags: argparse.Namespace, environment: EnvironmentFlags) -> dict[str, Any]:
     for word in flags.actor:
         if "=" in word.partition(":")[0]:
             raise BadArguments(f"'{word}' names a seat, but the two change seats after each game")
@@ -113,6 +119,7 @@ def _asked(client: Client, flags: argparse.Namespace) -> dict[str, Any]:
     actors = [resolved(client, word) for word in flags.actor]
     return {
         "env_id": flags.env_id,
+        "env_settings": environment_settings_of(client, environment, flags.env_id, what="mosaic match"),
         "actors": actors,
         "actor_params": params_of(flags.param, actors),
         "games": flags.games,
@@ -134,6 +141,8 @@ def parts_of(request: Mapping[str, Any]) -> list[Part]:
             actors={"1": first, "2": second},
             seeds=range(seed, seed + count),
             options=options,
+            # A match that an earlier version began has none.
+            settings=request.get("env_settings", {}),
         )
         for key, first, second, count in legs
         if count

@@ -14,10 +14,12 @@ from mosaic.cli.play.actor_params import params_of
 from mosaic.cli.play.episode_by_name import session
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.terminal.printing import is_terminal, note, print_json
+from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import ConfigError
 from mosaic.rpc.client import Client
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.code_gate import SCRIPTED
+from mosaic.spec import environment_flags
 from mosaic.spec.actors import split
 from mosaic.spec.processes.language_model import LANGUAGE_MODEL, secrets_of
 from mosaic.spec.run_config import (
@@ -41,12 +43,14 @@ PICTURE_WAIT_S = 20.0
 
 
 def main(argv: Sequence[str]) -> int:
+    argv, environment = environment_flags.take(argv, what="mosaic play")
     flags = _flags(argv)
     with connect() as client:
+        settings = environment_settings_of(client, environment, flags.env_id, what="mosaic play")
         several = has_several(flags.env_id)
         actors = actors_of(client, flags.actor, several=several, lockstep=flags.lockstep)
         options = options_of(flags, actors) | {"actor_params": params_of(flags.param, actors.values())}
-        document = document_of(flags.env_id, actors, options, seed=flags.seed)
+        document = document_of(flags.env_id, actors, options, seed=flags.seed, settings=settings)
         document["metadata"]["worker"]["config"]["extras"] |= secrets_of(actors.values())
         if flags.label:
             document["run_name"] = flags.label
@@ -69,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
-    words = parser("play", "Let actors play in an environment; every episode is recorded.", json=True)
+    words = parser("play", f"Let actors play in an environment; every episode is recorded. {SETTINGS_HELP}", json=True)
     words.add_argument("env_id", metavar="ENV", help="environment, for example CartPole-v1")
     words.add_argument(
         "--actor",
@@ -189,12 +193,19 @@ def _own_code(word: str, file: Path) -> Path:
     return path
 
 
-def document_of(env_id: str, actors: dict[str, str], options: dict[str, Any], *, seed: int) -> dict[str, Any]:
+def document_of(
+    env_id: str,
+    actors: dict[str, str],
+    options: dict[str, Any],
+    *,
+    seed: int,
+    settings: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     from mosaic import config
 
     extras = PlayExtras(mode="play", actors=actors, **options)
     made = TrainRunConfig(
-        environment=Environment(env_id=env_id),
+        environment=Environment(env_id=env_id, settings=settings or {}),
         artifacts=Artifacts(),
         metadata=Metadata(worker=Worker(module=MODULE, config=WorkerConfig(env_id=env_id, seed=seed, extras=extras))),
     )

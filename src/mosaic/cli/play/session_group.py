@@ -32,6 +32,8 @@ class Part:
     actors: Mapping[str, str]
     seeds: Sequence[int]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Of the environment."""
 
 
 @dataclass
@@ -111,7 +113,7 @@ class SessionGroup:
             "seeds": list(seeds),
             "notes": f"part of {self.verb} {self.series_id}",
         }
-        document = document_of(part.env_id, dict(part.actors), options, seed=seeds[0])
+        document = document_of(part.env_id, dict(part.actors), options, seed=seeds[0], settings=dict(part.settings))
         document["metadata"]["worker"]["config"]["extras"] |= secrets_of(part.actors.values())
         document["run_name"] = f"{self.verb} {part.env_id}, {part.key}"
         about = {"id": self.series_id, "verb": self.verb, "key": part.key, "request": dict(self.request)}

@@ -1,4 +1,4 @@
-"""`mosaic envs [TEXT]`: environments by family."""
+"""`mosaic envs [TEXT]`: environments by family; of one, what it is like and its settings."""
 
 import textwrap
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.terminal.printing import columns, is_terminal, paint, print_json
 from mosaic.cli.terminal.readable import plural
+from mosaic.cli.train import environment_page
 from mosaic.near_names import did_you_mean
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Refused
@@ -15,10 +16,18 @@ EXAMPLES = 6
 
 def main(argv: Sequence[str]) -> int:
     words = parser("envs", "List environments; any other Gymnasium id works as module:Env-v0.", json=True)
-    words.add_argument("text", nargs="?", default="", metavar="TEXT", help="a family, or a part of an id")
+    words.add_argument(
+        "text", nargs="?", default="", metavar="TEXT", help="a family, a part of an id, or an id, which is described"
+    )
     flags = words.parse_args(argv)
     with connect() as client:
         families = client.environments()
+        if any(flags.text == info.env_id for family in families for info in family.environments):
+            found_one = client.environment(flags.text)
+            print_json(environment_page.as_json(found_one)) if flags.json else print(
+                environment_page.printed(found_one)
+            )
+            return 0
     for family in families:
         if flags.text == family.name and not family.installed:
             raise Refused(family.advice, "UNIMPLEMENTED")
@@ -39,7 +48,8 @@ def main(argv: Sequence[str]) -> int:
     for family in families:
         _show(family, found[family.name], brief=not flags.text)
     if not flags.text:
-        print(paint("'mosaic envs FAMILY' lists a family, 'mosaic envs TEXT' what contains a text", "dim"))
+        print(paint("'mosaic envs FAMILY' lists a family, 'mosaic envs TEXT' what contains a text,", "dim"))
+        print(paint("'mosaic envs ENV' shows an environment and its settings", "dim"))
     return 0
 
 

@@ -23,6 +23,7 @@ from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.plain_output import library_colours
 from mosaic.cli.terminal.printing import is_terminal, note, print_json, waiting
 from mosaic.cli.train import script_arguments
+from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.cli.train.script_arguments import is_about_script
 from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
 from mosaic.near_names import near_names
@@ -31,6 +32,7 @@ from mosaic.rpc.client import Client, Refused
 from mosaic.scripts import algorithm_file, own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
+from mosaic.spec import environment_flags, environment_settings
 from mosaic.spec.catalogue import known_environments
 from mosaic.spec.run_config import (
     Artifacts,
@@ -99,12 +101,15 @@ def main(argv: Sequence[str]) -> int:
     argv = [algorithm_of(argv[0]), *argv[1:]]
     if is_about_script(argv):
         return _train(*document_of_script(argv))
+    argv, environment = environment_flags.take(argv, what=f"mosaic train {argv[0]}")
     if argv[0].startswith("-"):
         raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
     algo, *words = argv
     with connect() as client:
         settings, flags = parse(client, algo, words)
-    return _train(document_of(algo, settings, flags), flags)
+        env_id = settings.env_id
+        env_settings = environment_settings_of(client, environment, env_id, what=f"mosaic train {algo}")
+    return _train(document_of(algo, settings, flags, env_settings), flags)
 
 
 def _train(document: TrainRunConfig, flags: RunFlags) -> int:
@@ -166,7 +171,7 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
         message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
         raise ConfigError([Problem("Args", message)], what=known[algo].place or algo)
     words = translated(words, own)
-    summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more."
+    summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more. {SETTINGS_HELP}"
     with library_colours():
         parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))
     if flags.follow and flags.detach:
@@ -176,6 +181,9 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
 
 def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
     """From `--script FILE [flags] [-- the script's flags]`, or a path in the place of the algorithm."""
+    argv, environment = environment_flags.take(argv, what="mosaic train --script")
+    if environment:
+        raise ConfigError([environment_settings.not_for_scripts()], what="mosaic train --script")
     given = script_arguments.parse(argv)
     prog = "mosaic train --script"
     description = f"Flags of the run; those of {given.script.name} follow behind '--'."
@@ -185,14 +193,16 @@ def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
     return document_of(str(given.script.path), given.settings, flags), flags
 
 
-def document_of(algo: str, settings: Any, flags: RunFlags) -> TrainRunConfig:
+def document_of(
+    algo: str, settings: Any, flags: RunFlags, env_settings: dict[str, Any] | None = None
+) -> TrainRunConfig:
     params: dict[str, Any] = {**settings} if isinstance(settings, dict) else config.to_json(settings)
     outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
     options = {field.name: getattr(flags, field.name) for field in fields(TrainOptions)}
     worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))
     return TrainRunConfig(
         run_name=flags.label,
-        environment=Environment(env_id=worker.env_id),
+        environment=Environment(env_id=worker.env_id, settings=env_settings or {}),
         artifacts=Artifacts(tensorboard=Toggle(enabled=flags.tensorboard), wandb=Toggle(enabled=flags.track_wandb)),
         resources=Resources(cpus=flags.cpus, gpus=flags.gpus),
         metadata=Metadata(worker=Worker(config=worker)),

@@ -8,6 +8,8 @@ In this order, with upstream's settings:
     5. the reward is its sign
     6. grey, 84×84, the last four
 
+The setting `frameskip` of a run replaces the 4 of the second.
+
 Grey comes from the emulator's palette before two frames are merged, as in envpool and Gymnasium; upstream merges and
 shrinks in colour. The emulator is called directly: `AtariEnv.step` would copy out every frame, most of them unused.
 
@@ -25,17 +27,16 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from mosaic.envs.observations.pixels import SHAPE
+from mosaic.envs.observations.pixels import SHAPE, SKIP
 from mosaic.envs.observations.stacked_pictures import Stack
 
 NOOP_MAX = 30
-SKIP = 4
 
 
 class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
     """The array returned is changed by the next step."""
 
-    def __init__(self, env: gymnasium.Env[Any, Any], *, whole_games: bool = False) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], *, whole_games: bool = False, skip: int = SKIP) -> None:
         super().__init__(env)
         self.observation_space = spaces.Box(0, 255, SHAPE, np.uint8)
         atari: Any = env.unwrapped
@@ -48,6 +49,7 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._brighter = np.zeros((height, width), np.uint8)
         self._stack = Stack()
         self._whole_games = whole_games
+        self._skip = skip
         self._lives = 0
         self._game_over = True
         self._game_return = 0.0
@@ -123,16 +125,19 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._ale.game_over(with_truncation=False)
 
     def _advance(self, action: Any) -> float:
-        """Four frames of an action, fewer at the game's end; `_brighter` is what they show."""
-        ale = self._ale
+        """All frames of an action, fewer at the game's end; `_brighter` is what they show."""
+        ale, skip = self._ale, self._skip
         reward = 0.0
-        for frame in range(SKIP):
+        for frame in range(skip):
             reward += ale.act(action)
             if ale.game_over():
                 # A frame more would do nothing but draw a random number for a sticky action.
                 ale.getScreenGrayscale(self._brighter)
                 return reward
-            if frame >= SKIP - 2:
-                ale.getScreenGrayscale(self._last[frame - SKIP])
+            if frame >= skip - 2:
+                ale.getScreenGrayscale(self._last[frame - skip])
+        if skip == 1:
+            self._brighter[:] = self._last[-1]
+            return reward
         np.maximum(self._last[0], self._last[1], out=self._brighter)
         return reward

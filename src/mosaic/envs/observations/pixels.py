@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SIDE = 84
 FRAMES = 4
+SKIP = 4
+"""Frames for which a step of an Atari game repeats its action."""
 SHAPE = (FRAMES, SIDE, SIDE)
 
 Shrink = Callable[[Any, Any], None]
@@ -40,7 +42,7 @@ class Pixels:
     """What envpool makes it with."""
 
 
-def plain_pixels(spec: "EnvSpec") -> Pixels:
+def plain_pixels(spec: "EnvSpec", _settings: Mapping[str, Any]) -> Pixels:
     """The rule: a picture is made grey and 84×84, and the last four are stacked; rewards stay as they are."""
 
     def wrap(env: "Env[Any, Any]") -> "Env[Any, Any]":

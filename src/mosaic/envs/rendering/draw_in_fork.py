@@ -11,7 +11,9 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mosaic.envs.rendering.render_preflight import RenderReport, backend_in_use, preflight
 from mosaic.operating_system import threads
@@ -19,11 +21,11 @@ from mosaic.operating_system import threads
 DRAW_TIMEOUT_S = 60.0
 
 
-def try_frame(env_id: str) -> RenderReport:
+def try_frame(env_id: str, settings: Mapping[str, Any] | None = None) -> RenderReport:
     """Whether a worker like this one can draw this environment."""
-    shape = _drawn(env_id) if _is_alone() else None
+    shape = _drawn(env_id, settings or {}) if _is_alone() else None
     if shape is None:
-        return preflight(env_id)
+        return preflight(env_id, settings)
     return RenderReport(True, backend_in_use(), {}, shape, f"{env_id} renders frames of shape {shape}")
 
 
@@ -32,14 +34,14 @@ def _is_alone() -> bool:
     return threads() == 1
 
 
-def _drawn(env_id: str) -> tuple[int, ...] | None:
+def _drawn(env_id: str, settings: Mapping[str, Any]) -> tuple[int, ...] | None:
     """The shape of the frame; None if the fork did not bring one in time, whatever became of it."""
     sys.stdout.flush()
     sys.stderr.flush()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        _draw_and_end(env_id, reader, writer)
+        _draw_and_end(env_id, settings, reader, writer)
     os.close(writer)
     try:
         said = _read(reader, time.monotonic() + DRAW_TIMEOUT_S)
@@ -61,7 +63,7 @@ def _read(reader: int, deadline: float) -> bytes:
     return b""
 
 
-def _draw_and_end(env_id: str, reader: int, writer: int) -> None:
+def _draw_and_end(env_id: str, settings: Mapping[str, Any], reader: int, writer: int) -> None:
     """In the fork: never returns."""
     try:
         os.close(reader)
@@ -70,6 +72,6 @@ def _draw_and_end(env_id: str, reader: int, writer: int) -> None:
                 os.dup2(nowhere.fileno(), stream)
         from mosaic.envs.rendering.render_probe import frame_shape  # with numpy, which describing alone does not need
 
-        os.write(writer, json.dumps(frame_shape(env_id)).encode())
+        os.write(writer, json.dumps(frame_shape(env_id, settings)).encode())
     finally:
         os._exit(0)

@@ -1,12 +1,14 @@
 """Rendering without a display: find, by really rendering a frame, the graphics backend that works on this machine."""
 
 import ctypes
+import json
 import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from mosaic.envs.families import family_of
 from mosaic.envs.family import Family
@@ -52,16 +54,20 @@ def _mujoco_backend() -> dict[str, str]:
     return {}
 
 
-@cache
-def preflight(env_id: str) -> RenderReport:
+def preflight(env_id: str, settings: Mapping[str, Any] | None = None) -> RenderReport:
     """Render one frame of `env_id`, in a process of its own for each way to do it, and report the first that works.
 
     A process each, because MuJoCo and SDL read their variables once, when they are loaded, and a wrong one can crash.
     """
+    return _preflight(env_id, json.dumps(dict(settings or {})))
+
+
+@cache
+def _preflight(env_id: str, settings: str) -> RenderReport:
     family = family_of(env_id)
     failures: list[str] = []
     for variables in _candidates(family):
-        shape, failure = _probe(env_id, variables)
+        shape, failure = _probe(env_id, settings, variables)
         if shape is not None:
             name = _backend_name(variables)
             return RenderReport(True, name, variables, shape, f"{env_id} renders frames of shape {shape}")
@@ -93,8 +99,7 @@ def _backend_name(variables: Mapping[str, str]) -> str:
     return variables.get("MUJOCO_GL") or variables.get("SDL_VIDEODRIVER") or "none"
 
 
-def _probe(env_id: str, variables: Mapping[str, str]) -> tuple[tuple[int, ...] | None, str]:
-    import json
+def _probe(env_id: str, settings: str, variables: Mapping[str, str]) -> tuple[tuple[int, ...] | None, str]:
     import subprocess
 
     try:
@@ -102,7 +107,7 @@ def _probe(env_id: str, variables: Mapping[str, str]) -> tuple[tuple[int, ...] |
         with tempfile.TemporaryDirectory(prefix="mosaic-probe-") as folder:
             child = PythonChild(
                 module="mosaic.envs.rendering.render_probe",
-                words=(env_id,),
+                words=(env_id, settings),
                 variables=variables,
                 path=own_path(),
                 cwd=Path(folder),

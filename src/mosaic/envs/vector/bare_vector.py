@@ -35,13 +35,15 @@ class BareVec:
         family: Family,
         batch: Batch,
         time_limit: int | None,
+        *,
+        settings: "Mapping[str, Any] | None" = None,
     ) -> None:
         self.envs = list(envs)
         self.num_envs = len(self.envs)
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
-        self._env_id, self._twin = env_id, family.twin
+        self._env_id, self._settings, self._twin = env_id, dict(settings or {}), family.twin
         self._replays_exactly = family.replays_exactly(env_id)
         self._time_limit = time_limit or _NEVER
         self._begins = [Beginning(env, family) for env in self.envs]
@@ -160,7 +162,7 @@ class BareVec:
         twin = self._twin
         if twin is None or not all(twin.fits(env.unwrapped) for env in self.envs):
             return None
-        return Freezer(self._env_id, self.envs, twin)
+        return Freezer(self._env_id, self.envs, twin, settings=self._settings)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method, or read an attribute, of every slot's environment."""

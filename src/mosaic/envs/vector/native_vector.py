@@ -25,7 +25,7 @@ def make_native(
     entry = spec.vector_entry_point
     if entry is None:
         raise EnvironmentFailed(f"'{spec.id}' has no native vector environment; use backend 'bare'")
-    parameters = inspect.signature(load_env_creator(entry) if isinstance(entry, str) else entry).parameters
+    parameters = settings_of(spec)
     if "render_mode" in parameters:
         kwargs = kwargs | {"render_mode": render_mode}
     if "autoreset_mode" in parameters:
@@ -43,6 +43,14 @@ def make_native(
     seen, actions = cast("tuple[Space[Any], Space[Any]]", (envs.single_observation_space, envs.single_action_space))
     encoder = family.encoder(seen) if observations == "vector" else None
     return WholeVec(whole, Batch(seen, actions, encoder), num_envs, "native")
+
+
+def settings_of(spec: EnvSpec) -> set[str]:
+    """Names of the settings that the native form of an environment takes."""
+    entry = spec.vector_entry_point
+    if entry is None:
+        return set()
+    return set(inspect.signature(load_env_creator(entry) if isinstance(entry, str) else entry).parameters)
 
 
 class _Native:

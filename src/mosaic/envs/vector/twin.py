@@ -4,7 +4,7 @@ A family whose environments have a small state offers a `Twin`: how to take the 
 into another environment of the same id, which is then rendered where and when a viewer wants it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +42,17 @@ class Twin:
 class Freezer:
     """Takes the states of a vector's slots."""
 
-    def __init__(self, env_id: str, envs: "Sequence[Env[Any, Any]]", twin: Twin) -> None:
+    def __init__(
+        self,
+        env_id: str,
+        envs: "Sequence[Env[Any, Any]]",
+        twin: Twin,
+        *,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         self.env_id = env_id
+        self.settings: Mapping[str, Any] = settings or {}
+        """With which a twin must be made."""
         self._envs: list[Any] = [env.unwrapped for env in envs]
         self._freeze = twin.freeze
 

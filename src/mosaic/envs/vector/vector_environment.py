@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from mosaic.envs.families import find_spec
 from mosaic.envs.family import Family
-from mosaic.envs.single_environment import Wrap, bare_spec, make_from
+from mosaic.envs.single_environment import Wrap, bare_spec, find_with_settings, make_from
 from mosaic.errors import ConfigError, IncompatibleSpaces, Problem
 from mosaic.operating_system import available_cores
 
@@ -62,13 +62,23 @@ class Choice(NamedTuple):
     reason: str
 
 
-def choose_backend(env_id: str, num_envs: int, *, backend: Backend = "auto", cores: int | None = None) -> Choice:
+def choose_backend(
+    env_id: str,
+    num_envs: int,
+    *,
+    backend: Backend = "auto",
+    cores: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Choice:
     """The backend that `make_vec` uses: the one asked for, or by this rule, which never looks at a clock.
 
     async, if a step of this environment is costly (the family says so) and there are at least 4 environments and 4
     cores; otherwise bare. Both give the same numbers, bit for bit, so the choice never changes a learning curve.
+    native and envpool step aside for bare where they do not know one of the settings.
     """
     family, spec = find_spec(env_id)
+    if backend in _CAVEATS and (lacking := _lacking(backend, family, spec, settings or {})):
+        return Choice("bare", f"{backend} was asked for, and does not know the setting {', '.join(lacking)}")
     if backend in _CAVEATS:
         return Choice(backend, f"asked for; {_CAVEATS[backend]}")
     if backend != "auto":
@@ -89,6 +99,18 @@ _CAVEATS = {
 }
 
 
+def _lacking(backend: str, family: Family, spec: "EnvSpec", settings: Mapping[str, Any]) -> list[str]:
+    """Settings that one of the backends with physics of their own knows nothing of."""
+    if not settings:
+        return []
+    if backend == "envpool":
+        return [name for name in settings if name not in family.pool_settings]
+    from mosaic.envs.vector.native_vector import settings_of
+
+    known = settings_of(spec)
+    return [name for name in settings if name not in known]
+
+
 def make_vec(
     env_id: str,
     num_envs: int,
@@ -96,6 +118,7 @@ def make_vec(
     backend: Backend = "auto",
     render_mode: str | None = None,
     observations: Observations = "vector",
+    settings: Mapping[str, Any] | None = None,
     wrappers: Sequence[Wrap] = (),
     **kwargs: Any,
 ) -> VecEnv:
@@ -103,24 +126,28 @@ def make_vec(
 
     `observations="vector"` applies the observation rule (`describe_observation_rule`), "pixels" the family's rule for
     pictures (`mosaic.envs.observations.pixels`), "raw" leaves observations alone.
+    `settings` are those of a run config (`mosaic.envs.settings`).
     `wrappers` are put around each environment (not with native and envpool). A Discrete action space that does not
     start at 0 is presented as one that does.
     """
     if num_envs < 1:
         raise ConfigError([Problem("num_envs", f"must be at least 1, not {num_envs}")])
-    family, spec = find_spec(env_id)
-    chosen = choose_backend(env_id, num_envs, backend=backend).backend
+    family, spec = find_with_settings(env_id, settings)
+    chosen = choose_backend(env_id, num_envs, backend=backend, settings=settings).backend
     if observations == "pixels":
-        rule = family.pixels(spec)
+        rule = family.pixels(spec, settings or {})
         if chosen in _CAVEATS:
             kwargs |= _whole_pixels(chosen, spec, rule)
         else:
             wrappers, kwargs = (*wrappers, rule.wrap), {**kwargs, **rule.kwargs}
+    if chosen == "envpool":
+        given = {family.pool_settings[name]: value for name, value in (settings or {}).items() if value is not None}
+        kwargs = {**kwargs, **given}
     if chosen in _CAVEATS:
         if wrappers:
             raise ConfigError([Problem("backend", f"{chosen} cannot apply wrappers; use bare, sync or async")])
         return _make_whole(chosen, family, spec, num_envs, observations, render_mode, kwargs)
-    plan = _Plan(family, spec, observations, render_mode, tuple(wrappers), kwargs)
+    plan = _Plan(family, spec, observations, render_mode, tuple(wrappers), kwargs, settings or {})
     return _make_bare(plan, num_envs) if chosen == "bare" else _make_wrapped(plan, num_envs, chosen)
 
 
@@ -133,6 +160,8 @@ class _Plan(NamedTuple):
     render_mode: str | None
     wrappers: tuple[Wrap, ...]
     kwargs: dict[str, Any]
+    settings: Mapping[str, Any]
+    """Those of the run, which the spec has already; for a process that makes twins of these environments."""
 
     def env(self, spec: "EnvSpec") -> "Env[Any, Any]":
         wrappers = self.wrappers
@@ -160,7 +189,7 @@ def _make_bare(plan: _Plan, num_envs: int) -> VecEnv:
     spec = bare_spec(plan.spec, keep_time_limit=inside)
     envs = [plan.env(spec) for _ in range(num_envs)]
     limit = None if inside else plan.spec.max_episode_steps
-    return BareVec(spec.id, envs, plan.family, plan.batch(envs[0]), limit)
+    return BareVec(spec.id, envs, plan.family, plan.batch(envs[0]), limit, settings=plan.settings)
 
 
 def _make_wrapped(plan: _Plan, num_envs: int, backend: str) -> VecEnv:

@@ -43,8 +43,17 @@ class Arena:
     observations: Shown = "raw"
     """What the environment gives, or the stacks of pictures that algorithms with convolutions see."""
 
-    def __init__(self, env_id: str, *, pictures: bool = True, observations: Shown = "raw") -> None:
+    def __init__(
+        self,
+        env_id: str,
+        *,
+        pictures: bool = True,
+        observations: Shown = "raw",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         self.env_id = env_id
+        self.settings: Mapping[str, Any] = settings or {}
+        """Of the environment, as the run config has them."""
         self.observations = observations
         self.family = envs.family_of(env_id)
         self.pictures_problem = ""
@@ -214,7 +223,11 @@ class Arena:
         return observation.copy() if self.observations == "pixels" else observation
 
     def _make(self) -> Any:
-        how: dict[str, Any] = {"pixels": self.observations == "pixels", "whole_games": True}
+        how: dict[str, Any] = {
+            "pixels": self.observations == "pixels",
+            "whole_games": True,
+            "settings": self.settings,
+        }
         if not self._pictures:
             self.pictures_problem = "the session was started without pictures"
             return envs.make(self.env_id, render_mode=None, **how)

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mosaic import envs
 from mosaic.envs import pettingzoo
@@ -14,21 +15,28 @@ from mosaic.spec.run_config import MAX_GRID, PlayExtras
 from mosaic.spec.seat_names import EVERY_SEAT, SEAT
 
 
-def arena_of(env_id: str, options: PlayExtras, *, pictures: bool, observations: Shown = "raw") -> Arena:
+def arena_of(
+    env_id: str,
+    options: PlayExtras,
+    *,
+    pictures: bool,
+    observations: Shown = "raw",
+    settings: Mapping[str, Any] | None = None,
+) -> Arena:
     several = envs.family_of(env_id) is pettingzoo.FAMILY
     if several and observations == "pixels":
         problem = f"pixels are for environments for one, and {env_id} is for several"
         raise ConfigError([Problem("extras.observations", problem)], what="play")
     if not options.lockstep:
         if several:
-            return GameArena(env_id, pictures=pictures)
-        return Arena(env_id, pictures=pictures, observations=observations)
+            return GameArena(env_id, pictures=pictures, settings=settings)
+        return Arena(env_id, pictures=pictures, observations=observations, settings=settings)
     if several:
         raise ConfigError([Problem("extras.lockstep", f"{env_id} is for several players already")], what="play")
     if len(options.actors) > MAX_GRID or EVERY_SEAT in options.actors:
         raise ConfigError([Problem("extras.actors", f"lock-step is for 1 to {MAX_GRID} named seats")], what="play")
     seats = [seat_name(word) for word in options.actors]
-    return LockstepArena(env_id, seats, pictures=pictures, observations=observations)
+    return LockstepArena(env_id, seats, pictures=pictures, observations=observations, settings=settings)
 
 
 def seat_name(word: str) -> str:

@@ -28,7 +28,9 @@ class GameArena(Arena):
     def _make(self) -> Any:
         if not self._pictures:
             self.pictures_problem = "the session was started without pictures"
-        made = envs.make_for_several(self.env_id, render_mode="rgb_array" if self._pictures else None)
+        made = envs.make_for_several(
+            self.env_id, render_mode="rgb_array" if self._pictures else None, settings=self.settings
+        )
         if self._pictures and getattr(made.env, "render_mode", None) != "rgb_array":
             self.pictures_problem = f"{self.env_id} cannot be drawn: it has no render mode rgb_array"
         self.order = made.order

@@ -15,9 +15,17 @@ class LockstepArena(Arena):
     order = "copies"
 
     def __init__(
-        self, env_id: str, seats: Sequence[str], *, pictures: bool = True, observations: Shown = "raw"
+        self,
+        env_id: str,
+        seats: Sequence[str],
+        *,
+        pictures: bool = True,
+        observations: Shown = "raw",
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
-        self._copies = {seat: Arena(env_id, pictures=pictures, observations=observations) for seat in seats}
+        self.settings = settings or {}
+        how: dict[str, Any] = {"pictures": pictures, "observations": observations, "settings": self.settings}
+        self._copies = {seat: Arena(env_id, **how) for seat in seats}
         first = next(iter(self._copies.values()))
         self.observations = observations
         self.env_id, self.family = env_id, first.family

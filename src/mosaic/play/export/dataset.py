@@ -26,6 +26,7 @@ from mosaic import envs
 from mosaic.errors import HomeUnusable, IncompatibleSpaces, MissingExtra, MosaicError, RecordingError
 from mosaic.play.export.remade_episode import RemadeEpisode
 from mosaic.spec import episode_file
+from mosaic.spec.environment_settings import spoken
 from mosaic.spec.episode_file import EpisodeFile
 
 MAX_TEXT = 1000
@@ -49,7 +50,15 @@ def export(*, episodes: Sequence[str], dataset: str, author: str = "", descripti
     env_ids = sorted({each.head.env_id for each in found})
     if len(env_ids) > 1:
         raise RecordingError(f"a dataset is of one environment; these are of {', '.join(env_ids)}")
-    env = envs.make(env_ids[0], render_mode=None)
+    settings = found[0].head.env_settings
+    for each in found:
+        if each.head.env_settings != settings:
+            raise RecordingError(
+                f"a dataset is of one environment; {found[0].path.name} has {spoken(settings) or 'no settings'},"
+                f" {each.path.name} has {spoken(each.head.env_settings) or 'no settings'}"
+            )
+    # Minari keeps the spec of the environment, and with it the settings.
+    env = envs.make(env_ids[0], render_mode=None, settings=settings)
     try:
         made = _written(minari, dataset, found, env, author=author, description=description)
     except BaseException as error:

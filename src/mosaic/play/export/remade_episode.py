@@ -31,7 +31,9 @@ class RemadeEpisode:
         head = recording.head
         options = PlayExtras(mode="play", actors=dict(head.seats), lockstep=head.order == "copies")
         self.recording = recording
-        self.arena: Arena = arena_of(head.env_id, options, pictures=pictures, observations=head.observations)
+        self.arena: Arena = arena_of(
+            head.env_id, options, pictures=pictures, observations=head.observations, settings=head.env_settings
+        )
         self._comparison = ReplayCheck(recording, self.arena.versions)
         if self.arena.seats != tuple(head.seats):
             self.arena.close()

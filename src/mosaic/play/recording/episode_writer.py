@@ -42,6 +42,7 @@ class EpisodeWriter:
             run_id=self._run_dir.run_id,
             episode=episode,
             env_id=self._arena.env_id,
+            env_settings=dict(self._arena.settings),
             seed=seed,
             seats=seats,
             order=self._arena.order,

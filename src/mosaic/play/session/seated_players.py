@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from mosaic.envs.settings.settings_schema import settings_schema
 from mosaic.errors import ActorFailed, ConfigError, Problem
 from mosaic.play import actors
 from mosaic.play.actor import Context
@@ -14,6 +15,7 @@ from mosaic.play.arenas.arena import Arena
 from mosaic.play.arenas.arena_choice import seated
 from mosaic.play.session.play_plan import Plan
 from mosaic.play.session.player import Player
+from mosaic.spec import environment_settings, policy_facts
 from mosaic.spec.actors import split
 from mosaic.spec.episode_file import EpisodeFile, Shown
 
@@ -72,6 +74,27 @@ def shown(plan: Plan) -> Shown:
         if name == replayed.DESCRIPTOR.id and argument:
             return replayed.find(argument, plan.home).head.observations
     return "raw"
+
+
+def settings_of(plan: Plan) -> dict[str, Any]:
+    """Settings of the environment: those of the config, on top of those that a policy was trained with here.
+
+    A replay takes place in the environment of its recording, whatever else is asked for.
+    """
+    trained: dict[str, Any] = {}
+    for word in plan.options.actors.values():
+        name, argument = split(word)
+        if name == replayed.DESCRIPTOR.id and argument:
+            return dict(replayed.find(argument, plan.home).head.env_settings)
+        if name == policy.DESCRIPTOR.id and argument and not trained:
+            facts = policy_facts.read(policy.find(argument, plan.home))
+            trained = dict(facts.env_settings) if facts.env_id == plan.env_id else {}
+    given = {**trained, **plan.document.environment.settings}
+    if given:
+        problems = environment_settings.problems_of(given, settings_schema(plan.env_id), env_id=plan.env_id)
+        if problems:
+            raise ConfigError(problems, what="play")
+    return given
 
 
 def check(plan: Plan, arena: Arena) -> None:

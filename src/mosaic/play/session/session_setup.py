@@ -20,7 +20,7 @@ from mosaic.play.recording.episode_writer import EpisodeWriter
 from mosaic.play.recording.replay_check import ReplayCheck
 from mosaic.play.session.control_socket import Command, ControlSocket
 from mosaic.play.session.play_plan import Plan
-from mosaic.play.session.seated_players import SeatedPlayers, recording_of, shown
+from mosaic.play.session.seated_players import SeatedPlayers, recording_of, settings_of, shown
 from mosaic.play.session.session import Hooks, Session
 from mosaic.play.session.session_picture import SessionPicture
 from mosaic.play.session.session_state import state_of
@@ -51,7 +51,13 @@ class SessionSetup:
         self._beat = (time.monotonic(), 0)
         self._results: list[dict[str, Any]] = []
         inbox: queue.SimpleQueue[Answer | Command] = queue.SimpleQueue()
-        self._arena = arena_of(plan.env_id, plan.options, pictures=_pictures(plan), observations=shown(plan))
+        self._arena = arena_of(
+            plan.env_id,
+            plan.options,
+            pictures=_pictures(plan),
+            observations=shown(plan),
+            settings=settings_of(plan),
+        )
         stack.callback(self._arena.close)
         lineup = SeatedPlayers(plan, self._arena, inbox.put)
         players = lineup.players()

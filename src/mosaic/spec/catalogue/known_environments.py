@@ -3,14 +3,16 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from mosaic.spec import environment_settings
 from mosaic.spec.seat_names import has_several
 
 NEAR = 3
 CUTOFF = 0.75
-_FACTS = ("actions", "observations", "action_space", "observation_space", "problem")
+_KINDS = ("actions", "observations", "action_space", "observation_space")
+_FACTS = (*_KINDS, "problem")
 _VERSION = re.compile(r"-v\d+$")
 _MODULE_SPELLING = re.compile(r"_(v\d+)$")
 
@@ -35,6 +37,17 @@ class Found:
     extra: str = ""
     near: tuple[str, ...] = ()
     """Ids that are spelt alike, of one that does not exist."""
+    settings: Mapping[str, Any] | None = None
+    """JSON Schema of its settings; None if only a worker can tell."""
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Found":
+        """What it is like with these settings: of those for several, seats and their kinds may change in any way."""
+        if not settings or self.settings is None:
+            return replace(self, **dict.fromkeys(_KINDS, ""), seats=()) if settings else self
+        if self.seats:
+            return replace(self, actions="", seats=())
+        kinds = {name: getattr(self, name) for name in _KINDS}
+        return replace(self, **environment_settings.kinds_with(settings, self.settings, kinds))
 
 
 def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[str] = ()) -> Found:
@@ -71,7 +84,26 @@ def listed(families: Iterable[Mapping[str, Any]]) -> dict[str, Found]:
 def _found(env_id: str, entry: Mapping[str, Any], family: Mapping[str, Any]) -> Found:
     kinds = {key: entry.get(key, "") for key in _FACTS}
     seats = tuple(entry.get("seats", ()))
-    return Found(env_id=env_id, status="listed", seats=seats, family=family["name"], extra=family["extra"], **kinds)
+    return Found(
+        env_id=env_id,
+        status="listed",
+        seats=seats,
+        family=family["name"],
+        extra=family["extra"],
+        settings=settings_of(entry, family),
+        **kinds,
+    )
+
+
+def settings_of(entry: Mapping[str, Any], family: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema of an environment's settings: that of its constructor, with what is different for this id."""
+    known: Mapping[str, Any] = family.get("settings", {})
+    about = entry.get("settings")
+    if about is None or about["of"] not in known:
+        return None
+    schema = known[about["of"]]
+    properties = {name: {**one, **about["changed"].get(name, {})} for name, one in schema["properties"].items()}
+    return {**schema, "properties": properties}
 
 
 def near(env_id: str, ids: Iterable[str]) -> list[str]:

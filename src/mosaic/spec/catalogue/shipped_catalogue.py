@@ -8,7 +8,8 @@ The document, as it is shipped and as a worker describes it, has three lists:
 
 - `algorithms`: `name`, `summary`, `actions`, `observations`, `schema` (with `rules`, see `mosaic.rules`), `docs`;
 - `families`: `name`, `title`, `extra`, `installed`, `advice`, `environments`, `unlisted` (ids that can be made and are
-  not listed), and what it holds for: `modules`, `versions` by distribution, `optional` modules;
+  not listed), `settings` (schemas, by the first id that has each; an environment has the `settings` `of` one,
+  with what is `changed` for this id), and what it holds for: `modules`, `versions` by distribution, `optional` modules;
 - `actors`: the fields of `mosaic.spec.actors.ActorDescriptor`.
 """
 
@@ -40,7 +41,8 @@ PLUGINS = {"gymnasium.envs": "other", "mosaic.actors": "actors"}
 _BLOCK = re.compile(r"^(?=[^\s)\]}#])", re.MULTILINE)
 _CONSTANT = re.compile(r"\w+\s*[:=]")
 _ARGS = re.compile(r"(?:^@[^\n]*\n)*^class Args\b(\([^)]*\))?", re.MULTILINE)
-_WHOLE = ("families.py", "family.py", "description.py", "seats.py", "memory_tasks.py")
+_SETTINGS = tuple(f"settings/{name}.py" for name in ("constructor", "described", "known_bounds", "settings_schema"))
+_WHOLE = ("families.py", "family.py", "description.py", "seats.py", "memory_tasks.py", *_SETTINGS)
 """Files of `mosaic.envs` beside those of the families that say what is described of an environment."""
 
 

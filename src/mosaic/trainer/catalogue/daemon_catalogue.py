@@ -20,7 +20,8 @@ from mosaic.log import get_logger
 from mosaic.scripts import code_gate, missing_packages, script_page
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
-from mosaic.spec.catalogue import shipped_catalogue
+from mosaic.spec.catalogue import known_environments, shipped_catalogue
+from mosaic.spec.catalogue.known_environments import Found
 from mosaic.spec.catalogue.shipped_catalogue import Document, Holding, merged
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.processes.python_child import PythonChild
@@ -126,6 +127,14 @@ class Catalogue:
     def misfits_of(self, parsed: TrainRunConfig) -> list[Problem]:
         """What speaks against a run, as far as that is known without waiting."""
         return refusal.problems_of(parsed, self.known())
+
+    def environment(self, env_id: str) -> Found:
+        """What is known of one environment; waits for a worker only if its family must be described."""
+        known = self.known()
+        found = known_environments.look(env_id, known.document.get("families", ()), stale=known.stale)
+        if found.status == "unknown" and ":" not in env_id:
+            found = known_environments.look(env_id, self.part("families"))
+        return found
 
     def _with_further(self, document: Document) -> Document:
         # A part that is not known of the package stays unknown: with some entries it would look whole.

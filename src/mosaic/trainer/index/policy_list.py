@@ -1,7 +1,9 @@
 """Every policy that a run of this home has saved; a finished run's appears by itself."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from mosaic.errors import ConfigError, PolicyError, Problem, UnsafePath
 from mosaic.rpc import policy_info
@@ -31,6 +33,7 @@ class _File:
     kind: str
     env_id: str
     """As its surroundings say it."""
+    env_settings: Mapping[str, Any]
 
 
 class Policies:
@@ -80,8 +83,14 @@ class Policies:
                 saved_at = file.path.stat().st_mtime
             except OSError:  # Removed by hand: no longer a policy.
                 continue
-            step, kind = file.global_step, file.kind
-            found = policy_info.of_run(run, str(file.path), global_step=step, saved_at=saved_at, kind=kind)
+            found = policy_info.of_run(
+                run,
+                str(file.path),
+                global_step=file.global_step,
+                saved_at=saved_at,
+                kind=file.kind,
+                env_settings=file.env_settings,
+            )
             # A run that does not know its environment must not be taken at its word.
             policies.append(replace(found, env_id=file.env_id) if run.env_id == policy_facts.UNKNOWN else found)
         return policies
@@ -111,5 +120,5 @@ def _read(run_dir: RunDir) -> tuple[_File, ...]:
             except (OSError, UnsafePath, PolicyError):
                 # Removed, damaged, or no policy after all (a script's optimiser): the others are offered.
                 continue
-            found.append(_File(facts.path, artifact.global_step, facts.kind, facts.env_id))
+            found.append(_File(facts.path, artifact.global_step, facts.kind, facts.env_id, facts.env_settings))
     return tuple(found)

@@ -94,12 +94,14 @@ def _record(parent: RunRecord, step: int, *, run_id: str, client_key: str, label
 
 def _manifest(run_dir: RunDir, record: RunRecord, document: dict[str, Any]) -> Manifest:
     """As the worker would begin it, but with the parent's name; the worker goes on with it."""
-    wandb = run_config.parse(document).artifacts.wandb.enabled
+    parsed = run_config.parse(document)
+    wandb = parsed.artifacts.wandb.enabled
     checkpoint = run_dir.checkpoint(record.parent_step)
     return Manifest(
         run_id=record.run_id,
         algo=record.algo,
         env_id=record.env_id,
+        env_settings=parsed.environment.settings,
         seed=record.seed,
         label=run_label(record.env_id, record.algo, record.seed, int(record.submitted_at)),
         parent=record.parent,

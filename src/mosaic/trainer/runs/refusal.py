@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mosaic import config
 from mosaic.errors import MissingExtra, Problem, UnknownEnvironment
 from mosaic.scripts.script import is_script
-from mosaic.spec import actors
+from mosaic.spec import actors, environment_settings
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue import fitting, known_environments
 from mosaic.spec.catalogue.known_environments import Found
@@ -35,16 +35,27 @@ class _Needs(NamedTuple):
 def problems_of(parsed: TrainRunConfig, known: Holding) -> list[Problem]:
     """Everything that speaks against this run; MissingExtra if something must be installed first."""
     worker = parsed.metadata.worker.config
+    settings = parsed.environment.settings
     if isinstance(worker.extras, TrainExtras) and is_script(worker.algo):
-        return []  # A script decides by itself what it makes of an environment's name.
+        # A script decides by itself what it makes of an environment's name.
+        return [environment_settings.not_for_scripts()] if settings else []
     families = known.document.get("families", ())
     found = known_environments.look(worker.env_id, families, stale=known.stale)
     if found.status == "not installed":
         raise MissingExtra(f"'{worker.env_id}'", found.extra)
     if found.status == "no such":
         return [Problem(ENVIRONMENT, str(UnknownEnvironment(worker.env_id, found.near)))]
+    if found.settings is not None and (
+        problems := environment_settings.problems_of(settings, found.settings, env_id=worker.env_id)
+    ):
+        return problems
     if isinstance(worker.extras, TrainExtras):
-        return list(_of_training(worker, found, known.document.get("algorithms", ())))
+        algorithms = known.document.get("algorithms", ())
+        return [
+            *_of_training(worker, found.with_settings(settings), algorithms),
+            *_not_for_pictures(worker.algo, found, settings, algorithms),
+        ]
+    found = found.with_settings(settings)
     if isinstance(worker.extras, PlayExtras):
         descriptors = () if "actors" in known.stale else known.document.get("actors", ())
         return list(_of_playing(worker.extras, found, [config.from_json(ActorDescriptor, one) for one in descriptors]))
@@ -58,6 +69,17 @@ def _of_training(worker: WorkerConfig, found: Found, algorithms: Sequence[Mappin
     known = {one["name"]: _Needs(one["name"], one["actions"], one["observations"]) for one in algorithms}
     if worker.algo in known and (reason := fitting.misfit(known[worker.algo], found, known.values())):
         yield Problem(ENVIRONMENT, reason)
+
+
+def _not_for_pictures(
+    algo: str, found: Found, settings: Mapping[str, Any], algorithms: Sequence[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """Settings that an algorithm with convolutions cannot have."""
+    sees_pictures = any(one["name"] == algo and one["observations"] == fitting.PIXELS for one in algorithms)
+    known: Mapping[str, Any] = found.settings["properties"] if found.settings is not None and sees_pictures else {}
+    for name in settings:
+        if reason := known.get(name, {}).get("not_for_pictures"):
+            yield Problem(environment_settings.flag_of(name), reason)
 
 
 def _of_playing(options: PlayExtras, found: Found, descriptors: Sequence[ActorDescriptor]) -> Iterator[Problem]:

@@ -1,7 +1,7 @@
 """The gRPC service: requests in, records out. Every error a client sees has a status and a sentence."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, cast
 
 import grpc
@@ -247,19 +247,27 @@ class TrainerService(TrainerServicer):
         ]
         return pb.ListAlgorithmsReply(algorithms=algorithms, broken=broken)
 
-    def ListEnvironments(self, request: pb.Empty, context: Any) -> pb.ListEnvironmentsReply:
+    def ListEnvironments(self, request: pb.ListEnvironmentsRequest, context: Any) -> pb.ListEnvironmentsReply:
         families = [
             pb.EnvironmentFamily(
                 name=family["name"],
                 extra=family["extra"],
                 installed=family["installed"],
                 advice=family["advice"],
-                environments=[pb.EnvironmentInfo(**one) for one in family["environments"]],
+                environments=[_environment(one) for one in family["environments"]],
                 unlisted=[*family["unlisted"], *family.get("missing", ())],
+                settings_json=_settings(family) if request.with_settings else b"",
             )
             for family in self._catalogue.part("families")
         ]
         return pb.ListEnvironmentsReply(families=families)
+
+    def DescribeEnvironment(self, request: pb.DescribeEnvironmentRequest, context: Any) -> pb.EnvironmentDescription:
+        _check_length("env_id", request.env_id, MAX_TEXT)
+        found = self._catalogue.environment(request.env_id)
+        facts = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "near")
+        schema = b"" if found.settings is None else json.dumps(found.settings).encode()
+        return pb.EnvironmentDescription(**{name: getattr(found, name) for name in facts}, settings_schema_json=schema)
 
     def ListPolicies(self, request: pb.Empty, context: Any) -> pb.ListPoliciesReply:
         return pb.ListPoliciesReply(policies=map(policy_info.to_message, self._policies.saved()))
@@ -371,6 +379,17 @@ def _with_nul(value: Any, path: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for number, item in enumerate(cast("list[Any]", value)):
             yield from _with_nul(item, f"{path}.{number}")
+
+
+def _settings(family: Mapping[str, Any]) -> bytes:
+    """As `known_environments.settings_of` takes them."""
+    environments = {one["env_id"]: one["settings"] for one in family["environments"] if "settings" in one}
+    return json.dumps({"schemas": family.get("settings", {}), "environments": environments}).encode()
+
+
+def _environment(entry: Mapping[str, Any]) -> pb.EnvironmentInfo:
+    """Without its settings, which only some ask for."""
+    return pb.EnvironmentInfo(**{key: value for key, value in entry.items() if key != "settings"})
 
 
 def _check_length(name: str, text: str, limit: int) -> None:

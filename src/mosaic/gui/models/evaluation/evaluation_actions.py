@@ -100,7 +100,7 @@ class EvaluationActions(QObject):
 
     def _begin(self) -> None:
         if self.catalogue.run_schema:
-            self.form.use(self.catalogue.run_schema)
+            self.form.use(self.catalogue.run_schema, self.catalogue.settings_of)
 
     def _look(self) -> None:
         """A run that has ended may have saved a policy."""

@@ -5,8 +5,9 @@ environment" is ticked, so that no policy is evaluated in the wrong place by acc
 of the run config's own schema.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,6 +15,7 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem
 from mosaic.gui.models.evaluation.policies_model import name_of_policy
+from mosaic.gui.models.form.environment_choice import EnvironmentChoice
 from mosaic.gui.models.form.form_field import Field
 from mosaic.gui.models.form.json_paths import put
 from mosaic.gui.models.form.run_settings import ALGO, ENV_ID, EXTRAS, SEED
@@ -37,6 +39,7 @@ TITLES = {
 """The settings that the form has, in order."""
 PLACE = {ENV_ID: "Environment", ALGO: "Algorithm", SEED: "Seed"}
 """What is detected."""
+SchemaOf: TypeAlias = Callable[[str], Mapping[str, Any] | None]
 FIRST_SEED = 1
 AS_EACH = "as each was trained"
 
@@ -53,9 +56,16 @@ class EvaluationForm(QObject):
         self.chosen: Sequence[PolicyInfo] = ()
         self.overrides = False
         self.fields: dict[str, Field] = {}
+        self.environment = EnvironmentChoice()
+        """Settings of the environment, over those of the training."""
+        self._schema_of: SchemaOf = lambda _: None
 
-    def use(self, run_schema: JsonObject) -> None:
-        """The settings, once their schema is known; what was typed before stays."""
+    def use(self, run_schema: JsonObject, schema_of: SchemaOf = lambda _: None) -> None:
+        """The settings, once their schema is known; what was typed before stays.
+
+        `schema_of` gives the schema of an environment's own settings.
+        """
+        self._schema_of = schema_of
         typed = {path: field.text for path, field in self.fields.items() if field.is_changed}
         found = {setting.path: setting for setting in settings_of(run_schema, inside={}, kind="policy_eval")}
         settings = [replace(found[path], title=title) for path, title in (PLACE | TITLES).items()]
@@ -89,6 +99,8 @@ class EvaluationForm(QObject):
         if text != field.text:
             field.type(text)
             self.field_changed.emit(path)
+            if path == ENV_ID:
+                self._look_at_environment()
 
     @property
     def source(self) -> str:
@@ -107,6 +119,8 @@ class EvaluationForm(QObject):
         found = [Problem(path, field.broken_rule) for path, field in self.fields.items() if field.broken_rule]
         if not self.chosen:
             found.append(Problem("", "no policy is chosen"))
+        if self.environment.problem:
+            found.append(Problem("", self.environment.problem))
         return found
 
     def documents(self) -> list[JsonObject]:
@@ -126,6 +140,7 @@ class EvaluationForm(QObject):
         env_id = str(self.fields[ENV_ID].value) if typed else policy.env_id
         put(document, ENV_ID, env_id)
         put(document, "environment.env_id", env_id)
+        put(document, "environment.settings", self._settings_for(policy, env_id))
         put(document, SEED, self.fields[SEED].value)
         # What a name suggests of a file from elsewhere is left to its weights, unless the user insists.
         own = policy.algo if policy.kind == "mosaic" else ""
@@ -147,6 +162,22 @@ class EvaluationForm(QObject):
                 same = len(set(values)) == 1
                 self.fields[path].type(values[0] if same else AS_EACH)
                 self.field_changed.emit(path)
+        self._look_at_environment()
+
+    def _look_at_environment(self) -> None:
+        """The settings of the one environment that all chosen policies play in; none where there are several."""
+        env_id = str(self.fields[ENV_ID].value or "")
+        if not self.chosen or env_id in ("", AS_EACH):
+            self.environment.use("", None)
+            return
+        trained = [dict(policy.env_settings) for policy in self.chosen if policy.env_id == env_id]
+        is_one = bool(trained) and all(one == trained[0] for one in trained)
+        self.environment.use(env_id, self._schema_of(env_id), trained[0] if is_one else {})
+
+    def _settings_for(self, policy: PolicyInfo, env_id: str) -> JsonObject:
+        """As it was trained, if it plays where it was, with what was changed here."""
+        trained = dict(policy.env_settings) if policy.env_id == env_id else {}
+        return {**trained, **(self.environment.values if env_id == self.environment.env_id else {})}
 
 
 def _eased(setting: Setting) -> Setting:

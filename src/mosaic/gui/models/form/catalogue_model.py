@@ -1,6 +1,6 @@
 """What there is to train and where, as the daemon serves it: algorithms with their schemas, environments by family."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import MosaicError
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
-from mosaic.rpc.client import Algorithm, Client
+from mosaic.rpc.client import Algorithm, Client, settings_by_environment
 from mosaic.spec.catalogue import fitting, known_environments, shipped_catalogue
 from mosaic.spec.catalogue.known_environments import Found
 from mosaic.spec.run_config import TrainRunConfig
@@ -84,11 +84,17 @@ class CatalogueModel(QObject):
         is_out = fitting.has_wrong_actions(needs, found) or fitting.lacks_pictures(needs, found)
         return not is_out and not _is_on_vectors(needs, found)
 
-    def misfit(self, env_id: str, algo: str) -> str:
+    def settings_of(self, env_id: str) -> Mapping[str, Any] | None:
+        """JSON Schema of an environment's settings; None if only a worker can tell."""
+        found = self._environments.get(env_id)
+        return None if found is None else found.settings
+
+    def misfit(self, env_id: str, algo: str, settings: Mapping[str, Any] | None = None) -> str:
         """What speaks against it, in words; empty if nothing that is known does."""
         found, needs = self._environments.get(env_id), self.algorithms.get(algo)
         if found is None or needs is None:
             return ""
+        found = found.with_settings(settings or {})
         if reason := fitting.misfit(needs, found, self.algorithms.values()):
             return reason
         return f"Shows pictures; {algo} is for vectors." if _is_on_vectors(needs, found) else ""
@@ -138,7 +144,7 @@ class CatalogueModel(QObject):
 
 def ask(client: Client) -> Content:
     """Look; not in the GUI thread."""
-    listed = client.environments()
+    listed = client.environments(with_settings=True)
     families = tuple(
         Family(
             family.name,
@@ -147,7 +153,12 @@ def ask(client: Client) -> Content:
         )
         for family in listed
     )
-    environments = {info.env_id: _found(info, family.name) for family in listed for info in family.environments}
+    settings = settings_by_environment(listed)
+    environments = {
+        info.env_id: _found(info, family.name, settings.get(info.env_id))
+        for family in listed
+        for info in family.environments
+    }
     # Made here, beside the event loop: the first schema of a class takes tens of milliseconds.
     return Content(client.algorithms(), families, config.json_schema(TrainRunConfig), environments)
 
@@ -167,8 +178,9 @@ def shipped() -> Content | None:
     return Content(algorithms, families, config.json_schema(TrainRunConfig), found)
 
 
-def _found(info: Any, family: str) -> Found:
+def _found(info: Any, family: str, settings: Mapping[str, Any] | None) -> Found:
     return Found(
+        settings=settings,
         env_id=info.env_id,
         status="listed",
         actions=info.actions,

@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterable, Mapping
 
 from mosaic.errors import Problem
+from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS
 
 _HEAD = re.compile(r"(?:error: )?(?:.*: )?\d+ problems?")
 _LINE = re.compile(r"  (?:(?P<path>[A-Za-z_-][\w.-]*): )?(?P<message>.*)")
 RAISED = "Value error, "
 """What pydantic puts before the sentence of a rule in code."""
 _TRACEBACK = "Traceback (most recent call last):"
+_OF_ENVIRONMENT = re.compile(r"(?:--)?env\.(\w+)")
+"""`--env.is_slippery`, or without dashes."""
 _FIRST_WORD = re.compile(r"(\w+)\b")
 
 
@@ -39,6 +42,9 @@ def field_of(
     path = derived.get(problem.path, problem.path)
     if path in known:
         return path
+    if (setting := _OF_ENVIRONMENT.fullmatch(path)) is not None:
+        inside = f"{ENVIRONMENT_SETTINGS}.{setting[1]}"
+        return inside if inside in known else ENVIRONMENT_SETTINGS if ENVIRONMENT_SETTINGS in known else None
     # A rule in code has the path of the whole, or none, but its sentence begins with the name of a setting.
     first = _FIRST_WORD.match(problem.message)
     for name in (path.lstrip("-").replace("-", "_"), first[1] if first else ""):

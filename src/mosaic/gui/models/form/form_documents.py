@@ -7,6 +7,7 @@ from pathlib import Path
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue
 from mosaic.errors import ConfigError, MosaicError
+from mosaic.gui.models.form import environment_fields
 from mosaic.gui.models.form.json_paths import look_up
 from mosaic.gui.models.form.presets import read_document, write_document
 from mosaic.gui.models.form.run_settings import EXTRAS, LABEL, PARAMS, PRIORITY, SEEDS, WORKER
@@ -14,6 +15,7 @@ from mosaic.gui.models.form.train_actions import TrainActions
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.scripts.script import is_script
 from mosaic.scripts.script_flags import words_for
+from mosaic.spec import environment_settings
 from mosaic.spec.run_config import TrainOptions
 
 
@@ -115,7 +117,11 @@ def command_line(form: TrainForm) -> str:
     if is_script(form.algo):
         return _of_script(form, {**params, **outside}, words)
     own = config.to_flags(config.from_json(settings, {**params, **outside}), changed_only=True)
-    return shlex.join(["mosaic", "train", form.algo, *own, *words])
+    given = environment_fields.values_of(form.fields)
+    of_environment = [
+        f"{environment_settings.flag_of(name)}={environment_settings.shown(given[name])}" for name in given
+    ]
+    return shlex.join(["mosaic", "train", form.algo, *own, *of_environment, *words])
 
 
 def _of_script(form: TrainForm, settings: JsonObject, words: list[str]) -> str:

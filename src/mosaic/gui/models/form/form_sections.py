@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from mosaic.gui.models.form.schema_fields import Setting
+from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS, Setting
 
 REST = "{algorithm}"
+OF_ENVIRONMENT = "Environment settings"
+"""Those of the environment that is chosen, whatever their names."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Section:
 SECTIONS: Sequence[tuple[str, Sequence[str], bool]] = (
     ("Run", ("run_name", "*.config.total_*", "*.config.seed", "metadata.ui.seeds"), True),
     ("Environment", ("*.env_id", "*_envs", "*frame*"), True),
+    (OF_ENVIRONMENT, (), False),
     ("Optimisation", ("*.algo_params.learning_*", "*_lr", "*grad*", "*.algo_params.*batch*", "*epochs*"), True),
     (REST, (), True),
     ("Live view", ("*.extras.fastlane_*", "*.extras.video_mode", "*.extras.grid_limit"), False),
@@ -45,7 +48,8 @@ def sections_of(settings: Iterable[Setting], algorithm: str) -> list[Section]:
         title = next(
             (title for title, patterns, _ in SECTIONS if any(fnmatchcase(setting.path, one) for one in patterns)), REST
         )
-        found[title].append(setting.path)
+        is_of_environment = setting.path.startswith(ENVIRONMENT_SETTINGS)
+        found[OF_ENVIRONMENT if is_of_environment else title].append(setting.path)
     return [
         Section(algorithm if title == REST else title, tuple(found[title]), is_open)
         for title, _, is_open in SECTIONS

@@ -7,7 +7,7 @@ from annotated_types import Ge, Le
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.gui.models.form.schema_fields import Setting, settings_of, title_of_name
+from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS, Setting, settings_of, title_of_name
 from mosaic.rpc.client import Algorithm
 from mosaic.scripts.script import is_script
 from mosaic.spec.run_config import NOT_FOR_SCRIPTS, PLAY_SECRETS, SECRETS
@@ -62,7 +62,8 @@ def run_settings(algorithm: Algorithm, run_schema: JsonObject) -> list[Setting]:
         if outside in found:
             found[outside] = replace(found.pop(path), path=outside, min_length=found[outside].min_length)
     useless = [f"{EXTRAS}.{name}" for name in NOT_FOR_SCRIPTS] if is_script(algorithm.name) else []
-    for path in (*DERIVED, *FIXED, *useless):
+    # They depend on the environment that is chosen (`environment_fields`).
+    for path in (*DERIVED, *FIXED, *useless, ENVIRONMENT_SETTINGS):
         found.pop(path, None)
     for key, variable in SECRETS.items():
         if key in PLAY_SECRETS:

@@ -8,8 +8,11 @@ from typing import Any, Literal, TypeAlias, cast
 
 from mosaic.config import JsonObject, JsonValue, flag_name
 from mosaic.numbers import parse_float, parse_int, show_number
+from mosaic.spec import environment_settings
 
 Kind: TypeAlias = Literal["number", "integer", "switch", "choice", "text", "secret", "json"]
+ENVIRONMENT_SETTINGS = "environment.settings"
+"""Where a run config has the settings of its environment."""
 NONE_WORDS = frozenset({"", "none", "null"})
 _KINDS: Mapping[str, Kind] = {"number": "number", "integer": "integer", "boolean": "switch", "string": "text"}
 _WORDS = {
@@ -58,7 +61,8 @@ class Setting:
 
     @property
     def flag(self) -> str:
-        return flag_name(self.name)
+        is_of_environment = self.path.startswith(f"{ENVIRONMENT_SETTINGS}.")
+        return environment_settings.flag_of(self.name) if is_of_environment else flag_name(self.name)
 
     @property
     def bounds(self) -> str:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from mosaic import config
 from mosaic.config import JsonObject, JsonValue
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
-from mosaic.gui.models.form import config_problems
+from mosaic.gui.models.form import config_problems, environment_fields
 from mosaic.gui.models.form.algorithm_list import title_of
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
 from mosaic.gui.models.form.form_field import Field
@@ -27,7 +27,9 @@ from mosaic.gui.models.form.run_settings import (
     UI,
     run_settings,
 )
+from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS
 from mosaic.rpc.client import Algorithm
+from mosaic.scripts.script import is_script
 from mosaic.spec import run_config
 from mosaic.spec.seed_list import parse_seeds
 
@@ -40,6 +42,8 @@ class TrainForm(QObject):
 
     rebuilt = Signal()
     """Other fields: another algorithm, or another catalogue."""
+    settings_rebuilt = Signal()
+    """Other fields for the settings of the environment: another environment. All others stay."""
     field_changed = Signal(str)
     """Text, problem or hint of the field at this path."""
     problems_changed = Signal()
@@ -56,6 +60,10 @@ class TrainForm(QObject):
         self._catalogue = catalogue
         self._typed: dict[str, dict[str, str]] = {}
         """Texts of the algorithm's own fields that were changed, by algorithm."""
+        self._typed_settings: dict[str, JsonObject] = {}
+        """Settings that were given to each environment."""
+        self._settings_env_id = ""
+        """The environment whose settings the fields are."""
         catalogue.changed.connect(self._renew)
 
     @property
@@ -84,7 +92,9 @@ class TrainForm(QObject):
         own = {path: text for path, text in kept.items() if path.startswith(PARAMS)}
         if self.algo:
             self._typed[self.algo] = own
-        kept = {path: text for path, text in kept.items() if path not in own} | self._typed.get(algo, {})
+        self._keep_env_settings()
+        kept = {path: text for path, text in kept.items() if path not in own and not is_of_environment(path)}
+        kept |= self._typed.get(algo, {})
         if not self._catalogue.fits(kept.get(ENV_ID, ""), algo):
             del kept[ENV_ID]
         self.algo = algo
@@ -92,6 +102,7 @@ class TrainForm(QObject):
         for path, text in kept.items():
             if path in self.fields:
                 self.fields[path].type(text)
+        self._make_env_fields(self._typed_settings.get(self.env_id, {}))
         self._look_at_env()
         self._look_at_seeds()
         self._say([])
@@ -104,7 +115,10 @@ class TrainForm(QObject):
             return
         field.type(text)
         if path == ENV_ID:
+            self._renew_env_fields()
+        if path == ENV_ID or is_of_environment(path):
             self._look_at_env()
+            self.field_changed.emit(ENV_ID)
         if path == SEEDS:
             self._look_at_seeds()
             self.field_changed.emit(SEED)
@@ -120,6 +134,7 @@ class TrainForm(QObject):
         """Every default of this algorithm."""
         self._make_fields()
         self._typed.pop(self.algo, None)
+        self._make_env_fields({})
         self._say([])
         self.rebuilt.emit()
         self.edited.emit()
@@ -146,12 +161,13 @@ class TrainForm(QObject):
         for path, field in self.fields.items():
             if field.setting.kind == "secret":
                 secrets[path] = field.value
-            elif not path.startswith(UI):
+            elif not path.startswith(UI) and not is_of_environment(path):
                 # What is hidden and broken has no say.
                 put(document, path, field.setting.default if field.broken_rule else field.value)
         put(document, ALGO, self.algo)
         for path, source in DERIVED.items():
             put(document, path, self.fields[source].value)
+        put(document, ENVIRONMENT_SETTINGS, environment_fields.values_of(self.fields))
         complete = config.to_json(run_config.parse(document))
         for path, value in secrets.items():
             if with_secrets and value and self.is_shown(path):
@@ -180,13 +196,17 @@ class TrainForm(QObject):
             value = look_up(document, path, field.setting.default)
             if field.setting.kind != "secret":
                 field.type(field.setting.show(value))
+        settings = look_up(document, ENVIRONMENT_SETTINGS, {})
+        left = self._make_env_fields(settings if isinstance(settings, dict) else {})
+        missing = [f"{ENVIRONMENT_SETTINGS}.{name}" for name in left]
         known = {*self.fields, *DERIVED, *FIXED, *(f"{EXTRAS}.{name}" for name in NOT_FOR_SCRIPTS)}
         self._look_at_env()
         self._look_at_seeds()
         self._say([])
         self.rebuilt.emit()
         self.edited.emit()
-        return [path for path in leaves(document) if path not in known]
+        others = [path for path in leaves(document) if path not in known and not is_of_environment(path)]
+        return [*others, *missing]
 
     def refuse(self, problems: Iterable[Problem]) -> None:
         """Show what the daemon or the rules of the run config said, each at its field, the rest at the top."""
@@ -230,6 +250,26 @@ class TrainForm(QObject):
         }
         self.sections = sections_of(settings, title_of(self.algorithm))
 
+    def _make_env_fields(self, values: JsonObject) -> list[str]:
+        """Fields for the settings of the environment that is chosen, with these values; the names that it has not."""
+        fields = {} if is_script(self.algo) else environment_fields.fields_of(self._catalogue.settings_of(self.env_id))
+        left = environment_fields.type_values(fields, values) if fields else list(values)
+        self.fields = {path: field for path, field in self.fields.items() if not is_of_environment(path)} | fields
+        self._settings_env_id = self.env_id
+        assert self.algorithm is not None
+        self.sections = sections_of([field.setting for field in self.fields.values()], title_of(self.algorithm))
+        return left
+
+    def _keep_env_settings(self) -> None:
+        if self._settings_env_id:
+            self._typed_settings[self._settings_env_id] = environment_fields.values_of(self.fields)
+
+    def _renew_env_fields(self) -> None:
+        """Another environment has other settings; those that were given to it before come back with it."""
+        self._keep_env_settings()
+        self._make_env_fields(self._typed_settings.get(self.env_id, {}))
+        self.settings_rebuilt.emit()
+
     def _look_at_seeds(self) -> None:
         self.fields[SEED].hint = "Not used: the group has its own seeds." if self.fields[SEEDS].value else ""
 
@@ -243,5 +283,9 @@ class TrainForm(QObject):
             near = self._catalogue.near(self.env_id, self.algo)
             meant = f"Did you mean {' or '.join(near)}? " if near else ""
             field.hint = f"Not in the list of environments. {meant}A worker tries it before the run begins."
-        elif misfit := self._catalogue.misfit(self.env_id, self.algo):
-            field.hint = misfit
+        else:
+            field.hint = self._catalogue.misfit(self.env_id, self.algo, environment_fields.values_of(self.fields))
+
+
+def is_of_environment(path: str) -> bool:
+    return path == ENVIRONMENT_SETTINGS or path.startswith(f"{ENVIRONMENT_SETTINGS}.")

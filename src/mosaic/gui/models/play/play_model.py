@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
+from mosaic.gui.models.form.environment_choice import EnvironmentChoice
 from mosaic.gui.models.play.llm_endpoint import LlmEndpoint
 from mosaic.gui.models.play.play_options import Choice, Known, PlayOptions, Seat, ask, document_of, look
 from mosaic.gui.models.play.play_session import PlaySession, opened
@@ -46,6 +47,8 @@ class Play(QObject):
         self._settings = QSettings(str(studio.home.root / "gui.ini"), QSettings.Format.IniFormat)
         self.offer = PlayOptions()
         self.env_id = str(self._settings.value("play/env_id") or FIRST)
+        self.environment = EnvironmentChoice()
+        """Settings of the environment."""
         self._seating = Seating(self._settings)
         self.endpoint = LlmEndpoint(self._settings, self)
         self._looked: dict[str, Known] = {}
@@ -91,7 +94,7 @@ class Play(QObject):
     def environment_problem(self) -> str:
         """Why nothing can be played in the environment that is chosen; empty as far as is known."""
         known = self._known()
-        return known.problem if known is not None else ""
+        return (known.problem if known is not None else "") or self.environment.problem
 
     @property
     def looking(self) -> bool:
@@ -182,7 +185,11 @@ class Play(QObject):
         if told := self.endpoint.told(actors.values()):
             options["actor_params"] = {LANGUAGE_MODEL: dict(told)}
         options |= {"interactive": True, **self.endpoint.secrets(actors.values())}
-        document = document_of(self.env_id, actors, options, seed=self.seed)
+        if self.environment.problem:
+            self.problem = self.environment.problem
+            self.changed.emit()
+            return
+        document = document_of(self.env_id, actors, options, seed=self.seed, settings=self.environment.values)
         self._begin_with(lambda client: client.submit(document)[0])
 
     def replay(self, episode: RecordedEpisode) -> None:
@@ -258,6 +265,7 @@ class Play(QObject):
     def _settle(self) -> None:
         """The seats of the environment that is chosen; one that is on no list is looked at."""
         known = self._known()
+        self.environment.use(self.env_id, self.offer.settings.get(self.env_id))
         self._seating.use(self.env_id, known.seats if known is not None else ())
         if known is None and self.offer.actors and self._looking != self.env_id:
             self._looking = env_id = self.env_id

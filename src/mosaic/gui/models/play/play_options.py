@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from mosaic.rpc.client import Client
+from mosaic.rpc.client import Client, settings_by_environment
 from mosaic.spec.actors import BY_SEAT, ActorDescriptor
 from mosaic.spec.seat_names import EVERY_SEAT, SEAT
 
@@ -50,6 +50,8 @@ class PlayOptions:
     families: Mapping[str, Mapping[str, Known]] = field(default_factory=dict[str, Mapping[str, Known]])
     """Environments of each installed family."""
     actors: Sequence[ActorDescriptor] = ()
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    """JSON Schema of the settings of each environment."""
 
     def choices(self, seat: Seat, family: str) -> list[Choice]:
         """Every actor, those that do not fit with the reason."""
@@ -63,12 +65,13 @@ class PlayOptions:
 
 def ask(client: Client) -> PlayOptions:
     """Not in the GUI thread."""
+    listed = client.environments(with_settings=True)
     families = {
         family.name: {info.env_id: _known(info) for info in family.environments}
-        for family in client.environments()
+        for family in listed
         if family.environments
     }
-    return PlayOptions(families, list(client.actors()))
+    return PlayOptions(families, list(client.actors()), settings_by_environment(listed))
 
 
 def look(client: Client, env_id: str) -> Known:
@@ -82,11 +85,19 @@ def look(client: Client, env_id: str) -> Known:
     return Known([Seat(name, kinds["actions"], kinds["observations"]) for name, kinds in seats.items()])
 
 
-def document_of(env_id: str, actors: Mapping[str, str], options: Mapping[str, Any], *, seed: int) -> dict[str, Any]:
+def document_of(
+    env_id: str,
+    actors: Mapping[str, str],
+    options: Mapping[str, Any],
+    *,
+    seed: int,
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """The run config of a session."""
     extras = {"mode": "play", "actors": dict(actors), **options}
     worker = {"module": "mosaic.play", "config": {"env_id": env_id, "seed": seed, "extras": extras}}
-    return {"environment": {"env_id": env_id}, "artifacts": {}, "metadata": {"worker": worker}}
+    environment = {"env_id": env_id, "settings": dict(settings or {})}
+    return {"environment": environment, "artifacts": {}, "metadata": {"worker": worker}}
 
 
 def _known(info: Any) -> Known:

@@ -13,6 +13,7 @@ from mosaic.gui.models.form.run_settings import ENV_ID
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.dialogs import ask_text
 from mosaic.gui.widgets.evaluation.policy_picker import PolicyPicker
+from mosaic.gui.widgets.form.environment_dialog import EnvironmentButton
 from mosaic.gui.widgets.form.field_row import FieldRow
 from mosaic.gui.widgets.labels_and_buttons import PlainLabel, column, icon_button, label, restyle, row
 from mosaic.gui.widgets.switch import Switch
@@ -42,6 +43,7 @@ class PolicyDialog(QDialog):
         self.browse.setToolTip("A policy file, or a folder with one, that is not on the list")
         self.override = Switch(theme)
         self.override.setAccessibleName("Override environment")
+        self.settings = EnvironmentButton(self.form.environment, theme)
         self.source = label("", "faint")
         self.source.setWordWrap(True)
         self.rows: dict[str, FieldRow] = {}
@@ -103,7 +105,7 @@ class PolicyDialog(QDialog):
             self,
             row(label("POLICY", "section"), 1, self.browse),
             (self.picker, 1),
-            row(label("ENVIRONMENT", "section"), 1, override, self.override),
+            row(label("ENVIRONMENT", "section"), self.settings, 1, override, self.override),
             self._place,
             self.source,
             label("EVALUATION", "section"),

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QAbstractButton, QScrollArea, QVBoxLayout, QWidget
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.form.algorithm_list import entries
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
-from mosaic.gui.models.form.form_sections import Section
+from mosaic.gui.models.form.form_sections import OF_ENVIRONMENT, Section
 from mosaic.gui.models.form.run_settings import ENV_ID
-from mosaic.gui.models.form.train_form import TrainForm
+from mosaic.gui.models.form.train_form import TrainForm, is_of_environment
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form.env_picker import EnvPicker
@@ -60,6 +60,7 @@ class FormView(QScrollArea):
         self._open_soon.setSingleShot(True)
         self._open_soon.timeout.connect(self._open_some)
         form.rebuilt.connect(self._rebuild)
+        form.settings_rebuilt.connect(self._rebuild_settings)
         form.field_changed.connect(self._refresh)
 
     def reveal(self, path: str) -> None:
@@ -88,12 +89,30 @@ class FormView(QScrollArea):
         self.rows.clear()
         self.sections.clear()
         for place, section in enumerate(self._form.sections):
-            view = SectionView(self._theme, section.title, make=partial(self._make_rows, section))
-            self.sections[section.title] = view
-            self._page.insertWidget(3 + place, view)
-            self._show_badge(section)
+            self._add_section(place, section)
         self._to_open = [self.sections[one.title] for one in self._form.sections if self._was_open(one)]
         self._open_some()
+
+    def _add_section(self, place: int, section: Section) -> None:
+        view = SectionView(self._theme, section.title, make=partial(self._make_rows, section))
+        self.sections[section.title] = view
+        self._page.insertWidget(3 + place, view)
+        self._show_badge(section)
+
+    def _rebuild_settings(self) -> None:
+        """Of the environment alone: its id is being typed, in a line that must stay."""
+        view = self.sections.pop(OF_ENVIRONMENT, None)
+        was_open = view.is_open if view is not None else None
+        if view is not None:
+            view.hide()
+            view.deleteLater()
+        shown = {path for section in self._form.sections for path in section.paths}
+        self.rows = {path: line for path, line in self.rows.items() if path in shown and not is_of_environment(path)}
+        for place, section in enumerate(self._form.sections):
+            if section.title == OF_ENVIRONMENT:
+                self._add_section(place, section)
+                if was_open if was_open is not None else self._was_open(section):
+                    self.sections[section.title].open()
 
     def _open_some(self) -> None:
         """Make lines from top to bottom; what takes too long for one go is gone on with in the next."""

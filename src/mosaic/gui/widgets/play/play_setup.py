@@ -17,6 +17,7 @@ from mosaic.gui.models.play.play_model import SPEEDS, Play
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
+from mosaic.gui.widgets.form.environment_dialog import EnvironmentButton
 from mosaic.gui.widgets.play.actor_choice import ActorChoice
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.gui.widgets.value_editors import CHEVRON, Choice
@@ -57,6 +58,7 @@ class PlaySetup(QWidget):
             choice.setMinimumWidth(width)
             choice.setAccessibleName(name)
             choice.setToolTip(tip(name))
+        self.settings = EnvironmentButton(play.environment, theme)
         self.seed = QLineEdit("1")
         self.seed.setFixedWidth(48)
         self.seed.setToolTip("Seed of the first episode")
@@ -72,6 +74,7 @@ class PlaySetup(QWidget):
         for widget, stretch in (
             (self.family, 3),
             (self.environment, 5),
+            (self.settings, 0),
             (self.seed, 0),
             (self.one, 4),
             (self.beside, 0),
@@ -94,6 +97,7 @@ class PlaySetup(QWidget):
         self.seed.editingFinished.connect(self._seed_typed)
         play.offered.connect(self.show_offer)
         play.seated.connect(self._show_actor)
+        play.environment.field_changed.connect(lambda _="": self._show_actor())
         self.show_offer()
 
     def show_offer(self) -> None:

@@ -1,0 +1,78 @@
+"""`--env.NAME VALUE` and `--env-kwargs JSON` of a command line: taken out of its words, then read by a schema."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mosaic import config
+from mosaic.errors import ConfigError, Problem
+from mosaic.spec import environment_settings
+from mosaic.spec.environment_settings import PREFIX
+
+KWARGS = "--env-kwargs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentFlags:
+    """What a command line says about settings, before anything is known of the environment."""
+
+    words: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    """By the name of the setting; None where the flag has no value."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the JSON says."""
+
+    def __bool__(self) -> bool:
+        return bool(self.words or self.kwargs)
+
+    def settings(self, schema: Mapping[str, Any] | None, *, env_id: str, what: str) -> dict[str, Any]:
+        """The settings, checked; without a schema unchecked, for a worker to check."""
+        known: Mapping[str, Any] = {} if schema is None else schema["properties"]
+        made = {**self.kwargs}
+        for name, word in self.words.items():
+            made[name] = environment_settings.read_word(word, known.get(name, {}))
+        if schema is not None and (problems := environment_settings.problems_of(made, schema, env_id=env_id)):
+            raise ConfigError(problems, what=what)
+        return made
+
+
+def take(words: Sequence[str], *, what: str) -> tuple[list[str], EnvironmentFlags]:
+    """The other words, and those about settings. A value may begin with one dash: `--env.gravity -5`."""
+    rest: list[str] = []
+    named: dict[str, str | None] = {}
+    kwargs: dict[str, Any] = {}
+    left = list(words)
+    while left:
+        flag, equals, value = (word := left.pop(0)).partition("=")
+        is_ours = flag.startswith(PREFIX) or flag.replace("_", "-") == KWARGS
+        if word == "--":
+            return [*rest, word, *left], EnvironmentFlags(words=named, kwargs=kwargs)
+        if not is_ours:
+            rest.append(word)
+            continue
+        has_value = bool(equals) or bool(left and not left[0].startswith("--"))
+        given = (value if equals else left.pop(0)) if has_value else None
+        if flag.startswith(PREFIX):
+            _add(named, flag.removeprefix(PREFIX), given, what=what)
+        else:
+            kwargs |= _object(given, what=what)
+    for name in named.keys() & kwargs.keys():
+        raise ConfigError([Problem(PREFIX + name, f"stands in {KWARGS} too; give it once")], what=what)
+    return rest, EnvironmentFlags(words=named, kwargs=kwargs)
+
+
+def _add(named: dict[str, str | None], name: str, value: str | None, *, what: str) -> None:
+    name = name.replace("-", "_")
+    if not name:
+        raise ConfigError([Problem(PREFIX, "lacks the name of a setting, as in --env.is_slippery false")], what=what)
+    if name in named:
+        raise ConfigError([Problem(PREFIX + name, "was given twice")], what=what)
+    named[name] = value
+
+
+def _object(text: str | None, *, what: str) -> dict[str, Any]:
+    if text is None:
+        raise ConfigError([Problem(KWARGS, """needs a JSON object, as in '{"gravity": -5}'""")], what=what)
+    try:
+        return dict(config.loads(text))
+    except ConfigError as error:
+        raise ConfigError([Problem(KWARGS, error.problems[0].message)], what=what) from None
