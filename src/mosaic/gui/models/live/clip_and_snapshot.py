@@ -37,6 +37,8 @@ class Clip(BackgroundWork):
         self.pictures = 0
         """Taken so far."""
         self._fps = fps
+        self._place = -1
+        """Of the last one, in the film."""
         self._began = time.monotonic()
         self._waiting: queue.SimpleQueue[tuple[float, Pixels] | None] = queue.SimpleQueue()
         self._stopping = False
@@ -52,9 +54,12 @@ class Clip(BackgroundWork):
         return self.seconds > LONGEST_S
 
     def add(self, picture: Picture) -> None:
-        if not self._stopping and self._waiting.qsize() < MOST_QUEUED:
+        at_s = self.seconds
+        # Two that come in the time of one are one picture of the film.
+        if not self._stopping and self._waiting.qsize() < MOST_QUEUED and self._place < round(at_s * self._fps):
+            self._place = round(at_s * self._fps)
             self.pictures += 1
-            self._waiting.put((self.seconds, np.ascontiguousarray(picture.pixels[:, :, 2::-1])))
+            self._waiting.put((at_s, np.ascontiguousarray(picture.pixels[:, :, 2::-1])))
 
     def stop(self) -> None:
         """Finish the file; `ended` says when it is whole."""

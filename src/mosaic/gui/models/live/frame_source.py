@@ -41,6 +41,8 @@ class LocalFrames(QObject):
         self._viewer = Viewer(ring, wishes)
         self._frame: Frame | None = None
         self._picture: Picture | None = None
+        self._announced = -1
+        """Number of the newest frame of which `came` was said."""
         self._wake: QSocketNotifier | QTimer
         if (descriptor := self._viewer.fileno()) >= 0:
             self._wake = QSocketNotifier(descriptor, QSocketNotifier.Type.Read, self)
@@ -69,6 +71,8 @@ class LocalFrames(QObject):
         if frame is not None and (self._frame is None or frame.number != self._frame.number):
             self._frame = frame
             self._picture = Picture.of(frame.number, frame.head, frame.pixels)
+            # This look has used up the wake of the frame, and may be of something that does not paint.
+            QTimer.singleShot(0, self._announce)
         return self._picture
 
     def holds(self, picture: Picture) -> bool:
@@ -84,9 +88,12 @@ class LocalFrames(QObject):
         self._viewer.close()
 
     def _woken(self) -> None:
-        before = self._frame
         self.peek()
-        if self._frame is not before:
+        self._announce()
+
+    def _announce(self) -> None:
+        if self._frame is not None and self._frame.number != self._announced:
+            self._announced = self._frame.number
             self.came.emit()
 
 
