@@ -76,7 +76,7 @@ def test_delete_asks_on_a_terminal(mosaic):
 
 def test_watch_redraws_the_table(mosaic, finished):
     for _ in range(4):  # Ctrl-C comes at the moment in which the stream is being opened.
-        code, drawn = at_terminal(["runs", "--watch"], 80, interrupt_after=rb"short one")
+        code, drawn = at_terminal(["runs", "--watch", "--text", "short one"], 80, interrupt_after=rb"short one")
         assert code == 130
         assert "label" in drawn
 

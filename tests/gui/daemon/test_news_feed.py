@@ -97,7 +97,7 @@ def test_a_real_run_is_heard_whole(listen: Listen, daemon_home: Home, client: Cl
     heard.until(lambda: len(heard.log("stdout")) == len(printed), "its output")
     detail = heard.studio.detail()
     assert detail is not None
-    assert detail.config["environment"] == {"env_id": "CartPole-v1"}
+    assert detail.config["environment"] == {"env_id": "CartPole-v1", "settings": {}}
     assert {"policy", "checkpoint"} <= {artifact.kind for artifact in detail.artifacts}
     assert not heard.notices
 
