@@ -59,7 +59,7 @@ LONGEST_FIRST = (*ONE_DAEMON, "track", "worker", "intake", "envs", "fastlane")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 3 --dist loadgroup`: what shares a daemon goes to one process, everything else file by file."""
+    """With `-n 2 --dist loadgroup`: what shares a daemon goes to one process, everything else file by file."""
     here = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
