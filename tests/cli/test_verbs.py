@@ -176,12 +176,12 @@ def test_evaluate_a_run_and_a_policy_file(mosaic, finished):
 
 
 def test_policies_lists_what_runs_have_saved(mosaic, finished):
-    [policy] = [one for one in mosaic("policies", "--json").objects if one["run_id"] == finished]
+    [policy] = [one for one in mosaic("policies", finished, "--json").objects if one["run_id"] == finished]
     assert (policy["algo"], policy["env_id"], policy["seed"], policy["kind"]) == ("ppo", "CartPole-v1", 1, "mosaic")
     assert policy["global_step"] > 2000
     assert policy["last_return"] > 0
     assert policy["path"] in mosaic("policies", "short one", "--paths").out.splitlines()
-    assert "short one" in mosaic("policies", "cartpole").out
+    assert "short one" in mosaic("policies", "cartpole", "--limit", "0").out
     assert mosaic("policies", "no such thing").out.startswith("no policy yet")
 
 
