@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CpuTable())
 
 
-ONE_DAEMON = ("trainer", "gui", "foreign", "cli", "play")
+ONE_DAEMON = ("trainer", "gui", "foreign", "cli", "play", "sweep")
 """Folders whose tests share a daemon with a warm worker, which takes seconds to start: one process runs all of them."""
 LONGEST_FIRST = (*ONE_DAEMON, "track", "worker", "intake", "envs", "fastlane")
 """What takes longest is begun first: begun last, it would keep one process busy when the other is done."""

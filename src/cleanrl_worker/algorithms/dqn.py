@@ -18,6 +18,7 @@ from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
+from mosaic.search_range import Search
 
 ACTIONS = "discrete"
 BLOCK = 100
@@ -42,29 +43,29 @@ class Args:
     """Record acting and the gradient step as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    learning_rate: Annotated[float, Gt(0), Search(1e-5, 1e-2, "log")] = 2.5e-4
     """Step size of Adam."""
     num_envs: Annotated[int, Ge(1)] = 1
     """Environments stepped in parallel."""
     buffer_size: Annotated[int, Ge(1)] = 10_000
     """Transitions that the replay memory holds; the oldest make room."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.9, 0.9999, "logit")] = 0.99
     """Discount factor."""
     tau: Annotated[float, Gt(0), Le(1)] = 1.0
     """How far the target network moves towards the network at each update of it; 1 copies."""
-    target_network_frequency: Annotated[int, Ge(1)] = 500
+    target_network_frequency: Annotated[int, Ge(1), Search(50, 5_000, "log")] = 500
     """Environment steps between two updates of the target network."""
-    batch_size: Annotated[int, Ge(1)] = 128
+    batch_size: Annotated[int, Ge(1), Search(32, 512, "power_of_two")] = 128
     """Transitions sampled for one gradient step."""
     start_e: Annotated[float, Ge(0), Le(1)] = 1.0
     """Probability of a random action at the start."""
-    end_e: Annotated[float, Ge(0), Le(1)] = 0.05
+    end_e: Annotated[float, Ge(0), Le(1), Search(0.01, 0.2)] = 0.05
     """Probability of a random action once the exploration has ended."""
-    exploration_fraction: Annotated[float, Gt(0), Le(1)] = 0.5
+    exploration_fraction: Annotated[float, Gt(0), Le(1), Search(0.05, 0.5)] = 0.5
     """Part of all steps over which that probability falls from start_e to end_e."""
-    learning_starts: Annotated[int, Ge(0)] = 10_000
+    learning_starts: Annotated[int, Ge(0), Search(1_000, 20_000, "log")] = 10_000
     """Environment steps before the first gradient step."""
-    train_frequency: Annotated[int, Ge(1)] = 10
+    train_frequency: Annotated[int, Ge(1), Search(1, 16, "power_of_two")] = 10
     """Environment steps for each gradient step."""
 
 

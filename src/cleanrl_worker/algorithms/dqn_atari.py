@@ -17,6 +17,7 @@ from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic import config
+from mosaic.search_range import Search
 
 ACTIONS = "discrete"
 OBSERVATIONS = "pixels"
@@ -44,29 +45,29 @@ class Args:
     """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 1e-4
+    learning_rate: Annotated[float, Gt(0), Search(1e-5, 1e-3, "log")] = 1e-4
     """Step size of Adam."""
     num_envs: Annotated[int, Ge(1)] = 1
     """Environments stepped in parallel."""
     buffer_size: Annotated[int, Ge(1)] = 1_000_000
     """Steps that the replay memory holds, each frame once; the oldest make room."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.95, 0.999, "logit")] = 0.99
     """Discount factor."""
     tau: Annotated[float, Gt(0), Le(1)] = 1.0
     """How far the target network moves towards the network at each update of it; 1 copies."""
-    target_network_frequency: Annotated[int, Ge(1)] = 1000
+    target_network_frequency: Annotated[int, Ge(1), Search(250, 10_000, "log")] = 1000
     """Environment steps between two updates of the target network."""
-    batch_size: Annotated[int, Ge(1)] = 32
+    batch_size: Annotated[int, Ge(1), Search(16, 128, "power_of_two")] = 32
     """Transitions sampled for one gradient step."""
     start_e: Annotated[float, Ge(0), Le(1)] = 1.0
     """Probability of a random action at the start."""
-    end_e: Annotated[float, Ge(0), Le(1)] = 0.01
+    end_e: Annotated[float, Ge(0), Le(1), Search(0.005, 0.1)] = 0.01
     """Probability of a random action once the exploration has ended."""
-    exploration_fraction: Annotated[float, Gt(0), Le(1)] = 0.10
+    exploration_fraction: Annotated[float, Gt(0), Le(1), Search(0.02, 0.3)] = 0.10
     """Part of all steps over which that probability falls from start_e to end_e."""
     learning_starts: Annotated[int, Ge(0)] = 80_000
     """Environment steps before the first gradient step."""
-    train_frequency: Annotated[int, Ge(1)] = 4
+    train_frequency: Annotated[int, Ge(1), Search(1, 8, "power_of_two")] = 4
     """Environment steps for each gradient step."""
 
 

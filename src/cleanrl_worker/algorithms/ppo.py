@@ -20,6 +20,7 @@ from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
+from mosaic.search_range import Search
 
 ACTIONS = "discrete"
 Array = np.ndarray[Any, Any]
@@ -41,33 +42,33 @@ class Args:
     """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    learning_rate: Annotated[float, Gt(0), Search(1e-5, 1e-2, "log")] = 2.5e-4
     """Step size of Adam."""
     num_envs: Annotated[int, Ge(1)] = 4
     """Environments stepped in parallel."""
-    num_steps: Annotated[int, Ge(1)] = 128
+    num_steps: Annotated[int, Ge(1), Search(32, 2048, "power_of_two")] = 128
     """Steps in each environment between two updates."""
     anneal_lr: bool = True
     """Let the learning rate fall linearly to zero."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.9, 0.9999, "logit")] = 0.99
     """Discount factor."""
-    gae_lambda: Annotated[float, Ge(0), Le(1)] = 0.95
+    gae_lambda: Annotated[float, Ge(0), Le(1), Search(0.8, 0.99, "logit")] = 0.95
     """Lambda of the generalised advantage estimation: 0 trusts the critic, 1 the returns."""
-    num_minibatches: Annotated[int, Ge(1)] = 4
+    num_minibatches: Annotated[int, Ge(1), Search(1, 32, "power_of_two")] = 4
     """Minibatches that a rollout is cut into."""
-    update_epochs: Annotated[int, Ge(1)] = 4
+    update_epochs: Annotated[int, Ge(1), Search(1, 20, "log")] = 4
     """Passes over each rollout."""
     norm_adv: bool = True
     """Normalise the advantages of each minibatch."""
-    clip_coef: Annotated[float, Gt(0)] = 0.2
+    clip_coef: Annotated[float, Gt(0), Search(0.1, 0.4)] = 0.2
     """How far the policy may move from the one that collected the rollout, as a probability ratio."""
     clip_vloss: bool = True
     """Clip the value loss as well."""
-    ent_coef: Annotated[float, Ge(0)] = 0.01
+    ent_coef: Annotated[float, Ge(0), Search(1e-5, 0.1, "log")] = 0.01
     """Weight of the entropy bonus."""
-    vf_coef: Annotated[float, Ge(0)] = 0.5
+    vf_coef: Annotated[float, Ge(0), Search(0.2, 1.0)] = 0.5
     """Weight of the value loss."""
-    max_grad_norm: Annotated[float, Gt(0)] = 0.5
+    max_grad_norm: Annotated[float, Gt(0), Search(0.3, 5.0, "log")] = 0.5
     """Gradients longer than this are scaled down to it."""
     target_kl: Annotated[float, Gt(0)] | None = None
     """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""

@@ -19,6 +19,7 @@ from cleanrl_worker.sdk.normalise import Moments
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import config
+from mosaic.search_range import Search
 
 ACTIONS = "discrete"
 OBSERVATIONS = "pixels"
@@ -50,39 +51,39 @@ class Args:
     """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 2_000_000_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 1e-4
+    learning_rate: Annotated[float, Gt(0), Search(2e-5, 2e-3, "log")] = 1e-4
     """Step size of Adam."""
     num_envs: Annotated[int, Ge(1)] = 128
     """Environments stepped in parallel."""
-    num_steps: Annotated[int, Ge(1)] = 128
+    num_steps: Annotated[int, Ge(1), Search(32, 256, "power_of_two")] = 128
     """Steps in each environment between two updates."""
     anneal_lr: bool = True
     """Let the learning rate fall linearly to zero."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.999
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.99, 0.9999, "logit")] = 0.999
     """Discount factor of the environment's rewards."""
-    gae_lambda: Annotated[float, Ge(0), Le(1)] = 0.95
+    gae_lambda: Annotated[float, Ge(0), Le(1), Search(0.8, 0.99, "logit")] = 0.95
     """Lambda of the generalised advantage estimation: 0 trusts the critic, 1 the returns."""
-    num_minibatches: Annotated[int, Ge(1)] = 4
+    num_minibatches: Annotated[int, Ge(1), Search(2, 16, "power_of_two")] = 4
     """Minibatches that a rollout is cut into."""
-    update_epochs: Annotated[int, Ge(1)] = 4
+    update_epochs: Annotated[int, Ge(1), Search(1, 8)] = 4
     """Passes over each rollout."""
     norm_adv: bool = True
     """Normalise the advantages of each minibatch."""
-    clip_coef: Annotated[float, Gt(0)] = 0.1
+    clip_coef: Annotated[float, Gt(0), Search(0.1, 0.4)] = 0.1
     """How far the policy may move from the one that collected the rollout, as a probability ratio."""
     clip_vloss: bool = True
     """Clip the value loss as well."""
-    ent_coef: Annotated[float, Ge(0)] = 0.001
+    ent_coef: Annotated[float, Ge(0), Search(1e-5, 0.1, "log")] = 0.001
     """Weight of the entropy bonus."""
-    vf_coef: Annotated[float, Ge(0)] = 0.5
+    vf_coef: Annotated[float, Ge(0), Search(0.2, 1.0)] = 0.5
     """Weight of the value loss."""
-    max_grad_norm: Annotated[float, Gt(0)] = 0.5
+    max_grad_norm: Annotated[float, Gt(0), Search(0.3, 5.0, "log")] = 0.5
     """Gradients longer than this are scaled down to it."""
     target_kl: Annotated[float, Gt(0)] | None = None
     """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""
     update_proportion: Annotated[float, Gt(0), Le(1)] = 0.25
     """Part of each minibatch that the predictor learns from."""
-    int_coef: Annotated[float, Ge(0)] = 1.0
+    int_coef: Annotated[float, Ge(0), Search(0.1, 4.0, "log")] = 1.0
     """Weight of the advantages of curiosity."""
     ext_coef: Annotated[float, Ge(0)] = 2.0
     """Weight of the advantages of the environment's rewards."""

@@ -17,6 +17,7 @@ from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import load_optimizer, optimizer_state, radam, set_learning_rate
 from mosaic import config
+from mosaic.search_range import Search
 
 ACTIONS = "discrete"
 UPSTREAM = None
@@ -39,29 +40,29 @@ class Args:
     """Record acting and the update of a minibatch as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 500_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 2.5e-4
+    learning_rate: Annotated[float, Gt(0), Search(1e-5, 1e-2, "log")] = 2.5e-4
     """Step size of RAdam."""
     num_envs: Annotated[int, Ge(1)] = 4
     """Environments stepped in parallel."""
-    num_steps: Annotated[int, Ge(1)] = 128
+    num_steps: Annotated[int, Ge(1), Search(16, 512, "power_of_two")] = 128
     """Steps in each environment between two updates."""
-    num_minibatches: Annotated[int, Ge(1)] = 4
+    num_minibatches: Annotated[int, Ge(1), Search(1, 32, "power_of_two")] = 4
     """Minibatches that a rollout is cut into."""
-    update_epochs: Annotated[int, Ge(1)] = 4
+    update_epochs: Annotated[int, Ge(1), Search(1, 10)] = 4
     """Passes over each rollout."""
     anneal_lr: bool = True
     """Let the learning rate fall linearly to zero."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.9, 0.9999, "logit")] = 0.99
     """Discount factor."""
     start_e: Annotated[float, Ge(0), Le(1)] = 1.0
     """Probability of a random action at the start."""
-    end_e: Annotated[float, Ge(0), Le(1)] = 0.05
+    end_e: Annotated[float, Ge(0), Le(1), Search(0.01, 0.2)] = 0.05
     """Probability of a random action once the exploration has ended."""
-    exploration_fraction: Annotated[float, Gt(0), Le(1)] = 0.5
+    exploration_fraction: Annotated[float, Gt(0), Le(1), Search(0.05, 0.5)] = 0.5
     """Part of all steps over which that probability falls from start_e to end_e."""
-    max_grad_norm: Annotated[float, Gt(0)] = 10.0
+    max_grad_norm: Annotated[float, Gt(0), Search(0.5, 20.0, "log")] = 10.0
     """Gradients longer than this are scaled down to it."""
-    q_lambda: Annotated[float, Ge(0), Le(1)] = 0.65
+    q_lambda: Annotated[float, Ge(0), Le(1), Search(0.3, 0.95)] = 0.65
     """Lambda of the targets: 0 trusts the network after one step, 1 the rewards to the rollout's end."""
 
     mend_returns: bool = False

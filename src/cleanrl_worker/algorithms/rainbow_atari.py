@@ -18,6 +18,7 @@ from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
 from cleanrl_worker.sdk.sum_tree import SumTree
 from mosaic import config
+from mosaic.search_range import Search
 
 ACTIONS = "discrete"
 OBSERVATIONS = "pixels"
@@ -46,27 +47,27 @@ class Args:
     """Multiply in bfloat16, half the bits of float32: faster where processor or GPU have it, and less exact."""
     total_timesteps: Annotated[int, Ge(1)] = 10_000_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 0.0000625
+    learning_rate: Annotated[float, Gt(0), Search(1e-5, 1e-3, "log")] = 0.0000625
     """Step size of Adam."""
     num_envs: Annotated[int, Ge(1)] = 1
     """Environments stepped in parallel."""
     buffer_size: Annotated[int, Ge(1)] = 1_000_000
     """Steps that the replay memory holds, each frame once; the oldest make room."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.95, 0.999, "logit")] = 0.99
     """Discount factor."""
     tau: Annotated[float, Gt(0), Le(1)] = 1.0
     """How far the target network moves towards the network at each update of it; 1 copies."""
-    target_network_frequency: Annotated[int, Ge(1)] = 8000
+    target_network_frequency: Annotated[int, Ge(1), Search(250, 10_000, "log")] = 8000
     """Environment steps between two updates of the target network."""
-    batch_size: Annotated[int, Ge(1)] = 32
+    batch_size: Annotated[int, Ge(1), Search(16, 128, "power_of_two")] = 32
     """Transitions sampled for one gradient step."""
     learning_starts: Annotated[int, Ge(0)] = 80_000
     """Environment steps before the first gradient step."""
-    train_frequency: Annotated[int, Ge(1)] = 4
+    train_frequency: Annotated[int, Ge(1), Search(1, 8, "power_of_two")] = 4
     """Environment steps for each gradient step."""
-    n_step: Annotated[int, Ge(1)] = 3
+    n_step: Annotated[int, Ge(1), Search(1, 10)] = 3
     """Steps whose rewards are counted before the target network is asked."""
-    prioritized_replay_alpha: Annotated[float, Ge(0)] = 0.5
+    prioritized_replay_alpha: Annotated[float, Ge(0), Search(0.3, 0.8)] = 0.5
     """How much more often a step with a large loss is sampled; 0 samples all alike."""
     prioritized_replay_beta: Annotated[float, Ge(0), Le(1)] = 0.4
     """How far weights make up for that at the start; rises to 1 over all steps."""

@@ -22,6 +22,7 @@ from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, 
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
+from mosaic.search_range import Search
 
 ACTIONS = "continuous"
 LOG_STD_MIN, LOG_STD_MAX = LOG_STD_RANGE = -5.0, 2.0
@@ -51,19 +52,19 @@ class Args:
     """Environments stepped in parallel."""
     buffer_size: Annotated[int, Ge(1)] = 1_000_000
     """Transitions that the replay memory holds; the oldest make room."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.9, 0.9999, "logit")] = 0.99
     """Discount factor."""
-    tau: Annotated[float, Gt(0), Le(1)] = 0.005
+    tau: Annotated[float, Gt(0), Le(1), Search(1e-3, 0.1, "log")] = 0.005
     """How far the target networks move towards the critics at each update of them; 1 copies."""
-    batch_size: Annotated[int, Ge(1)] = 256
+    batch_size: Annotated[int, Ge(1), Search(64, 1024, "power_of_two")] = 256
     """Transitions sampled for one gradient step."""
-    learning_starts: Annotated[int, Ge(0)] = 5_000
+    learning_starts: Annotated[int, Ge(0), Search(1_000, 25_000, "log")] = 5_000
     """Environment steps with random actions before the first gradient step."""
-    policy_lr: Annotated[float, Gt(0)] = 3e-4
+    policy_lr: Annotated[float, Gt(0), Search(1e-5, 1e-2, "log")] = 3e-4
     """Step size of the actor's Adam."""
-    q_lr: Annotated[float, Gt(0)] = 1e-3
+    q_lr: Annotated[float, Gt(0), Search(1e-5, 1e-2, "log")] = 1e-3
     """Step size of the critics' Adam, and of alpha's."""
-    policy_frequency: Annotated[int, Ge(1)] = 2
+    policy_frequency: Annotated[int, Ge(1), Search(1, 4)] = 2
     """Gradient steps of the critics between two updates of the policy, which then takes as many steps at once."""
     target_network_frequency: Annotated[int, Ge(1)] = 1
     """Gradient steps of the critics between two updates of the target networks."""

@@ -22,6 +22,7 @@ from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, 
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
+from mosaic.search_range import Search
 
 ACTIONS = "continuous"
 UPSTREAM = ("actor", "qf1", "qf2")
@@ -47,25 +48,25 @@ class Args:
     """Record acting and the gradient steps as CUDA graphs and replay them; on a GPU only."""
     total_timesteps: Annotated[int, Ge(1)] = 1_000_000
     """Environment steps over all environments."""
-    learning_rate: Annotated[float, Gt(0)] = 3e-4
+    learning_rate: Annotated[float, Gt(0), Search(1e-5, 1e-2, "log")] = 3e-4
     """Step size of Adam, of the actor and of the critics."""
     num_envs: Annotated[int, Ge(1)] = 1
     """Environments stepped in parallel."""
     buffer_size: Annotated[int, Ge(1)] = 1_000_000
     """Transitions that the replay memory holds; the oldest make room."""
-    gamma: Annotated[float, Ge(0), Le(1)] = 0.99
+    gamma: Annotated[float, Ge(0), Le(1), Search(0.9, 0.9999, "logit")] = 0.99
     """Discount factor."""
-    tau: Annotated[float, Gt(0), Le(1)] = 0.005
+    tau: Annotated[float, Gt(0), Le(1), Search(1e-3, 0.1, "log")] = 0.005
     """How far the target networks move at each update of the policy; 1 copies."""
-    batch_size: Annotated[int, Ge(1)] = 256
+    batch_size: Annotated[int, Ge(1), Search(64, 1024, "power_of_two")] = 256
     """Transitions sampled for one gradient step."""
-    policy_noise: Annotated[float, Ge(0)] = 0.2
+    policy_noise: Annotated[float, Ge(0), Search(0.05, 0.5)] = 0.2
     """Noise on the target's actions, so that the critics judge a neighbourhood; in units of half the action range."""
-    exploration_noise: Annotated[float, Ge(0)] = 0.1
+    exploration_noise: Annotated[float, Ge(0), Search(0.02, 0.5, "log")] = 0.1
     """Noise on the actions taken, in units of half the action range."""
-    learning_starts: Annotated[int, Ge(0)] = 25_000
+    learning_starts: Annotated[int, Ge(0), Search(1_000, 25_000, "log")] = 25_000
     """Environment steps with random actions before the first gradient step."""
-    policy_frequency: Annotated[int, Ge(1)] = 2
+    policy_frequency: Annotated[int, Ge(1), Search(1, 4)] = 2
     """Gradient steps of the critics for each one of the policy and each update of the targets."""
     noise_clip: Annotated[float, Ge(0)] = 0.5
     """Policy noise is clipped to this, in units of half the action range."""

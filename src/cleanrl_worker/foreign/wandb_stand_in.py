@@ -67,12 +67,12 @@ class Config(dict[str, Any]):
 class TrackedRun(Anything):
     """What `wandb.init` returns."""
 
-    def __init__(self, tracker: "Tracker", name: str, project: str, given: Any) -> None:
+    def __init__(self, tracker: "Tracker", name: str, project: str, given: Mapping[str, Any]) -> None:
         self._tracker = tracker
         self.id = tracker.record.run_dir.run_id.lower()
         self.name, self.project, self.url = name, project, ""
         self.dir = os.getcwd()  # noqa: PTH109
-        self.config = Config(settings_of(given))
+        self.config = Config(given)
         self.summary = Config()
 
     def log(self, data: dict[str, Any], step: int | None = None, **_: Any) -> None:
@@ -104,7 +104,8 @@ class Tracker:
         name = name or (places[2] if len(places) > 2 else None)
         if not self._plan.options.track_wandb and mode != "disabled" and self.record.is_mine:
             self._switch_on(project, entity, name, mode)
-        self._run = TrackedRun(self, str(name or ""), str(project or ""), config)
+        settings = {**settings_of(config), **_swept(self._plan)}
+        self._run = TrackedRun(self, str(name or ""), str(project or ""), settings)
         module: Any = self._module
         module.run, module.config, module.summary = self._run, self._run.config, self._run.summary
         return self._run
@@ -179,6 +180,12 @@ def _version() -> str:
         return importlib.metadata.version("wandb")
     except importlib.metadata.PackageNotFoundError:
         return "0.0+mosaic"
+
+
+def _swept(plan: ScriptPlan) -> dict[str, Any]:
+    """The settings of a trial of a sweep, which W&B's own agent hands over in this way, too."""
+    ui: Any = plan.document.metadata.ui if plan.document is not None else {}
+    return dict(ui.get("sweep", {}).get("params", {}))
 
 
 def settings_of(given: Any) -> dict[str, Any]:

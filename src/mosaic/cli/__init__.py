@@ -22,6 +22,8 @@ BUG = 1
 VERBS: Mapping[str, tuple[str, str]] = {
     "demo": ("train.demo", "train PPO on CartPole until it is solved, then evaluate the policy"),
     "train": ("train.train", "train an algorithm: submit a run and follow it"),
+    "sweep": ("sweeps.sweep", "find good settings: try many, confirm the best with fresh seeds"),
+    "sweeps": ("sweeps.sweeps_list", "list sweeps"),
     "runs": ("runs.runs", "list runs"),
     "show": ("runs.show", "everything about a run"),
     "follow": ("runs.run_verbs:follow", "live progress of runs"),

@@ -23,6 +23,8 @@ from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
 """Runs that the palette offers: the newest."""
+EXTRA_KEYS = {"Notes": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
+"""Tabs beyond the ninth."""
 _MARK = re.compile("&(.)")
 """Marks the letter to press; two of them are the sign itself."""
 
@@ -101,6 +103,7 @@ class Menus(QObject):
         window = self._window
         self._add(self._run, "&Train the last configuration", window.form.train_last, "Ctrl+T", icon="play")
         self._add(self._run, "Configure a &new run…", window.configure, "Ctrl+N", icon="plus")
+        self._add(self._run, "&Sweep the form's settings…", window.form.open_sweep, icon="layers")
         self._add(self._run, "&Load trained policy…", window.load_policy, "Ctrl+L", icon="brain-circuit")
         self._for_one += [
             self._add(self._run, "Clone and e&dit", self._clone, "Ctrl+D", icon="copy-plus"),
@@ -135,7 +138,8 @@ class Menus(QObject):
         self._view.addSeparator()
         for number, tab in enumerate(TABS, start=1):
             shown, bring_up = tab.title.replace("&", "&&"), partial(window.bench.bring_up, tab.title)
-            self._add(self._view, shown, bring_up, f"Ctrl+{number}", icon=tab.icon)
+            keys = f"Ctrl+{number}" if number < 10 else ""
+            self._add(self._view, shown, bring_up, keys or EXTRA_KEYS.get(tab.title, ""), icon=tab.icon)
 
     def _make_corner(self) -> QWidget:
         """The ways to a new run, always in reach."""

@@ -4,6 +4,7 @@ from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
+from mosaic.config import JsonObject
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
 from mosaic.gui.models.runs.run_actions import RunActions
 from mosaic.gui.models.studio import Studio
@@ -11,6 +12,7 @@ from mosaic.gui.tabs import TABS
 from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.metrics import MetricsTab
+from mosaic.gui.tabs.sweeps import SweepsTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.daemon.status_line import StatusLine
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
@@ -61,6 +63,10 @@ class Shell(QMainWindow):
         assert isinstance(artifacts, ArtifactsTab)
         artifacts.resume_asked.connect(self.actions_on_runs.resume)
         artifacts.discard_asked.connect(self.actions_on_runs.resume_and_discard)
+        sweeps = self.tabs["Sweeps"]
+        assert isinstance(sweeps, SweepsTab)
+        sweeps.train_asked.connect(self._train_best)
+        self.form.sweep_started.connect(self._show_sweep)
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls
@@ -119,6 +125,17 @@ class Shell(QMainWindow):
             self.bench.arrange(is_low=self.height() < LOW)
         self.runs.restore(self._settings)
         self._chart_controls.restore(self._settings)
+
+    def _train_best(self, document: JsonObject, origin: str) -> None:
+        self.configure()
+        self.form.train_actions.fill(document, origin)
+
+    def _show_sweep(self, sweep_id: str) -> None:
+        sweeps = self.tabs["Sweeps"]
+        assert isinstance(sweeps, SweepsTab)
+        self._stack.setCurrentWidget(self.bench)
+        self.bench.bring_up("Sweeps")
+        sweeps.show_sweep(sweep_id)
 
     def _show_page(self) -> None:
         if self.studio.runs.rowCount() or self.studio.notes.rowCount():

@@ -508,6 +508,29 @@ class Client:
         return self._stub.GetHealth(pb.Empty(), timeout=timeout_s)
 
     @translated
+    def submit_sweep(self, plan: Mapping[str, Any], *, client_key: str | None = None) -> pb.Sweep:
+        """Begin a sweep; a retry with the same `client_key` never begins a second one."""
+        request = pb.SubmitSweepRequest(plan_json=json.dumps(plan).encode(), client_key=client_key or uuid.uuid4().hex)
+        return self._stub.SubmitSweep(request, timeout=VALIDATE_TIMEOUT_S)
+
+    @translated
+    def sweeps(self) -> Sequence[pb.Sweep]:
+        """Newest first."""
+        return list(self._stub.ListSweeps(pb.Empty(), timeout=CALL_TIMEOUT_S).sweeps)
+
+    @translated
+    def sweep(self, sweep_id: str, *, after_bytes: int = 0) -> pb.SweepTrials:
+        """A sweep, and the lines of its trials behind those that the client has."""
+        request = pb.GetSweepRequest(sweep_id=sweep_id, after_bytes=after_bytes)
+        return self._stub.GetSweep(request, timeout=CALL_TIMEOUT_S)
+
+    @translated
+    def control_sweep(self, sweep_id: str, verb: str, *, trials: Sequence[int] = ()) -> pb.Sweep:
+        """Ask for pause, continue, cancel or resume; the controller follows in a moment."""
+        request = pb.ControlSweepRequest(sweep_id=sweep_id, verb=verb, trials=trials)
+        return self._stub.ControlSweep(request, timeout=CALL_TIMEOUT_S)
+
+    @translated
     def shutdown(self) -> None:
         self._stub.Shutdown(pb.Empty(), timeout=CALL_TIMEOUT_S)
 

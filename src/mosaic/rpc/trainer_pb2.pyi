@@ -767,3 +767,83 @@ class PlayState(_message.Message):
     JSON_FIELD_NUMBER: _ClassVar[int]
     json: bytes
     def __init__(self, json: _Optional[bytes] = ...) -> None: ...
+
+class SubmitSweepRequest(_message.Message):
+    __slots__ = ("plan_json", "client_key")
+    PLAN_JSON_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_KEY_FIELD_NUMBER: _ClassVar[int]
+    plan_json: bytes
+    client_key: str
+    def __init__(self, plan_json: _Optional[bytes] = ..., client_key: _Optional[str] = ...) -> None: ...
+
+class Sweep(_message.Message):
+    __slots__ = ("sweep_id", "plan_json", "phase", "reason", "trials", "ended", "pruned", "failed", "best_trial", "best_value", "confirmed_runs", "confirm_runs", "created_at", "has_controller", "damage", "asked")
+    SWEEP_ID_FIELD_NUMBER: _ClassVar[int]
+    PLAN_JSON_FIELD_NUMBER: _ClassVar[int]
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    PRUNED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    BEST_TRIAL_FIELD_NUMBER: _ClassVar[int]
+    BEST_VALUE_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_RUNS_FIELD_NUMBER: _ClassVar[int]
+    CONFIRM_RUNS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    HAS_CONTROLLER_FIELD_NUMBER: _ClassVar[int]
+    DAMAGE_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    sweep_id: str
+    plan_json: bytes
+    phase: str
+    reason: str
+    trials: int
+    ended: int
+    pruned: int
+    failed: int
+    best_trial: int
+    best_value: float
+    confirmed_runs: int
+    confirm_runs: int
+    created_at: float
+    has_controller: bool
+    damage: str
+    asked: str
+    def __init__(self, sweep_id: _Optional[str] = ..., plan_json: _Optional[bytes] = ..., phase: _Optional[str] = ..., reason: _Optional[str] = ..., trials: _Optional[int] = ..., ended: _Optional[int] = ..., pruned: _Optional[int] = ..., failed: _Optional[int] = ..., best_trial: _Optional[int] = ..., best_value: _Optional[float] = ..., confirmed_runs: _Optional[int] = ..., confirm_runs: _Optional[int] = ..., created_at: _Optional[float] = ..., has_controller: _Optional[bool] = ..., damage: _Optional[str] = ..., asked: _Optional[str] = ...) -> None: ...
+
+class ListSweepsReply(_message.Message):
+    __slots__ = ("sweeps",)
+    SWEEPS_FIELD_NUMBER: _ClassVar[int]
+    sweeps: _containers.RepeatedCompositeFieldContainer[Sweep]
+    def __init__(self, sweeps: _Optional[_Iterable[_Union[Sweep, _Mapping]]] = ...) -> None: ...
+
+class GetSweepRequest(_message.Message):
+    __slots__ = ("sweep_id", "after_bytes")
+    SWEEP_ID_FIELD_NUMBER: _ClassVar[int]
+    AFTER_BYTES_FIELD_NUMBER: _ClassVar[int]
+    sweep_id: str
+    after_bytes: int
+    def __init__(self, sweep_id: _Optional[str] = ..., after_bytes: _Optional[int] = ...) -> None: ...
+
+class SweepTrials(_message.Message):
+    __slots__ = ("sweep", "lines", "next_bytes", "more")
+    SWEEP_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    sweep: Sweep
+    lines: bytes
+    next_bytes: int
+    more: bool
+    def __init__(self, sweep: _Optional[_Union[Sweep, _Mapping]] = ..., lines: _Optional[bytes] = ..., next_bytes: _Optional[int] = ..., more: _Optional[bool] = ...) -> None: ...
+
+class ControlSweepRequest(_message.Message):
+    __slots__ = ("sweep_id", "verb", "trials")
+    SWEEP_ID_FIELD_NUMBER: _ClassVar[int]
+    VERB_FIELD_NUMBER: _ClassVar[int]
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    sweep_id: str
+    verb: str
+    trials: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, sweep_id: _Optional[str] = ..., verb: _Optional[str] = ..., trials: _Optional[_Iterable[int]] = ...) -> None: ...

@@ -174,6 +174,26 @@ class TrainerStub:
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString,
                 _registered_method=True)
+        self.SubmitSweep = channel.unary_unary(
+                '/mosaic.v1.Trainer/SubmitSweep',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitSweepRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString,
+                _registered_method=True)
+        self.ListSweeps = channel.unary_unary(
+                '/mosaic.v1.Trainer/ListSweeps',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListSweepsReply.FromString,
+                _registered_method=True)
+        self.GetSweep = channel.unary_unary(
+                '/mosaic.v1.Trainer/GetSweep',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.GetSweepRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SweepTrials.FromString,
+                _registered_method=True)
+        self.ControlSweep = channel.unary_unary(
+                '/mosaic.v1.Trainer/ControlSweep',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ControlSweepRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString,
+                _registered_method=True)
         self.RegisterWorker = channel.unary_unary(
                 '/mosaic.v1.Trainer/RegisterWorker',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerRequest.SerializeToString,
@@ -395,6 +415,34 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SubmitSweep(self, request, context):
+        """Accept a sweep: durable before the reply, and its controller is started; the same client_key gives the same sweep.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSweeps(self, request, context):
+        """Sweeps, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSweep(self, request, context):
+        """One sweep with its trials, or those lines of them that are new.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ControlSweep(self, request, context):
+        """Ask the controller of a sweep to pause, continue, cancel or resume it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RegisterWorker(self, request, context):
         """A worker says which process it is and learns up to which event the daemon has its run.
         """
@@ -565,6 +613,26 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.Play,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.SerializeToString,
+            ),
+            'SubmitSweep': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitSweep,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitSweepRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.SerializeToString,
+            ),
+            'ListSweeps': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSweeps,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListSweepsReply.SerializeToString,
+            ),
+            'GetSweep': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSweep,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetSweepRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.SweepTrials.SerializeToString,
+            ),
+            'ControlSweep': grpc.unary_unary_rpc_method_handler(
+                    servicer.ControlSweep,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ControlSweepRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.SerializeToString,
             ),
             'RegisterWorker': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterWorker,
@@ -1343,6 +1411,114 @@ class Trainer:
             '/mosaic.v1.Trainer/Play',
             mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SubmitSweep(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/SubmitSweep',
+            mosaic_dot_rpc_dot_trainer__pb2.SubmitSweepRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSweeps(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/ListSweeps',
+            mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.ListSweepsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSweep(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/GetSweep',
+            mosaic_dot_rpc_dot_trainer__pb2.GetSweepRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.SweepTrials.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ControlSweep(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/ControlSweep',
+            mosaic_dot_rpc_dot_trainer__pb2.ControlSweepRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString,
             options,
             channel_credentials,
             insecure,

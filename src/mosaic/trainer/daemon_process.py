@@ -32,6 +32,7 @@ from mosaic.trainer.serving import live_frames
 from mosaic.trainer.serving.change_signal import ChangeSignal
 from mosaic.trainer.serving.listeners import Tcp, listen
 from mosaic.trainer.serving.service import TrainerService
+from mosaic.trainer.sweeps.sweep_requests import Sweeps
 
 LOCK_WAIT_S = 0.5
 INDEX_WAIT_S = 0.1
@@ -87,7 +88,8 @@ def serve(settings: Settings) -> None:
         catalogue = Catalogue(home, warm_output_of=engine.warm_output_of)
         # Before a client can find it: one that ends it at once must not cut off what it is writing.
         _listen_to_signals(health)
-        listening = listen(home, settings.tcp, TrainerService(supervisor, catalogue, health))
+        sweeps = Sweeps(home)
+        listening = listen(home, settings.tcp, TrainerService(supervisor, catalogue, health, sweeps))
         addresses = listening.addresses
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
@@ -101,6 +103,7 @@ def serve(settings: Settings) -> None:
             engine.warm_up()
         supervisor.warm = settings.warm
         supervisor.start()
+        sweeps.controllers.start()
         live_frames.start_sweeping(health.ending)
         threading.Thread(target=_prepare, args=(catalogue,), name="catalog", daemon=True).start()
         keep_reserve(home)
@@ -116,6 +119,7 @@ def serve(settings: Settings) -> None:
             log.error("daemon.home_gone", home=str(home.root), error="it was removed or moved away; the daemon ends")
         change_signal.close()
         listening.close(is_home_there=is_home_there)
+        sweeps.controllers.close()
         supervisor.close(save=is_home_there)
         engine.close()
         store.close()

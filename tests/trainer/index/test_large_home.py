@@ -29,6 +29,7 @@ from mosaic.trainer.runs.supervisor import Supervisor
 from mosaic.trainer.serving.change_signal import ChangeSignal
 from mosaic.trainer.serving.interceptor import Interceptor
 from mosaic.trainer.serving.service import TrainerService
+from mosaic.trainer.sweeps.sweep_requests import Sweeps
 
 FIRST_S = 1_760_000_000
 OLD = 20
@@ -94,7 +95,7 @@ def large(tmp_path, catalogue_file, monkeypatch):
     monkeypatch.setattr(directory_reader, "read", read_late)
     supervisor = supervisor_of(home)
     health = Health(supervisor, [], lambda: False)
-    service = TrainerService(supervisor, Catalogue(home, warm_output_of=lambda *_: None), health)
+    service = TrainerService(supervisor, Catalogue(home, warm_output_of=lambda *_: None), health, Sweeps(home))
     server = grpc.server(ThreadPoolExecutor(8), interceptors=[Interceptor(None)])
     trainer_pb2_grpc.add_TrainerServicer_to_server(service, server)
     server.add_insecure_port(f"unix:{home.socket}")

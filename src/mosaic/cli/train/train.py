@@ -152,7 +152,7 @@ def _repo(run: RunRecord, flags: RunFlags) -> list[str]:
     return [run.run_id, "--repo", f"{flags.hf_entity}/"] if flags.hf_entity else [run.run_id]
 
 
-def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlags]:
+def parse(client: Client, algo: str, words: Sequence[str], *, verb: str = "train") -> tuple[Any, RunFlags]:
     """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
     with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
         known, broken = client.listed_algorithms()
@@ -162,7 +162,7 @@ def parse(client: Client, algo: str, words: Sequence[str]) -> tuple[Any, RunFlag
                 raise ConfigError([Problem(one.name, one.problem)], what=one.place)
         near = near_names(algo, known)
         raise UnknownAlgorithm(algo, near, hint="" if near else f"there are {', '.join(sorted(known))}")
-    prog = f"mosaic train {algo}"
+    prog = f"mosaic {verb} {algo}"
     # Before the flags are read, which takes longer than all of this.
     _refuse_misspelt_environment(client, words, prog=prog)
     settings = config.class_from_schema(known[algo].schema, name=algo)

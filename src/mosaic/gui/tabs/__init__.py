@@ -15,6 +15,7 @@ from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.notes import NotesTab
 from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.gui.tabs.play import PlayTab
+from mosaic.gui.tabs.sweeps import SweepsTab
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.tabs.wandb import WandbTab
 from mosaic.gui.theme import Theme
@@ -41,4 +42,5 @@ TABS: Sequence[Tab] = (
     Tab("Artifacts", "package", "centre", ArtifactsTab),
     Tab("Log", "terminal", "bottom", LogTab),
     Tab("Notes", "notebook-pen", "bottom", NotesTab),
+    Tab("Sweeps", "layers", "centre", SweepsTab),
 )

@@ -41,6 +41,7 @@ SB3 = Extra("sb3", ("stable_baselines3",))
 GUI = Extra("gui", ("PySide6", "pyqtgraph"))
 HUB = Extra("hub", ("huggingface_hub",))
 PLOTS = Extra("plots", ("matplotlib",))
+SWEEP = Extra("sweep", ("optuna", "yaml"))
 MINARI = Extra("minari", ("h5py", "minari"))
 TRACKERS = {
     "wandb": Extra("wandb", ("wandb",)),

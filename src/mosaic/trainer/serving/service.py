@@ -1,12 +1,13 @@
 """The gRPC service: requests in, records out. Every error a client sees has a status and a sentence."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
 import grpc
 
 from mosaic import __version__, config
+from mosaic.config import JsonObject
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
@@ -31,6 +32,7 @@ from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, RunState
+from mosaic.sweep.sweep_dir import SweepNotFound
 from mosaic.trainer.catalogue.daemon_catalogue import Catalogue
 from mosaic.trainer.index import run_artifacts
 from mosaic.trainer.index.episode_index import EpisodeIndex
@@ -42,6 +44,7 @@ from mosaic.trainer.runs.accept_once import accept_once
 from mosaic.trainer.runs.dry_runs import DryRuns
 from mosaic.trainer.runs.supervisor import Supervisor
 from mosaic.trainer.serving import live_frames, play_relay, streams
+from mosaic.trainer.sweeps.sweep_requests import Sweeps
 
 CHUNK_BYTES = 256 * 1024
 MAX_PAGE = 1000
@@ -57,6 +60,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     ConfigError: grpc.StatusCode.INVALID_ARGUMENT,
     UnsafePath: grpc.StatusCode.INVALID_ARGUMENT,
     RunNotFound: grpc.StatusCode.NOT_FOUND,
+    SweepNotFound: grpc.StatusCode.NOT_FOUND,
     UnknownName: grpc.StatusCode.INVALID_ARGUMENT,
     MissingExtra: grpc.StatusCode.UNIMPLEMENTED,
     InvalidTransition: grpc.StatusCode.FAILED_PRECONDITION,
@@ -74,10 +78,11 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
 class TrainerService(TrainerServicer):
     """One method per rpc; the work is the supervisor's."""
 
-    def __init__(self, supervisor: Supervisor, catalogue: Catalogue, health: Health) -> None:
+    def __init__(self, supervisor: Supervisor, catalogue: Catalogue, health: Health, sweeps: Sweeps) -> None:
         self._supervisor = supervisor
         self._catalogue = catalogue
         self._health = health
+        self._sweeps = sweeps
         self._store = supervisor.store
         self._home = supervisor.home
         self._dry_runs = DryRuns(self._home, supervisor.slots, catalogue, supervisor.engine)
@@ -88,19 +93,26 @@ class TrainerService(TrainerServicer):
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
         supervisor, seeds = self._supervisor, list(request.seeds)
         # Outside the lock: the first submit may have to wait for the catalogue.
-        accepted = submit.check(
-            _document(request.config_json),
+        accepted = self._check_run(
+            _document(request.config_json), seeds=seeds, client_key=request.client_key, priority=request.priority
+        )
+        runs, known = accept_once(supervisor, accepted, client_key=request.client_key, is_wanted=context.is_active)
+        return pb.SubmitRunReply(runs=map(to_message, runs), known=known)
+
+    def _check_run(
+        self, document: JsonObject, *, seeds: Sequence[int] = (), client_key: str = "", priority: int = 0
+    ) -> list[submit.Accepted]:
+        return submit.check(
+            document,
             seeds=seeds,
-            client_key=request.client_key,
-            priority=request.priority,
-            slots=supervisor.slots,
+            client_key=client_key,
+            priority=priority,
+            slots=self._supervisor.slots,
             settings_of=self._catalogue.settings_of,
             refuse_code=self._catalogue.refuse_code,
             sees_pixels=self._catalogue.sees_pixels,
             misfits_of=self._catalogue.misfits_of,
         )
-        runs, known = accept_once(supervisor, accepted, client_key=request.client_key, is_wanted=context.is_active)
-        return pb.SubmitRunReply(runs=map(to_message, runs), known=known)
 
     def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
         updates = self._dry_runs.run(_document(request.config_json), is_wanted=context.is_active)
@@ -298,6 +310,19 @@ class TrainerService(TrainerServicer):
         return play_relay.relay(
             self._dir(record), first, request_iterator, self._supervisor.change_signal, context, lives=lives
         )
+
+    def SubmitSweep(self, request: pb.SubmitSweepRequest, context: Any) -> pb.Sweep:
+        _check_length("client_key", request.client_key, submit.MAX_KEY)
+        return self._sweeps.submit(_document(request.plan_json), request.client_key, self._check_run)
+
+    def ListSweeps(self, request: pb.Empty, context: Any) -> pb.ListSweepsReply:
+        return pb.ListSweepsReply(sweeps=self._sweeps.listed())
+
+    def GetSweep(self, request: pb.GetSweepRequest, context: Any) -> pb.SweepTrials:
+        return self._sweeps.get(request.sweep_id, request.after_bytes)
+
+    def ControlSweep(self, request: pb.ControlSweepRequest, context: Any) -> pb.Sweep:
+        return self._sweeps.control(request.sweep_id, request.verb, list(request.trials))
 
     def RegisterWorker(self, request: pb.RegisterWorkerRequest, context: Any) -> pb.RegisterWorkerReply:
         who = config.from_json_text(ProcessIdentity, request.identity_json, what="identity_json")

@@ -1,5 +1,7 @@
 """The panel of a new run: the form, presets and files above it, dry run and start below."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSettings, Qt, Signal
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
@@ -22,6 +24,9 @@ from mosaic.gui.widgets.labels_and_buttons import (
     row,
 )
 
+if TYPE_CHECKING:
+    from mosaic.gui.widgets.sweeps.sweep_dialog import SweepDialog
+
 NARROWEST = 320
 MOST_SAID = 400
 """Characters above the buttons; the tool tip has all of them."""
@@ -34,6 +39,8 @@ class TrainPanel(Panel):
 
     submitted = Signal(object)
     """Ids of new runs, which are selected already."""
+    sweep_started = Signal(str)
+    """Id of a new sweep."""
 
     def __init__(self, studio: Studio, theme: Theme, settings: QSettings) -> None:
         super().__init__()
@@ -49,6 +56,10 @@ class TrainPanel(Panel):
         self._pages.addWidget(self.view)
         self.dry_run = icon_button(theme, "flask-conical", "Dry run")
         self.dry_run.setToolTip("Let a real worker try this config; nothing is trained (Ctrl+Shift+Return)")
+        self.sweep = icon_button(theme, "layers", "Sweep…")
+        self.sweep.setToolTip("Search for better settings than those of this form (Ctrl+Shift+S)")
+        self.sweep.setShortcut("Ctrl+Shift+S")
+        self._sweep_dialog: SweepDialog | None = None
         self.start = icon_button(theme, "play", "Start training", token="on_accent")
         self.start.setProperty("primary", True)
         self.start.setToolTip("Queue what this form says (Ctrl+Return)")
@@ -63,11 +74,12 @@ class TrainPanel(Panel):
             self.said,
             _rule(),
         )
-        buttons = row(self.dry_run, self.start, margins=(14, 10, 14, 12))
-        buttons.setStretch(1, 1)
+        buttons = row(self.dry_run, self.sweep, self.start, margins=(14, 10, 14, 12))
+        buttons.setStretch(2, 1)
         layout.addLayout(buttons)
         self.dry_run.clicked.connect(self._dry_run)
         self.start.clicked.connect(self._start)
+        self.sweep.clicked.connect(lambda _=False: self.open_sweep())
         self.dry_run.setShortcut("Ctrl+Shift+Return")
         self.start.setShortcut("Ctrl+Return")
         self.train_actions.busy_changed.connect(self._show_busy)
@@ -85,6 +97,18 @@ class TrainPanel(Panel):
         self.say("", "ok")
         # Now that all listen: the form is there with the first paint, before a daemon has answered.
         self.train_actions.catalogue.show_shipped()
+
+    def open_sweep(self) -> "SweepDialog":
+        """The form of a sweep of what this form says."""
+        if self._sweep_dialog is None:
+            # Only now: most windows never sweep.
+            from mosaic.gui.models.sweeps.sweep_form import SweepForm
+            from mosaic.gui.widgets.sweeps.sweep_dialog import SweepDialog
+
+            self._sweep_dialog = SweepDialog(SweepForm(self._studio, self.form), self._theme, self.window())
+            self._sweep_dialog.started.connect(self.sweep_started)
+        self._sweep_dialog.open_now()
+        return self._sweep_dialog
 
     def train_last(self) -> None:
         """Start once more what was started last."""
@@ -136,6 +160,7 @@ class TrainPanel(Panel):
     def _show_busy(self) -> None:
         has_form = bool(self.form.fields)
         self.dry_run.setEnabled(has_form)
+        self.sweep.setEnabled(has_form)
         self.dry_run.setText(" Cancel" if self.train_actions.is_trying else " Dry run")
         self.start.setEnabled(has_form and not self.train_actions.is_starting)
         self.start.setText(" Starting…" if self.train_actions.is_starting else " Start training")

@@ -1,0 +1,247 @@
+"""The Sweeps tab: a page for each sweep: its history, its settings, what mattered, what fresh seeds confirm."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic.gui.models.shown_text import tip
+from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.sweeps import trial_plots
+from mosaic.gui.models.sweeps.sweeps_model import SweepsModel
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.blank_page import BlankPage
+from mosaic.gui.widgets.labels_and_buttons import (
+    ElidedLabel,
+    Panel,
+    PlainLabel,
+    column,
+    icon_button,
+    label,
+    restyle,
+    row,
+)
+from mosaic.gui.widgets.sweeps.importance_view import ImportanceView
+from mosaic.gui.widgets.sweeps.parallel_view import ParallelView
+from mosaic.gui.widgets.sweeps.trial_plot import TrialPlot
+from mosaic.gui.widgets.sweeps.trial_table import ConfirmedTable, TrialTable
+from mosaic.plain_text import plain_line
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.sweep import confirmation
+from mosaic.sweep.sweep_reader import plan_of
+from mosaic.sweep.sweep_state import SweepState
+
+NOTHING = (
+    "A sweep tries many settings and confirms the best with fresh seeds.\n\n"
+    "Begin one with Sweep… below the form of a new run, or with: mosaic sweep ppo --env-id CartPole-v1"
+)
+ACTIONS = (
+    ("pause", "pause", "Pause", "Pause the sweep and its runs"),
+    ("continue", "play", "Continue", "Continue the paused sweep"),
+    ("resume", "rotate-ccw", "Resume", "Go on with the sweep where it ended"),
+    ("cancel", "square", "Cancel", "End the sweep; its runs save a checkpoint first"),
+)
+
+
+class SweepsTab(QWidget):
+    """One sweep at a time, chosen in the list above."""
+
+    train_asked = Signal(object, str)
+    """The run config of the best settings, and where it comes from."""
+
+    def __init__(self, studio: Studio, theme: Theme) -> None:
+        super().__init__()
+        self._studio, self._theme = studio, theme
+        self.model = SweepsModel(studio)
+        self.blank = BlankPage(theme, "layers", NOTHING)
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Sweep")
+        self.choice.setMinimumWidth(200)
+        self.line = ElidedLabel()
+        self.said = PlainLabel()
+        self.said.setWordWrap(True)
+        self.buttons: dict[str, QPushButton] = {}
+        for verb, icon, text, about in ACTIONS:
+            self.buttons[verb] = icon_button(theme, icon, text)
+            self.buttons[verb].setToolTip(about)
+            self.buttons[verb].clicked.connect(lambda _=False, verb=verb: self.model.ask(verb))
+        self.train = icon_button(theme, "play", "Train the best")
+        self.train.setToolTip("Put the best settings into the form of a new run")
+        self.train.clicked.connect(lambda _=False: self._train())
+        self.resume = icon_button(theme, "rotate-ccw", "Resume the pruned")
+        self.resume.setToolTip("Let the trials that were stopped go on to their end, exactly where they were")
+        self.resume.clicked.connect(lambda _=False: self.model.ask("resume", self.model.pruned))
+        self.table = TrialTable(theme)
+        self.table.run_asked.connect(self._select)
+        self.confirmed = ConfirmedTable()
+        self.statement = label("", "muted", selectable=True)
+        self.statement.setWordWrap(True)
+        self.history = TrialPlot(theme, "Values of the trials")
+        self.scatter = TrialPlot(theme, "A setting against the value")
+        self.setting = QComboBox()
+        self.setting.setAccessibleName("Setting of the scatter plot")
+        self.parallel = ParallelView(theme)
+        self.importance = ImportanceView(theme)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.blank)
+        self._stack.addWidget(self._page())
+        column(self, self._stack, spacing=None)
+        self.choice.activated.connect(self._choose)
+        self.setting.currentTextChanged.connect(self._show_scatter)
+        self.model.changed.connect(self.refresh)
+        self.model.said.connect(self.say)
+        self.say("", "ok")
+        self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.model.watch(True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.model.watch(False)
+
+    def close(self) -> bool:
+        self.model.stop()
+        return super().close()
+
+    def show_sweep(self, sweep_id: str) -> None:
+        """One that was just begun."""
+        self.model.choose(sweep_id)
+
+    def say(self, text: str, level: str) -> None:
+        self.said.setText(text)
+        restyle(self.said, "said", level)
+        self.said.setVisible(bool(text))
+
+    def refresh(self) -> None:
+        sweeps, summary, state = self.model.sweeps, self.model.summary, self.model.state
+        self._stack.setCurrentIndex(1 if sweeps else 0)
+        self._show_choice(sweeps)
+        allowed = self.model.allowed()
+        for verb, button in self.buttons.items():
+            button.setVisible(verb in allowed)
+        self.train.setEnabled(self.model.best is not None)
+        self.resume.setVisible(bool(self.model.pruned))
+        self.line.setText("" if summary is None else line_of(summary, state))
+        self.line.setToolTip(tip(self.line.text()))
+        if state is None:
+            return
+        self._show_settings(state)
+        self.table.show_trials(state)
+        self.confirmed.show_state(state)
+        self.statement.setText(confirmation.statement(state))
+        self.statement.setVisible(bool(self.statement.text()))
+        self.confirmed.setVisible(bool(confirmation.results(state)))
+        self.history.show_plot(trial_plots.history(state))
+        self.parallel.show_parallel(trial_plots.parallel(state))
+        self.importance.show_shares(self.model.importance, self.model.why_no_importance)
+        self._show_scatter()
+
+    def _select(self, run_id: str) -> None:
+        self._studio.select([run_id])
+
+    def _choose(self, place: int) -> None:
+        self.model.choose(str(self.choice.itemData(place)))
+
+    def _train(self) -> None:
+        document, best = self.model.best_document(), self.model.best
+        if document is not None and best is not None:
+            self.train_asked.emit(document, f"Trial {best.number} of the sweep")
+
+    def _show_choice(self, sweeps: Sequence[pb.Sweep]) -> None:
+        names = [(_name_of(one), one.sweep_id) for one in sweeps]
+        if names != [(self.choice.itemText(at), self.choice.itemData(at)) for at in range(self.choice.count())]:
+            self.choice.clear()
+            for name, sweep_id in names:
+                self.choice.addItem(name, sweep_id)
+        self.choice.setCurrentIndex(max(0, self.choice.findData(self.model.current)))
+
+    def _show_settings(self, state: SweepState) -> None:
+        names = [one.name for one in state.plan.space]
+        if names != [self.setting.itemText(at) for at in range(self.setting.count())]:
+            self.setting.clear()
+            self.setting.addItems(names)
+
+    def _show_scatter(self, _chosen: str = "") -> None:
+        state = self.model.state
+        chosen = [one for one in state.plan.space if one.name == self.setting.currentText()] if state else []
+        if state is not None and chosen:
+            self.scatter.show_plot(trial_plots.scatter(state, chosen[0]))
+
+    def _page(self) -> QWidget:
+        made = Panel()
+        plots = QSplitter(Qt.Orientation.Horizontal)
+        plots.addWidget(_card("History", self.history))
+        plots.addWidget(_card("Parallel coordinates", self.parallel))
+        plots.setSizes([1, 2])
+        lower = QTabWidget()
+        lower.setDocumentMode(True)
+        results = QWidget()
+        column(results, self.statement, (self.confirmed, 1), (self.table, 2), spacing=6)
+        lower.addTab(results, "Trials")
+        details = QSplitter(Qt.Orientation.Horizontal)
+        details.addWidget(_card("Importance", self.importance))
+        details.addWidget(_card("Against the value", self.scatter, self.setting))
+        details.setSizes([1, 1])
+        lower.addTab(details, "Settings")
+        whole = QSplitter(Qt.Orientation.Vertical)
+        whole.addWidget(plots)
+        whole.addWidget(lower)
+        whole.setSizes([200, 240])
+        for splitter in (plots, details, whole):
+            splitter.setChildrenCollapsible(False)
+        top = row(self.choice, self.line, *self.buttons.values(), self.resume, self.train)
+        top.setStretch(1, 1)
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(12, 8, 12, 8)
+        layout.setSpacing(8)
+        layout.addLayout(top)
+        layout.addWidget(self.said)
+        layout.addWidget(whole, 1)
+        return made
+
+
+def line_of(summary: pb.Sweep, state: SweepState | None) -> str:
+    """Phase, how far it is, and the best so far."""
+    if summary.damage:
+        return plain_line(summary.damage)
+    said = [f"{summary.phase} ({summary.asked} asked for)" if summary.asked else summary.phase]
+    if summary.reason:
+        said.append(plain_line(summary.reason))
+    planned = state.plan.most_trials if state is not None and summary.phase == "exploring" else summary.trials
+    said.append(f"{summary.ended} of {planned} trials")
+    said += [f"{count} {word}" for count, word in ((summary.pruned, "pruned"), (summary.failed, "failed")) if count]
+    if summary.confirm_runs:
+        said.append(f"{summary.confirmed_runs} of {summary.confirm_runs} runs to confirm")
+    if summary.HasField("best_value"):
+        said.append(f"best so far {summary.best_value:.4g} (trial {summary.best_trial})")
+    return " · ".join(said)
+
+
+def _name_of(sweep: pb.Sweep) -> str:
+    if sweep.damage:
+        return f"{sweep.sweep_id[-8:]}, damaged"
+    plan = plan_of(sweep)
+    return plain_line(f"{plan.label or f'{plan.algo} {plan.env_id}'} · {sweep.sweep_id[-6:]}")
+
+
+def _card(title: str, content: QWidget, *further: QWidget) -> QFrame:
+    made = QFrame()
+    made.setProperty("card", True)
+    layout = QVBoxLayout(made)
+    layout.setContentsMargins(10, 8, 10, 8)
+    layout.setSpacing(6)
+    layout.addLayout(row(label(title, "heading"), 1, *further))
+    layout.addWidget(content, 1)
+    return made

@@ -1,0 +1,110 @@
+"""The trials of a sweep as a table, best first, and the settings that fresh seeds confirm."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QBrush
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+
+from mosaic.gui.models.shown_text import tip
+from mosaic.gui.models.wording import number
+from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
+from mosaic.numbers import show_number
+from mosaic.spec.environment_settings import shown
+from mosaic.sweep import confirmation
+from mosaic.sweep.space import Value
+from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
+
+ORDER = {"finished": 0, "running": 1, "pruned": 2, "failed": 3}
+COLOURS = {"finished": "text", "running": "info", "pruned": "muted", "failed": "bad"}
+CONFIRMED = ("Settings", "Seeds", "IQM [95 %]", "Better than the default [95 %]")
+
+
+class TrialTable(QWidget):
+    """A line selected is a run to look at: Return, or a double click."""
+
+    run_asked = Signal(str)
+    """Id of a run of the trial."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._names: Sequence[str] = ()
+        self.tree = list_of((), "Trials")
+        self.tree.itemActivated.connect(self._ask)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.tree)
+
+    def show_trials(self, state: SweepState) -> None:
+        names = [one.name for one in state.plan.space]
+        if names != list(self._names):
+            self._names = names
+            self.tree.setColumnCount(3 + len(names))
+            self.tree.setHeaderLabels(["Trial", "State", "Value", *names])
+        chosen = self.tree.currentItem()
+        before = chosen.text(0) if chosen is not None else ""
+        self.tree.clear()
+        for trial in _arranged(state):
+            item = self._item(trial)
+            self.tree.addTopLevelItem(item)
+            if item.text(0) == before:
+                self.tree.setCurrentItem(item)
+        fit(self.tree)
+
+    def texts(self) -> list[list[str]]:
+        rows = [self.tree.topLevelItem(at) for at in range(self.tree.topLevelItemCount())]
+        return [[item.text(at) for at in range(self.tree.columnCount())] for item in rows if item is not None]
+
+    def _item(self, trial: Trial) -> QTreeWidgetItem:
+        value = trial.shown_value
+        state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.state
+        cells = ["0 · default" if trial.number == 0 else str(trial.number), state]
+        cells += ["" if value is None else number(value)]
+        cells += [show_value(trial.params[name]) if name in trial.params else "" for name in self._names]
+        item = QTreeWidgetItem(cells)
+        to_the_right(item, range(2, len(cells)))
+        item.setForeground(1, QBrush(self._theme.colour(COLOURS[trial.state])))
+        item.setData(0, 256, next((run.run_id for run in trial.runs.values() if run.run_id), ""))
+        if trial.reason:
+            item.setToolTip(1, tip(trial.reason))
+        return item
+
+    def _ask(self, item: QTreeWidgetItem, _: int) -> None:
+        if run_id := str(item.data(0, 256) or ""):
+            self.run_asked.emit(run_id)
+
+
+class ConfirmedTable(QWidget):
+    """Settings with fresh seeds, best first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree: QTreeWidget = list_of(CONFIRMED, "Confirmed settings")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.tree)
+
+    def show_state(self, state: SweepState) -> None:
+        self.tree.clear()
+        for one in confirmation.results(state):
+            name = "0 · default" if one.trial.number == 0 else f"trial {one.trial.number}"
+            seeds = str(one.n) + (f" ({one.failed} failed)" if one.failed else "")
+            better = one.improvement.text(one.n, ".2f") if one.improvement is not None else ""
+            self.tree.addTopLevelItem(QTreeWidgetItem([name, seeds, one.iqm.text(one.n), better]))
+        fit(self.tree)
+
+
+def show_value(value: Value) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return show_number(value)
+    return shown(value)
+
+
+def _arranged(state: SweepState) -> list[Trial]:
+    def key(trial: Trial) -> tuple[int, float, int]:
+        value = trial.shown_value
+        return ORDER[trial.state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
+
+    return sorted(state.trials, key=key)

@@ -1,0 +1,79 @@
+"""When a trial that does badly is stopped: median or Hyperband, over environment steps.
+
+Both compare a trial with what others had reached at the same step, from our own file alone, so that a controller that
+was killed decides as the one before it would have. A trial is stopped, never shortened: its schedules follow
+total_timesteps, which stays.
+
+median: at 40, 60 and 80 % of the steps a trial stops that is worse than the median of the trials which came through,
+once five have. hyperband: at 1/27, 1/9 and 1/3 of the steps only the best third goes on (asynchronous successive
+halving, arXiv:1810.05934); a trial's bracket, which its number decides, says from which of these on, or never.
+Trial 0, the default settings, is what the others are compared with: it is never stopped.
+"""
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+from mosaic.sweep.sweep_plan import SweepPlan
+from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
+
+MEDIAN_AT = (0.4, 0.6, 0.8)
+FEWEST = 5
+"""Trials that came through before the median says something."""
+ETA = 3
+HALVINGS = 3
+
+
+def rungs(plan: SweepPlan) -> list[int]:
+    """Steps of a run at which it is looked at, ascending."""
+    total = plan.total_timesteps
+    if plan.prune == "median":
+        steps = [int(total * share) for share in MEDIAN_AT]
+    elif plan.prune == "hyperband":
+        steps = [total // ETA**power for power in range(HALVINGS, 0, -1)]
+    else:
+        steps = []
+    return sorted({step for step in steps if 0 < step < total})
+
+
+def is_watched(plan: SweepPlan, trial: Trial) -> bool:
+    """Whether a trial's values on the way are of any use."""
+    is_open = trial.state == "running" and trial.prune_step is None
+    return plan.prune != "none" and is_open and not trial.confirmed and not trial.is_reopened
+
+
+def stop_at(state: SweepState, trial: Trial) -> int | None:
+    """The step at which this trial has lost; None if it goes on."""
+    if trial.number == 0 or trial.prune_step is not None:
+        return None
+    steps = rungs(state.plan)
+    reports = trial.reports
+    for index, step in enumerate(steps):
+        if step not in reports:
+            continue
+        others = [one.reports[step] for one in state.trials if one is not trial and step in one.reports]
+        if state.plan.prune == "hyperband":
+            if index >= bracket(trial.number, len(steps)) and _is_below_best_third(reports[step], others, state.plan):
+                return step
+        elif _is_below_median(reports[step], _came_through(state.trials, step, trial), state.plan):
+            return step
+    return None
+
+
+def bracket(number: int, count: int) -> int:
+    """Index of the first rung at which a trial can be stopped; `count` is never. Early rungs have more trials."""
+    cycle = [at for at in range(count + 1) for _ in range(count + 1 - at)]
+    # A step that shares no divisor with the length of the cycle mixes the brackets.
+    return cycle[(number * 7) % len(cycle)] if cycle else 0
+
+
+def _came_through(trials: Iterable[Trial], step: int, own: Trial) -> list[float]:
+    return [one.reports[step] for one in trials if one is not own and one.state == "finished" and step in one.reports]
+
+
+def _is_below_median(value: float, others: Sequence[float], plan: SweepPlan) -> bool:
+    return len(others) >= FEWEST and sort_key(value, plan.goal) > sort_key(statistics.median(others), plan.goal)
+
+
+def _is_below_best_third(value: float, others: Sequence[float], plan: SweepPlan) -> bool:
+    every = sorted(sort_key(one, plan.goal) for one in (*others, value))
+    return len(every) >= ETA and sort_key(value, plan.goal) > every[len(every) // ETA - 1]

@@ -1,0 +1,171 @@
+"""What a sweep is asked to do: the content of `sweep.json`, written once (docs/protocols/sweep-directory.md)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from annotated_types import Ge, Gt, Le, MinLen
+
+from mosaic import config
+from mosaic.config import JsonValue
+from mosaic.errors import ConfigError, Problem
+from mosaic.sweep.space import Dimension, combinations, grid
+
+Method: TypeAlias = Literal["tpe", "random", "grid"]
+Prune: TypeAlias = Literal["none", "median", "hyperband"]
+Goal: TypeAlias = Literal["maximize", "minimize"]
+Seed: TypeAlias = Annotated[int, Ge(0), Le(2**32 - 1)]
+RETURN = "charts/episodic_return"
+TRIALS = 40
+"""Where the user names no budget."""
+BEST = 5
+CONFIRM_SEEDS = tuple(range(101, 111))
+MAX_TRIALS = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan:
+    """One sweep."""
+
+    v: Literal[1] = 1
+    """Version of this format."""
+    label: str = ""
+    """Name that the user gave it."""
+    document: dict[str, JsonValue]
+    """The run config of the default settings; each trial changes the settings of the space."""
+    space: tuple[Dimension, ...]
+    """What is changed."""
+    defaults: dict[str, JsonValue]
+    """The values of these settings in trial 0."""
+    method: Method = "tpe"
+    """Who proposes settings."""
+    prune: Prune = "median"
+    """When a trial that does badly is stopped before its end."""
+    metric: Annotated[str, MinLen(1)] = RETURN
+    """Tag that is judged by the mean of its last 100 points."""
+    goal: Goal = "maximize"
+    """Whether more of it is better."""
+    seeds: tuple[Seed, ...] = (1,)
+    """Of each trial."""
+    confirm_best: Annotated[int, Ge(0)] = BEST
+    """Settings that are tried again with fresh seeds at the end, beside the default; 0 is no confirmation."""
+    confirm_seeds: tuple[Seed, ...] = CONFIRM_SEEDS
+    """Seeds that no trial has used."""
+    trials: Annotated[int, Ge(1), Le(MAX_TRIALS)] | None = None
+    """At most so many, the default settings among them."""
+    runs: Annotated[int, Ge(1)] | None = None
+    """At most so many runs in all, the confirmation among them."""
+    steps: Annotated[int, Ge(1)] | None = None
+    """At most so many environment steps in all, the confirmation among them."""
+    hours: Annotated[float, Gt(0)] | None = None
+    """At most so long on the clock, without pauses; a confirmation that has begun goes on to its end."""
+    parallel: Annotated[int, Ge(0)] = 0
+    """Runs at a time; 0 is as many as the daemon has slots for."""
+    priority: int = 0
+    """Of its runs in the queue."""
+    proposal_seed: Seed = 0
+    """Of the proposals."""
+    created_at: float = 0.0
+    """Unix seconds."""
+    client_key: str = ""
+    """Of its submit: a second one with the same key makes no second sweep."""
+    notes: tuple[str, ...] = ()
+    """What was left out or changed of a file that the sweep was made from."""
+
+    @property
+    def worker(self) -> dict[str, Any]:
+        metadata: Any = self.document["metadata"]
+        return metadata["worker"]["config"]
+
+    @property
+    def algo(self) -> str:
+        return str(self.worker.get("algo", ""))
+
+    @property
+    def env_id(self) -> str:
+        return str(self.worker.get("env_id", ""))
+
+    @property
+    def total_timesteps(self) -> int:
+        return int(self.worker.get("total_timesteps", 0))
+
+    @property
+    def trial_steps(self) -> int:
+        """Environment steps of a trial that is not pruned."""
+        return self.total_timesteps * len(self.seeds)
+
+    @property
+    def confirm_runs(self) -> int:
+        """At most; fewer where fewer trials end well."""
+        return (self.confirm_best + 1) * len(self.confirm_seeds) if self.confirm_best else 0
+
+    @property
+    def confirm_steps(self) -> int:
+        return self.confirm_runs * self.total_timesteps
+
+    @property
+    def most_trials(self) -> int:
+        """By every limit that can be counted before the first trial."""
+        limits = [MAX_TRIALS if self.trials is None else self.trials]
+        if self.runs is not None:
+            limits.append((self.runs - self.confirm_runs) // max(1, len(self.seeds)))
+        if (there := combinations(self.space)) is not None:
+            # The default settings, which may be one of them or not, come on top.
+            limits.append(there + 1)
+        return min(limits)
+
+
+def parse(data: object, *, what: str = "sweep") -> SweepPlan:
+    """ConfigError with everything that is wrong with it."""
+    plan = config.from_json(SweepPlan, data, what=what)
+    if problems := [*problems_of(plan)]:
+        raise ConfigError(problems, what=what)
+    return plan
+
+
+def problems_of(plan: SweepPlan) -> Iterator[Problem]:
+    """What contradicts itself, in the words of the command line."""
+    if not plan.space:
+        yield Problem("--space", "is empty: a sweep changes one setting at least")
+    if not plan.seeds:
+        yield Problem("--seeds", "names no seed")
+    for flag, seeds in (("--seeds", plan.seeds), ("--confirm-seeds", plan.confirm_seeds)):
+        if len(set(seeds)) < len(seeds):
+            yield Problem(flag, "names a seed twice")
+    if plan.confirm_best and not plan.confirm_seeds:
+        yield Problem("--confirm-seeds", "names no seed; --confirm 0 leaves the confirmation out")
+    if plan.confirm_best and (shared := sorted({*plan.seeds} & {*plan.confirm_seeds})):
+        yield Problem(
+            "--confirm-seeds",
+            f"{', '.join(map(str, shared[:5]))} stands in --seeds too; the settings were chosen by these seeds, so they"
+            " confirm nothing: name seeds that no trial has used",
+        )
+    yield from _budget_problems(plan)
+    if plan.method == "grid":
+        try:
+            grid(plan.space).__iter__().__next__()
+        except ConfigError as error:
+            yield from error.problems
+        except StopIteration:
+            return
+
+
+def _budget_problems(plan: SweepPlan) -> Iterator[Problem]:
+    trial = plan.trial_steps
+    on_top = (
+        f"the confirmation takes {plan.confirm_runs} runs of {plan.total_timesteps:,} steps; --confirm and"
+        " --confirm-seeds make it smaller, --confirm 0 leaves it out"
+    )
+    if plan.trials is not None and plan.trials < 2:
+        yield Problem("--trials", "1 is the default settings alone; a sweep takes 2 at least")
+    if plan.runs is not None:
+        left = plan.runs - plan.confirm_runs
+        if plan.runs < len(plan.seeds):
+            yield Problem("--runs", f"{plan.runs} is less than one trial, which takes {len(plan.seeds)}")
+        elif left < 2 * len(plan.seeds):
+            yield Problem("--runs", f"{plan.runs} leaves no room for two trials: {on_top}")
+    if plan.steps is not None:
+        if plan.steps < trial:
+            yield Problem("--steps", f"{plan.steps:,} is less than one trial, which takes {trial:,}")
+        elif plan.steps - plan.confirm_steps < 2 * trial:
+            yield Problem("--steps", f"{plan.steps:,} leaves no room for two trials: {on_top}")

@@ -1,0 +1,1 @@
+"""Sweeps of a home: accepted, listed, and their controllers kept alive."""
