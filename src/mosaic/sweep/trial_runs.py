@@ -105,7 +105,7 @@ class TrialRuns:
                 raise MosaicError(f"run {run.run_id} does not end")
             time.sleep(0.1)
         if record is not None and record.state is RunState.FINISHED:
-            self._finished(trial, run, record)
+            self._finished(trial, run, record, is_last=True)
         else:
             self._log.write("stopped", trial=trial.number, seed=run.seed)
 
@@ -146,9 +146,10 @@ class TrialRuns:
             self._log.write("prune", trial=trial.number, step=lost_at)
             self._client.cancel(run.run_id)
 
-    def _finished(self, trial: Trial, run: TrialRun, record: RunRecord) -> None:
+    def _finished(self, trial: Trial, run: TrialRun, record: RunRecord, *, is_last: bool = False) -> None:
+        """MetricMissing if no run so far has logged the metric, unless the sweep is ending anyway."""
         found = score(self._client, run.run_id, self._plan.metric)
-        if found.is_missing and not any(one.value is not None for _, one in self._log.state.runs):
+        if found.is_missing and not is_last and not any(one.value is not None for _, one in self._log.state.runs):
             raise MetricMissing(found.problem)
         end = "finished" if found.value is not None else "failed"
         self._tell(trial, run, end, record, value=found.value, reason=found.problem)

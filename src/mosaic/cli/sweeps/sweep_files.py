@@ -52,12 +52,12 @@ def _of_algorithm(client: Client, found: WandbSweep, words: Sequence[str], *, wh
     known = client.algorithms()
     if algo not in known:
         raise BadArguments(f"program: {found.program} is not a file, and {algo} is not an algorithm")
-    schema: Mapping[str, Any] = known[algo].schema
-    unknown = [name for name in found.constants if name not in schema["properties"]]
+    properties: Any = known[algo].schema["properties"]
+    unknown = [name for name in found.constants if name not in properties]
     problems = [Problem(name, f"is not a setting of {algo}") for name in unknown]
     dimensions: list[Dimension] = []
     for one in found.space:
-        field = schema["properties"].get(one.name)
+        field: Any = properties.get(one.name)
         if field is None:
             problems.append(Problem(one.name, f"is not a setting of {algo}"))
             continue

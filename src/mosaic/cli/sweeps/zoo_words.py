@@ -1,6 +1,6 @@
 """`--file hyperparams/ppo.yml`: the flags that a block of a hyperparams file of rl-zoo3 stands for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,7 @@ def zoo_words(client: Client, algo: str, path: Path, words: Sequence[str]) -> tu
     algorithms = client.algorithms()
     if algo not in algorithms:
         return [], []  # What reads all flags says so.
-    schema: Mapping[str, Any] = algorithms[algo].schema
-    properties = schema["properties"]
+    properties: Any = algorithms[algo].schema["properties"]
     env_id = environment_of(words) or str(properties["env_id"].get("default", ""))
     found = zoo_file.read(data, env_id, properties, what=path.name)
     given = given_settings(words)

@@ -163,9 +163,9 @@ class SweepsModel(QObject):
             self._cli.start("sweep", "show", self.current, "--json")
 
     def _take_importance(self, found: list[Any]) -> None:
-        about: dict[str, Any] = found[0] if found and isinstance(found[0], dict) else {}
-        if about.get("sweep_id") == self.current:
-            self.importance = about.get("importance", {})
+        about: Any = found[0] if found else None
+        if isinstance(about, dict) and about["sweep_id"] == self.current:
+            self.importance = about["importance"]
             self.changed.emit()
 
     def _failed(self, error: MosaicError) -> None:
