@@ -66,11 +66,11 @@ def statement(state: SweepState) -> str:
         return ""
     best = found[0]
     default = next((one for one in found if one.trial.number == 0), None)
-    first = f"trial {best.trial.number}: IQM {best.iqm.text(best.n)} over {_seeds(best.n)}"
+    first = f"Trial {best.trial.number}: IQM {best.iqm.text(best.n)} over {_seeds(best.n)}"
     if default is None:
         return f"{first}. The default settings gave no score to compare with."
     if best is default:
-        return f"the default settings, {first}: no settings that were tried did better with fresh seeds."
+        return f"The default settings: IQM {best.iqm.text(best.n)} over {_seeds(best.n)}; no others did better."
     against = f"the default: IQM {default.iqm.text(default.n)} over {_seeds(default.n)}"
     if best.improvement is None:
         return f"{first}; {against}."

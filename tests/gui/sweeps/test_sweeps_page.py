@@ -84,17 +84,18 @@ def test_a_sweep_is_shown_with_trials_history_and_what_is_confirmed(home: Home, 
     tab = page_of(shown)
     shown.until(lambda: tab.model.state is not None and tab.table.texts(), "the trials")
     assert [row[:3] for row in tab.table.texts()] == [
-        ["1", "finished", "50.00"],
-        ["3", "finished", "30.00"],
-        ["0 · default", "finished", "20.00"],
+        ["1", "finished", "50.0"],
+        ["3", "finished", "30.0"],
+        ["0 · default", "finished", "20.0"],
         ["2", "failed", ""],
     ]
     assert len(tab.history.content.points) == 3
     assert len(tab.parallel.content.lines) == 3
     assert [axis.title for axis in tab.parallel.content.axes] == ["learning rate", "num envs", "episodic return"]
     assert "importance takes 8 trials" in tab.importance.why_not
-    assert "trial 1: IQM" in tab.statement.text()
+    assert "Trial 1: IQM" in tab.statement.text()
     assert tab.confirmed.tree.topLevelItemCount() == 2
+    assert tab.lower.isTabVisible(1)
     assert "finished · 4 of 4 trials · 1 failed" in tab.line.text()
     assert not any(button.isVisible() for button in tab.buttons.values())
 

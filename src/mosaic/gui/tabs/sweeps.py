@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QPushButton,
     QSplitter,
@@ -35,6 +34,7 @@ from mosaic.gui.widgets.sweeps.importance_view import ImportanceView
 from mosaic.gui.widgets.sweeps.parallel_view import ParallelView
 from mosaic.gui.widgets.sweeps.trial_plot import TrialPlot
 from mosaic.gui.widgets.sweeps.trial_table import ConfirmedTable, TrialTable
+from mosaic.gui.widgets.value_editors import Choice
 from mosaic.plain_text import plain_line
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.sweep import confirmation
@@ -53,6 +53,10 @@ ACTIONS = (
 )
 
 
+CONFIRMED = 1
+"""Place of the page with what fresh seeds say."""
+
+
 class SweepsTab(QWidget):
     """One sweep at a time, chosen in the list above."""
 
@@ -64,7 +68,7 @@ class SweepsTab(QWidget):
         self._studio, self._theme = studio, theme
         self.model = SweepsModel(studio)
         self.blank = BlankPage(theme, "layers", NOTHING)
-        self.choice = QComboBox()
+        self.choice = Choice(theme)
         self.choice.setAccessibleName("Sweep")
         self.choice.setMinimumWidth(200)
         self.line = ElidedLabel()
@@ -88,8 +92,10 @@ class SweepsTab(QWidget):
         self.statement.setWordWrap(True)
         self.history = TrialPlot(theme, "Values of the trials")
         self.scatter = TrialPlot(theme, "A setting against the value")
-        self.setting = QComboBox()
+        self.setting = Choice(theme)
+        self.setting.setMinimumWidth(130)
         self.setting.setAccessibleName("Setting of the scatter plot")
+        self.lower = QTabWidget()
         self.parallel = ParallelView(theme)
         self.importance = ImportanceView(theme)
         self._stack = QStackedWidget()
@@ -141,8 +147,7 @@ class SweepsTab(QWidget):
         self.table.show_trials(state)
         self.confirmed.show_state(state)
         self.statement.setText(confirmation.statement(state))
-        self.statement.setVisible(bool(self.statement.text()))
-        self.confirmed.setVisible(bool(confirmation.results(state)))
+        self.lower.setTabVisible(CONFIRMED, state.confirming and state.plan.confirm_best > 0)
         self.history.show_plot(trial_plots.history(state))
         self.parallel.show_parallel(trial_plots.parallel(state))
         self.importance.show_shares(self.model.importance, self.model.why_no_importance)
@@ -185,11 +190,12 @@ class SweepsTab(QWidget):
         plots.addWidget(_card("History", self.history))
         plots.addWidget(_card("Parallel coordinates", self.parallel))
         plots.setSizes([1, 2])
-        lower = QTabWidget()
+        lower = self.lower
         lower.setDocumentMode(True)
         results = QWidget()
-        column(results, self.statement, (self.confirmed, 1), (self.table, 2), spacing=6)
-        lower.addTab(results, "Trials")
+        column(results, self.statement, (self.confirmed, 1), margins=(4, 8, 4, 0), spacing=8)
+        lower.addTab(self.table, "Trials")
+        lower.addTab(results, "Confirmed")
         details = QSplitter(Qt.Orientation.Horizontal)
         details.addWidget(_card("Importance", self.importance))
         details.addWidget(_card("Against the value", self.scatter, self.setting))

@@ -74,9 +74,11 @@ class TrainPanel(Panel):
             self.said,
             _rule(),
         )
-        buttons = row(self.dry_run, self.sweep, self.start, margins=(14, 10, 14, 12))
-        buttons.setStretch(2, 1)
-        layout.addLayout(buttons)
+        others = row(self.dry_run, self.sweep, margins=(14, 10, 14, 0))
+        for place in range(2):
+            others.setStretch(place, 1)
+        layout.addLayout(others)
+        layout.addLayout(row(self.start, margins=(14, 8, 14, 12)))
         self.dry_run.clicked.connect(self._dry_run)
         self.start.clicked.connect(self._start)
         self.sweep.clicked.connect(lambda _=False: self.open_sweep())

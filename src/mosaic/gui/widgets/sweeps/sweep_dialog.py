@@ -18,6 +18,7 @@ from mosaic.gui.widgets.labels_and_buttons import (
     row,
     scrolled,
 )
+from mosaic.gui.widgets.value_editors import Choice
 
 WIDTH, HEIGHT = 640, 660
 MARGIN = 16
@@ -57,7 +58,7 @@ class SweepDialog(QDialog):
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(5)
         self._inside = QWidget()
-        column(self._inside, self._grid, 1)
+        column(self._inside, self._grid, 1, margins=(8, 8, 8, 8))
         self.further = QLineEdit()
         self.further.setPlaceholderText("a further one: num_envs=4,8,16")
         self.further.setAccessibleName("A further setting to search")
@@ -131,7 +132,7 @@ class SweepDialog(QDialog):
         value = str(getattr(self.form.budget, name))
         put = partial(setattr, self.form.budget, name)
         if name in CHOICES:
-            box = QComboBox()
+            box = Choice(self._theme)
             box.addItems(list(CHOICES[name]))
             box.setCurrentText(value)
             box.currentTextChanged.connect(put)

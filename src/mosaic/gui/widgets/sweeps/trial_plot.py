@@ -18,6 +18,7 @@ NEAR = 12.0
 COLOURS = {"finished": "accent", "running": "info", "pruned": "faint", "failed": "bad"}
 CENTRE = Qt.AlignmentFlag.AlignHCenter
 TO_THE_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+AT_THE_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop
 
 
 def small_font() -> QFont:
@@ -82,8 +83,7 @@ class TrialPlot(QWidget):
         for share, text in _marks(self.content.x_axis):
             room = QRectF(self._at(share, 0).x() - 40, plot.bottom() + 4, 80, BOTTOM - 4)
             if share == 1.0:
-                room, side = QRectF(room.right() - 120 + RIGHT - 40, room.top(), 120, room.height()), TO_THE_RIGHT
-                painter.drawText(room, side, text)
+                painter.drawText(QRectF(plot.right() + RIGHT - 120, room.top(), 120, room.height()), AT_THE_END, text)
             else:
                 painter.drawText(room, CENTRE, text)
 

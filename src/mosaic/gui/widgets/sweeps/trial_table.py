@@ -31,13 +31,17 @@ class TrialTable(QWidget):
         super().__init__()
         self._theme = theme
         self._names: Sequence[str] = ()
+        self._state: SweepState | None = None
         self.tree = list_of((), "Trials")
+        self.tree.header().setStretchLastSection(False)
         self.tree.itemActivated.connect(self._ask)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.tree)
+        theme.changed.connect(self._paint_again)
 
     def show_trials(self, state: SweepState) -> None:
+        self._state = state
         names = [one.name for one in state.plan.space]
         if names != list(self._names):
             self._names = names
@@ -71,6 +75,11 @@ class TrialTable(QWidget):
             item.setToolTip(1, tip(trial.reason))
         return item
 
+    def _paint_again(self) -> None:
+        """The colours of states are those of the theme."""
+        if self._state is not None:
+            self.show_trials(self._state)
+
     def _ask(self, item: QTreeWidgetItem, _: int) -> None:
         if run_id := str(item.data(0, 256) or ""):
             self.run_asked.emit(run_id)
@@ -82,6 +91,7 @@ class ConfirmedTable(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.tree: QTreeWidget = list_of(CONFIRMED, "Confirmed settings")
+        self.tree.header().setStretchLastSection(False)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.tree)
