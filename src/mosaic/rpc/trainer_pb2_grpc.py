@@ -37,163 +37,131 @@ class TrainerStub:
         self.SubmitRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/SubmitRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitRunReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitRunReply.FromString)
         self.ValidateRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/ValidateRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.FromString)
         self.DryRun = channel.unary_stream(
                 '/mosaic.v1.Trainer/DryRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.FromString)
         self.CancelRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/CancelRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.PauseRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/PauseRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.ContinueRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/ContinueRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.ResumeRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/ResumeRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ResumeRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.GetRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.ListRuns = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListRuns',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListRunsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListRunsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListRunsReply.FromString)
         self.DeleteRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/DeleteRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString)
         self.SetLabel = channel.unary_unary(
                 '/mosaic.v1.Trainer/SetLabel',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.SetLabelRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.WatchRuns = channel.unary_stream(
                 '/mosaic.v1.Trainer/WatchRuns',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.WatchRunsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.WatchEvents = channel.unary_stream(
                 '/mosaic.v1.Trainer/WatchEvents',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.WatchEventsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EventLine.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EventLine.FromString)
         self.GetMetrics = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetMetrics',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.GetMetricsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetMetricsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetMetricsReply.FromString)
         self.ListTags = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListTags',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.FromString)
         self.StreamLogs = channel.unary_stream(
                 '/mosaic.v1.Trainer/StreamLogs',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamLogsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LogChunk.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LogChunk.FromString)
         self.ListArtifacts = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListArtifacts',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.FromString)
         self.StreamFrames = channel.unary_stream(
                 '/mosaic.v1.Trainer/StreamFrames',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString)
         self.ListFiles = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListFiles',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.FromString)
         self.ReadArtifact = channel.unary_stream(
                 '/mosaic.v1.Trainer/ReadArtifact',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ReadArtifactRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.FileChunk.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.FileChunk.FromString)
         self.ListAlgorithms = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListAlgorithms',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListAlgorithmsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListAlgorithmsReply.FromString)
         self.ListEnvironments = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListEnvironments',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString)
         self.DescribeEnvironment = channel.unary_unary(
                 '/mosaic.v1.Trainer/DescribeEnvironment',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString)
         self.ListPolicies = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListPolicies',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.FromString)
         self.DescribePolicy = channel.unary_unary(
                 '/mosaic.v1.Trainer/DescribePolicy',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString)
         self.ListActors = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListActors',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.FromString)
         self.ListEpisodes = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListEpisodes',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.FromString)
         self.Play = channel.stream_stream(
                 '/mosaic.v1.Trainer/Play',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString)
         self.RegisterWorker = channel.unary_unary(
                 '/mosaic.v1.Trainer/RegisterWorker',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerReply.FromString)
         self.PublishEvents = channel.stream_stream(
                 '/mosaic.v1.Trainer/PublishEvents',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.PublishEventsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PublishEventsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PublishEventsReply.FromString)
         self.GetHealth = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetHealth',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Health.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Health.FromString)
         self.Shutdown = channel.unary_unary(
                 '/mosaic.v1.Trainer/Shutdown',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString)
 
 
 class TrainerServicer:
@@ -621,8 +589,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ValidateRun(request,
@@ -648,8 +615,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DryRun(request,
@@ -675,8 +641,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def CancelRun(request,
@@ -702,8 +667,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def PauseRun(request,
@@ -729,8 +693,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ContinueRun(request,
@@ -756,8 +719,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ResumeRun(request,
@@ -783,8 +745,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetRun(request,
@@ -810,8 +771,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListRuns(request,
@@ -837,8 +797,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DeleteRun(request,
@@ -864,8 +823,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def SetLabel(request,
@@ -891,8 +849,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def WatchRuns(request,
@@ -918,8 +875,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def WatchEvents(request,
@@ -945,8 +901,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetMetrics(request,
@@ -972,8 +927,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListTags(request,
@@ -999,8 +953,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def StreamLogs(request,
@@ -1026,8 +979,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListArtifacts(request,
@@ -1053,8 +1005,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def StreamFrames(request,
@@ -1080,8 +1031,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListFiles(request,
@@ -1107,8 +1057,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ReadArtifact(request,
@@ -1134,8 +1083,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListAlgorithms(request,
@@ -1161,8 +1109,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListEnvironments(request,
@@ -1188,8 +1135,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DescribeEnvironment(request,
@@ -1215,8 +1161,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListPolicies(request,
@@ -1242,8 +1187,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DescribePolicy(request,
@@ -1269,8 +1213,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListActors(request,
@@ -1296,8 +1239,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListEpisodes(request,
@@ -1323,8 +1265,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def Play(request_iterator,
@@ -1350,8 +1291,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def RegisterWorker(request,
@@ -1377,8 +1317,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def PublishEvents(request_iterator,
@@ -1404,8 +1343,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetHealth(request,
@@ -1431,8 +1369,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def Shutdown(request,
@@ -1458,5 +1395,4 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
