@@ -75,11 +75,17 @@ def watched(case: Case, turns: int) -> float:
         settings = flags({**case.settings, "total_timesteps": 10**9})
         command = [sys.executable, "-m", "cleanrl_worker.cli", *words, *settings]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         # A session of its own, as under the daemon: the kernel shares processor time out between sessions first.
         # It ends with this process, also where that is killed.
         bound = functools.partial(end_with_parent, os.getpid())
-        with subprocess.Popen(command, **quiet, env=one_thread, start_new_session=True, preexec_fn=bound) as worker:
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=one_thread,
+            start_new_session=True,
+            preexec_fn=bound,
+        ) as worker:
             try:
                 return _alternate(case, run_dir, psutil.Process(worker.pid), turns)
             finally:
