@@ -1,10 +1,12 @@
 """What the live view costs the learner, as ratios of steps a second; everything in alternation (`make bench-live`).
 
 Watched: one training run, watched and left alone in turns. Without a viewer: a loop of steps alone, the hardest
-case, with the live view and without, in turns. Exit code 1 if a ratio is below the floor.
+case, with the live view and without, in turns. Both for an environment of each family. Exit code 1 if a ratio is below
+its floor.
 """
 
 import argparse
+import functools
 import os
 import statistics
 import subprocess
@@ -20,11 +22,13 @@ import numpy as np
 import psutil
 
 from bench.ours import flags
+from bench.process import end_cleanly
 from cleanrl_worker.sdk.live.open_live_view import open_view
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
 from mosaic.fastlane.viewer import Viewer
 from mosaic.fastlane.viewer_lease import Wishes
+from mosaic.operating_system import end_with_parent
 from mosaic.spec.events import Heartbeat, LiveViewOpened, decode
 from mosaic.spec.files.spool_reader import LineReader
 from mosaic.spec.run_config import LiveView as Options
@@ -48,13 +52,19 @@ class Case:
 
 WATCHED = (
     Case("watched CartPole, grid of 4", "ppo", {"env_id": "CartPole-v1", "num_envs": 4}, 0.95),
+    Case("watched FrozenLake, grid of 4", "ppo", {"env_id": "FrozenLake-v1", "num_envs": 4}, 0.95),
+    Case("watched LunarLander, grid of 4", "ppo", {"env_id": "LunarLander-v3", "num_envs": 4}, 0.95),
     Case(
         "watched HalfCheetah, grid of 8",
         "ppo_continuous_action",
         {"env_id": "HalfCheetah-v5", "num_envs": 8, "num_steps": 64},
         0.95,
     ),
+    Case("watched Breakout, grid of 4", "ppo_atari", {"env_id": "ALE/Breakout-v5", "num_envs": 4}, 0.95),
+    Case("watched DoorKey, grid of 4", "ppo", {"env_id": "MiniGrid-DoorKey-5x5-v0", "num_envs": 4}, 0.95),
+    Case("watched NoVelocity, grid of 4", "ppo", {"env_id": "mosaic/CartPoleNoVelocity-v1", "num_envs": 4}, 0.95),
 )
+"""One environment of each family that is trained on."""
 UNWATCHED_FLOOR = 0.99
 
 
@@ -65,9 +75,17 @@ def watched(case: Case, turns: int) -> float:
         settings = flags({**case.settings, "total_timesteps": 10**9})
         command = [sys.executable, "-m", "cleanrl_worker.cli", *words, *settings]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         # A session of its own, as under the daemon: the kernel shares processor time out between sessions first.
-        with subprocess.Popen(command, **quiet, env=one_thread, start_new_session=True) as worker:
+        # It ends with this process, also where that is killed.
+        bound = functools.partial(end_with_parent, os.getpid())
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=one_thread,
+            start_new_session=True,
+            preexec_fn=bound,
+        ) as worker:
             try:
                 return _alternate(case, run_dir, psutil.Process(worker.pid), turns)
             finally:
@@ -149,9 +167,10 @@ def _wait_for_ring(run_dir: RunDir) -> Path:
     raise SystemExit("the run did not open its live view within a minute")
 
 
-def unwatched(turns: int) -> float:
+def unwatched(case: Case, turns: int) -> float:
+    """Steps alone of this case's environments: with a view and no viewer, against `--no-fastlane-enabled`."""
     ratios: list[float] = []
-    with closing(_cart_poles(None)) as plain, closing(_cart_poles("rgb_array")) as watchable:
+    with closing(_slots(case, None)) as plain, closing(_slots(case, "rgb_array")) as watchable:
         before = _block(plain)
         for _ in range(turns):
             watchable.live = view = open_view(
@@ -167,33 +186,48 @@ def unwatched(turns: int) -> float:
     return statistics.median(ratios)
 
 
-def _cart_poles(render_mode: str | None) -> Envs:
-    lanes = Envs(envs.make_vec("CartPole-v1", 4, backend="bare", render_mode=render_mode), lambda _: None)
-    lanes.reset(1)
-    return lanes
+def _slots(case: Case, render_mode: str | None) -> Envs:
+    observations = "pixels" if case.algo.endswith("_atari") else "vector"
+    env_id, number = case.settings["env_id"], case.settings["num_envs"]
+    vector = envs.make_vec(env_id, number, backend="bare", render_mode=render_mode, observations=observations)
+    slots = Envs(vector, lambda _: None)
+    slots.reset(1)
+    return slots
 
 
-def _block(lanes: Envs) -> float:
-    """Steps for each second of this thread's processor time: another process's turn does not count."""
-    actions, steps, began, cpu = np.zeros(4, np.int64), 0, time.monotonic(), time.process_time()
+def _block(slots: Envs) -> float:
+    """Steps for each second of this process's processor time, from the same beginning: another's turn does not count.
+
+    The actions are random: an engine that never fires, or always, would be a case of its own.
+    """
+    space = slots.backend.single_action_space
+    space.seed(1)
+    moves = [np.stack([space.sample() for _ in range(slots.backend.num_envs)]) for _ in range(50)]
+    slots.reset(1)
+    steps, began, cpu = 0, time.monotonic(), time.process_time()
     while time.monotonic() - began < BLOCK_S:
-        for _ in range(50):
-            lanes.step(actions)
-        steps += 50
+        for move in moves:
+            slots.step(move)
+        steps += len(moves)
     return steps / (time.process_time() - cpu)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fastlane", description=__doc__)
     parser.add_argument("--turns", type=int, default=5, help="pairs of each case (default 5)")
-    parser.add_argument("--only", choices=["no-viewer", "cartpole", "halfcheetah"], help="this case")
+    parser.add_argument("--only", metavar="WORD", default="", help="cases with this word in their name")
+    parser.add_argument("--watched", action=argparse.BooleanOptionalAction, default=None, help="only these, or none")
     options = parser.parse_args()
+    end_cleanly()
     envs.headless_defaults()
     rows: list[tuple[str, float, float]] = []
-    if options.only in (None, "no-viewer"):
-        rows.append(("no viewer, steps alone", unwatched(options.turns * 10), UNWATCHED_FLOOR))
     for case in WATCHED:
-        if options.only is None or options.only in case.name.lower():
+        if options.only.lower() not in case.name.lower():
+            continue
+        if options.watched is not True:
+            ratio = unwatched(case, options.turns * 10)
+            rows.append((case.name.replace("watched", "unwatched", 1), ratio, UNWATCHED_FLOOR))
+        if options.watched is not False:
             rows.append((case.name, watched(case, options.turns), case.floor))
     for name, ratio, floor in rows:
         print(f"{name:<34} ratio {ratio:.3f}  floor {floor}  {'ok' if ratio >= floor else 'BELOW'}")

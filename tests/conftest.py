@@ -58,8 +58,9 @@ LONGEST_FIRST = (*ONE_DAEMON, "track", "worker", "intake", "envs", "fastlane")
 """What takes longest is begun first: begun last, it would keep one process busy when the other is done."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in a hook of the same name, which would otherwise run before.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 2 --dist loadgroup`: what shares a daemon goes to one process, everything else file by file."""
+    """With `-n 3 --dist loadgroup`: what shares a daemon goes to one process, everything else file by file."""
     here = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:

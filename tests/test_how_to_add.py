@@ -351,8 +351,10 @@ def test_an_algorithm_is_a_file_and_its_page(tmp_path: Path) -> None:
     )
     (pages / "newcomer.md").write_text((pages / "ppo.md").read_text())
     suite = ["tests/worker/suite/test_smoke.py", "tests/worker/test_algorithm_docs.py"]
+    # Otherwise it would first delete what earlier suites have left, a minute's work.
+    own_folder = ["--basetemp", str(tmp_path / "base")]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *suite, "-k", "newcomer"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *own_folder, *suite, "-k", "newcomer"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
         capture_output=True,

@@ -21,6 +21,7 @@ from gymnasium.wrappers import OrderEnforcing
 from cleanrl_worker.foreign.counted_classes import KEY, CountedClasses, add, vector_count
 from cleanrl_worker.foreign.shown_environments import Picture, ShownEnvironments
 from cleanrl_worker.foreign.step_counts import EnvCount, StepCounts
+from mosaic.envs.families import owner_of
 
 PLUGINS = ("ale_py", "minigrid", "gymnasium_robotics")
 """Packages whose environments 0.29 found by itself."""
@@ -238,9 +239,12 @@ def _find_plugin(env_id: Any) -> None:
 def _with_pictures(make: Any, *args: Any, **kwargs: Any) -> Any:
     """None if it cannot be made so: the script did not ask for pictures, and must not fail for them."""
     try:
-        return make(*args, **kwargs, render_mode="rgb_array")
+        env = make(*args, **kwargs, render_mode="rgb_array")
     except Exception:  # A border: without pictures it either works, or says itself what is wrong.
         return None
+    if env.spec is not None:
+        owner_of(env.spec).keep_nothing_for_pictures(env)
+    return env
 
 
 def _can_render(env_id: Any) -> bool:

@@ -39,10 +39,11 @@ def family_of(env_id: str) -> Family:
         if module and pettingzoo.is_registered(name):
             return pettingzoo.FAMILY
         raise unknown(env_id)
-    return _owner(gymnasium.registry[name])
+    return owner_of(gymnasium.registry[name])
 
 
-def _owner(spec: "EnvSpec") -> Family:
+def owner_of(spec: "EnvSpec") -> Family:
+    """The family that implements a registered environment."""
     return next((family for family in FAMILIES if family.owns(spec)), other.FAMILY)
 
 
@@ -93,7 +94,7 @@ def _ids(family: Family) -> tuple[str, ...]:
         spec
         for spec in gymnasium.registry.values()
         if isinstance(spec.entry_point, str)
-        and _owner(spec) is family
+        and owner_of(spec) is family
         and not (family.unlisted and spec.entry_point.startswith(family.unlisted))
     ]
     newest: dict[tuple[str | None, str], int] = {}
@@ -111,7 +112,7 @@ def unlisted_ids(family: Family) -> list[str]:
     listed = set(_ids(family))
     if family.listed is not None:
         return sorted(set(pettingzoo.registered()) - listed)
-    ours = [spec for spec in gymnasium.registry.values() if _owner(spec) is family and not _is_dead(spec)]
+    ours = [spec for spec in gymnasium.registry.values() if owner_of(spec) is family and not _is_dead(spec)]
     return sorted({spec.id for spec in ours} - listed)
 
 

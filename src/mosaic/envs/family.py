@@ -32,6 +32,10 @@ def no_quick_step(_env: "Env[Any, Any]") -> Step | None:
     return None
 
 
+def nothing_kept(_env: "Env[Any, Any]") -> None:
+    """Families whose environments draw from the state that they have anyway."""
+
+
 def no_known_settings(_spec: "EnvSpec") -> Mapping[str, Mapping[str, Any]]:
     """Families whose table of bounds says all that is known."""
     return {}
@@ -97,6 +101,8 @@ class Family:
     quick_step: "Callable[[Env[Any, Any]], Step | None]" = no_quick_step
     twin: "Twin | None" = None
     """How to draw an environment in another process; None where its own `render()` must do."""
+    keep_nothing_for_pictures: "Callable[[Env[Any, Any]], None]" = nothing_kept
+    """Called for an environment that is drawn only now and then: its steps must not pay for pictures."""
     random_state: "Callable[[Env[Any, Any]], dict[str, Any]]" = generator_state
     set_random_state: "Callable[[Env[Any, Any], Mapping[str, Any]], None]" = set_generator_state
 

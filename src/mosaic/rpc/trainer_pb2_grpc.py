@@ -37,183 +37,147 @@ class TrainerStub:
         self.SubmitRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/SubmitRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitRunReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitRunReply.FromString)
         self.ValidateRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/ValidateRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunReply.FromString)
         self.DryRun = channel.unary_stream(
                 '/mosaic.v1.Trainer/DryRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ValidateRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.DryRunUpdate.FromString)
         self.CancelRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/CancelRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.PauseRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/PauseRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.ContinueRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/ContinueRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.ResumeRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/ResumeRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ResumeRunRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.GetRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.ListRuns = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListRuns',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListRunsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListRunsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListRunsReply.FromString)
         self.DeleteRun = channel.unary_unary(
                 '/mosaic.v1.Trainer/DeleteRun',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString)
         self.SetLabel = channel.unary_unary(
                 '/mosaic.v1.Trainer/SetLabel',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.SetLabelRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.WatchRuns = channel.unary_stream(
                 '/mosaic.v1.Trainer/WatchRuns',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.WatchRunsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Run.FromString)
         self.WatchEvents = channel.unary_stream(
                 '/mosaic.v1.Trainer/WatchEvents',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.WatchEventsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EventLine.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EventLine.FromString)
         self.GetMetrics = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetMetrics',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.GetMetricsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetMetricsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetMetricsReply.FromString)
         self.ListTags = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListTags',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.FromString)
         self.StreamLogs = channel.unary_stream(
                 '/mosaic.v1.Trainer/StreamLogs',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamLogsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LogChunk.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LogChunk.FromString)
         self.ListArtifacts = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListArtifacts',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListArtifactsReply.FromString)
         self.StreamFrames = channel.unary_stream(
                 '/mosaic.v1.Trainer/StreamFrames',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamFramesRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.LiveFrame.FromString)
         self.ListFiles = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListFiles',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListFilesReply.FromString)
         self.ReadArtifact = channel.unary_stream(
                 '/mosaic.v1.Trainer/ReadArtifact',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ReadArtifactRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.FileChunk.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.FileChunk.FromString)
         self.ListAlgorithms = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListAlgorithms',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListAlgorithmsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListAlgorithmsReply.FromString)
         self.ListEnvironments = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListEnvironments',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEnvironmentsReply.FromString)
         self.DescribeEnvironment = channel.unary_unary(
                 '/mosaic.v1.Trainer/DescribeEnvironment',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribeEnvironmentRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.EnvironmentDescription.FromString)
         self.ListPolicies = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListPolicies',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListPoliciesReply.FromString)
         self.DescribePolicy = channel.unary_unary(
                 '/mosaic.v1.Trainer/DescribePolicy',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.DescribePolicyRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PolicyInfo.FromString)
         self.ListActors = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListActors',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListActorsReply.FromString)
         self.ListEpisodes = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListEpisodes',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListEpisodesReply.FromString)
         self.Play = channel.stream_stream(
                 '/mosaic.v1.Trainer/Play',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.PlayCommand.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PlayState.FromString)
         self.SubmitSweep = channel.unary_unary(
                 '/mosaic.v1.Trainer/SubmitSweep',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.SubmitSweepRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString)
         self.ListSweeps = channel.unary_unary(
                 '/mosaic.v1.Trainer/ListSweeps',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListSweepsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListSweepsReply.FromString)
         self.GetSweep = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetSweep',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.GetSweepRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SweepTrials.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.SweepTrials.FromString)
         self.ControlSweep = channel.unary_unary(
                 '/mosaic.v1.Trainer/ControlSweep',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.ControlSweepRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Sweep.FromString)
         self.RegisterWorker = channel.unary_unary(
                 '/mosaic.v1.Trainer/RegisterWorker',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RegisterWorkerReply.FromString)
         self.PublishEvents = channel.stream_stream(
                 '/mosaic.v1.Trainer/PublishEvents',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.PublishEventsRequest.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PublishEventsReply.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.PublishEventsReply.FromString)
         self.GetHealth = channel.unary_unary(
                 '/mosaic.v1.Trainer/GetHealth',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Health.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Health.FromString)
         self.Shutdown = channel.unary_unary(
                 '/mosaic.v1.Trainer/Shutdown',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.SerializeToString,
-                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString,
-                _registered_method=True)
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.Empty.FromString)
 
 
 class TrainerServicer:
@@ -689,8 +653,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ValidateRun(request,
@@ -716,8 +679,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DryRun(request,
@@ -743,8 +705,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def CancelRun(request,
@@ -770,8 +731,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def PauseRun(request,
@@ -797,8 +757,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ContinueRun(request,
@@ -824,8 +783,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ResumeRun(request,
@@ -851,8 +809,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetRun(request,
@@ -878,8 +835,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListRuns(request,
@@ -905,8 +861,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DeleteRun(request,
@@ -932,8 +887,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def SetLabel(request,
@@ -959,8 +913,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def WatchRuns(request,
@@ -986,8 +939,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def WatchEvents(request,
@@ -1013,8 +965,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetMetrics(request,
@@ -1040,8 +991,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListTags(request,
@@ -1067,8 +1017,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def StreamLogs(request,
@@ -1094,8 +1043,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListArtifacts(request,
@@ -1121,8 +1069,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def StreamFrames(request,
@@ -1148,8 +1095,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListFiles(request,
@@ -1175,8 +1121,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ReadArtifact(request,
@@ -1202,8 +1147,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListAlgorithms(request,
@@ -1229,8 +1173,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListEnvironments(request,
@@ -1256,8 +1199,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DescribeEnvironment(request,
@@ -1283,8 +1225,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListPolicies(request,
@@ -1310,8 +1251,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def DescribePolicy(request,
@@ -1337,8 +1277,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListActors(request,
@@ -1364,8 +1303,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListEpisodes(request,
@@ -1391,8 +1329,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def Play(request_iterator,
@@ -1418,8 +1355,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def SubmitSweep(request,
@@ -1445,8 +1381,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ListSweeps(request,
@@ -1472,8 +1407,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetSweep(request,
@@ -1499,8 +1433,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def ControlSweep(request,
@@ -1526,8 +1459,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def RegisterWorker(request,
@@ -1553,8 +1485,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def PublishEvents(request_iterator,
@@ -1580,8 +1511,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def GetHealth(request,
@@ -1607,8 +1537,7 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)
 
     @staticmethod
     def Shutdown(request,
@@ -1634,5 +1563,4 @@ class Trainer:
             compression,
             wait_for_ready,
             timeout,
-            metadata,
-            _registered_method=True)
+            metadata)

@@ -18,6 +18,7 @@ from mosaic.errors import ConfigError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.client import Client
+from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 
 KEY = "secret0123456789abcdefsecret0123456789abcd"
@@ -101,6 +102,14 @@ def test_tcp_needs_the_token_even_on_loopback(tcp):
         stub.ListRuns(pb.ListRunsRequest(), metadata=[("authorization", f"Bearer {token}")], timeout=300)
     with Client(tcp.address, home=tcp.home) as client:
         assert client.health().pid == tcp.process.pid
+
+
+def test_a_call_on_a_closed_connection_with_a_token_is_told_so(tcp):
+    """gRPC ended the process with SIGSEGV: a window that was closed in the middle of a call, for one."""
+    client = Client(tcp.address, home=tcp.home)
+    client.close()
+    with pytest.raises(DaemonUnavailable, match="closed"):
+        client.algorithms()
 
 
 def test_the_token_is_compared_in_constant_time():

@@ -18,7 +18,7 @@ from mosaic.spec.files.digests import FileDigest, Tally
 Array = np.ndarray[Any, Any]
 
 ASIDE_BYTES = 4 * 2**20
-"""From here on a thread of its own computes the digest, beside the disk's work."""
+"""From here on a thread of its own computes the digest, while the disk syncs and the processor has nothing to do."""
 PIECE_BYTES = 4 * 2**20
 """Hashed at once, without the interpreter's lock."""
 DTYPES = {
@@ -55,16 +55,16 @@ def write(path: Path, arrays: Mapping[str, Array]) -> FileDigest:
                 tally.add(content[start : start + PIECE_BYTES])
 
     aside = threading.Thread(target=hash_all, name="digest") if large else None
-    if aside is not None:
-        aside.start()
-    try:
-        with path.open("wb") as file:
-            for content in contents:
-                file.write(content)
-            file.flush()
+    with path.open("wb") as file:
+        for content in contents:
+            file.write(content)
+        file.flush()
+        if aside is not None:
+            aside.start()
+        try:
             os.fsync(file.fileno())
-    finally:
-        hash_all() if aside is None else aside.join()
+        finally:
+            hash_all() if aside is None else aside.join()
     return tally.digest
 
 

@@ -16,6 +16,7 @@ from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.terminal.printing import is_terminal, note, print_json
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import ConfigError
+from mosaic.rpc.call_errors import Refused
 from mosaic.rpc.client import Client
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.code_gate import SCRIPTED
@@ -221,7 +222,7 @@ def watch(client: Client, run: RunRecord, *, mode: Literal["single", "grid"] = "
 
     deadline = time.monotonic() + PICTURE_WAIT_S
     while run.state not in TERMINAL and time.monotonic() < deadline:
-        if any(artifact.kind == "fastlane" for artifact in client.artifacts(run.run_id)):
+        if _has_view(client, run):
             break
         time.sleep(0.05)
         run = client.get(run.run_id)
@@ -230,8 +231,16 @@ def watch(client: Client, run: RunRecord, *, mode: Literal["single", "grid"] = "
     try:
         with frames_of(client, run, Wishes(mode=mode, fps=30, tile_width=320)) as coming:
             show(coming, ask())
+    except Refused:
+        # A session without pauses may have closed its view before the first picture is asked for.
+        if _has_view(client, run):
+            raise
     finally:
         print(f"{RESET}{SHOW_CURSOR}")
+
+
+def _has_view(client: Client, run: RunRecord) -> bool:
+    return any(artifact.kind == "fastlane" for artifact in client.artifacts(run.run_id))
 
 
 def report(client: Client, run: RunRecord, *, as_json: bool) -> int:

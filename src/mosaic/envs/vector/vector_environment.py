@@ -169,7 +169,11 @@ class _Plan(NamedTuple):
             from mosaic.envs.vector.slot_history import FirstTouch
 
             wrappers = (FirstTouch, *wrappers)
-        return make_from(self.family, spec, render_mode=self.render_mode, wrappers=wrappers, **self.kwargs)
+        env = make_from(self.family, spec, render_mode=self.render_mode, wrappers=wrappers, **self.kwargs)
+        # Where pictures are what the algorithm sees, one is drawn at each step, with all that belongs to it.
+        if self.render_mode is not None and self.observations != "pixels":
+            self.family.keep_nothing_for_pictures(env)
+        return env
 
     def batch(self, env: "Env[Any, Any]") -> "Batch":
         from mosaic.envs.vector.batch import Batch
