@@ -95,7 +95,7 @@ def test_a_sweep_is_shown_with_trials_history_and_what_is_confirmed(home: Home, 
     assert "importance takes 8 trials" in tab.importance.why_not
     assert "Trial 1: IQM" in tab.statement.text()
     assert tab.confirmed.tree.topLevelItemCount() == 2
-    assert tab.lower.isTabVisible(1)
+    assert tab.pages.isTabVisible(1)
     assert "finished · 4 of 4 trials · 1 failed" in tab.line.text()
     assert not any(button.isVisible() for button in tab.buttons.values())
 

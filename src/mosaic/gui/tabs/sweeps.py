@@ -95,7 +95,7 @@ class SweepsTab(QWidget):
         self.setting = Choice(theme)
         self.setting.setMinimumWidth(130)
         self.setting.setAccessibleName("Setting of the scatter plot")
-        self.lower = QTabWidget()
+        self.pages = QTabWidget()
         self.parallel = ParallelView(theme)
         self.importance = ImportanceView(theme)
         self._stack = QStackedWidget()
@@ -147,7 +147,7 @@ class SweepsTab(QWidget):
         self.table.show_trials(state)
         self.confirmed.show_state(state)
         self.statement.setText(confirmation.statement(state))
-        self.lower.setTabVisible(CONFIRMED, state.confirming and state.plan.confirm_best > 0)
+        self.pages.setTabVisible(CONFIRMED, state.confirming and state.plan.confirm_best > 0)
         self.history.show_plot(trial_plots.history(state))
         self.parallel.show_parallel(trial_plots.parallel(state))
         self.importance.show_shares(self.model.importance, self.model.why_no_importance)
@@ -190,7 +190,7 @@ class SweepsTab(QWidget):
         plots.addWidget(_card("History", self.history))
         plots.addWidget(_card("Parallel coordinates", self.parallel))
         plots.setSizes([1, 2])
-        lower = self.lower
+        lower = self.pages
         lower.setDocumentMode(True)
         results = QWidget()
         column(results, self.statement, (self.confirmed, 1), margins=(4, 8, 4, 0), spacing=8)
