@@ -50,9 +50,9 @@ def home(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-d
     )
 
 
-def test_the_readme_has_its_two_commands_and_five_next_steps() -> None:
+def test_the_readme_has_its_two_commands_and_six_next_steps() -> None:
     assert commands()[:2] == ["make run", "make test"]
-    assert sum(command.startswith("mosaic ") for command in commands()) == 5
+    assert sum(command.startswith("mosaic ") for command in commands()) == 6
 
 
 def test_make_test_is_the_whole_suite() -> None:

@@ -30,6 +30,7 @@ PROGRAMS = ("mosaic ", "python ", "make ", "ssh ", "pip ", "export ", "WANDB_API
 SHELL = ("|", "$", "&&", "python ")
 
 SHORTER = {
+    r"--trials \d+": ("--trials 2 --confirm 0", "the same"),
     r"--total-timesteps [\w.]+": ("--total-timesteps 2560", "the command is tried, not what it learns"),
     r"--episodes \d+": ("--episodes 2", "the same"),
     r"--games \d+": ("--games 2", "the same"),

@@ -26,8 +26,8 @@ TRIALS = 40
 @pytest.mark.timeout(3600)
 def test_nothing_is_lost_or_doubled_in_forty_trials(own_home: SweepHome, kit: type[Kit]) -> None:
     space = [{"name": "learning_rate", "low": 1e-5, "high": 1e-2, "scale": "log"}]
-    plan = kit.plan(10_240, trials=TRIALS, method="tpe", prune="median", space=space, confirm_best=0)
-    plan["document"]["metadata"]["worker"]["config"]["extras"]["checkpoint_interval_steps"] = 1024
+    plan = kit.plan(61_440, trials=TRIALS, method="tpe", prune="median", space=space, confirm_best=0)
+    plan["document"]["metadata"]["worker"]["config"]["extras"]["checkpoint_interval_steps"] = 4096
     sweep_id = own_home.submit(plan)
     choice, done = random.Random(SEED), Counter[str]()
     while done.total() < KILLS and own_home.state(sweep_id).phase == "exploring":
@@ -58,10 +58,13 @@ def _kill(home: SweepHome, sweep_id: str, who: str) -> int:
             return 1
         if who == "controller":
             return int(home.kill_controller(sweep_id))
-        with home.client as client:
-            pids = [run.pid for run in client.list(states=["running"]) if run.pid]
-        if pids:
-            os.kill(pids[0], signal.SIGKILL)
-        return len(pids[:1])
+        for _ in range(20):
+            with home.client as client:
+                pids = [run.pid for run in client.list(states=["running"]) if run.pid]
+            if pids:
+                os.kill(pids[0], signal.SIGKILL)
+                return 1
+            time.sleep(0.1)
+        return 0
     except (KeyError, ValueError, ProcessLookupError, MosaicError):
         return 0  # It is just starting, or has just ended.

@@ -1,8 +1,6 @@
 """The space of a sweep: which settings it changes, and which values each may take.
 
-On a command line: `learning_rate=log:1e-5..1e-2`, `num_envs=4,8,16`, `gamma=logit:0.9..0.999`,
-`num_steps=pow2:32..2048`, `clip_coef=0.1..0.4`, `env.gravity=-12..-8`. `/5` behind a range makes five values of it.
-The word `default` is the space that the algorithm has itself (`mosaic.search_range.Search`).
+How a user types it is in `space_words`; where an algorithm says it itself, in `mosaic.search_range`.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The space of a sweep as a user types it, read by the schemas of the algorithm and of the environment.
 
 `learning_rate=log:1e-5..1e-2`, `num_envs=4,8,16`, `gamma=logit:0.9..0.999`, `num_steps=pow2:32..2048`,
-`clip_coef=0.1..0.4`, `env.gravity=-12..-8`. `/5` behind a range makes five values of it. The word `default` is the
+`clip_coef=0.1..0.4`, `env.gravity=-11..-8`. `/5` behind a range makes five values of it. The word `default` is the
 space that the algorithm has itself.
 """
 

@@ -33,7 +33,7 @@ def parser() -> Parser:
         default=[],
         metavar="NAME=VALUES",
         help="what is changed: learning_rate=log:1e-5..1e-2 num_envs=4,8,16 gamma=logit:0.9..0.999"
-        " num_steps=pow2:32..512 env.gravity=-12..-8; 'default' is the algorithm's own space, taken if none is named",
+        " num_steps=pow2:32..512 env.gravity=-11..-8; 'default' is the algorithm's own space, taken if none is named",
     )
     own.add_argument("--trials", type=int, metavar="N", help=f"settings to try, the default first (default {TRIALS})")
     own.add_argument("--runs", type=int, metavar="N", help="at most so many runs, the confirmation among them")
