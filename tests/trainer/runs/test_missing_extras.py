@@ -22,7 +22,7 @@ from mosaic.spec.run_config import TrainRunConfig
 from mosaic.trainer.runs import submit
 
 SUPPORT = Path(__file__).parents[2] / "support"
-MISSING = "mujoco,pymunk,wandb,agentspeak,minari,huggingface_hub,trackio,PySide6"
+MISSING = "mujoco,pymunk,wandb,agentspeak,minari,huggingface_hub,trackio,PySide6,optuna"
 
 
 @pytest.fixture
@@ -187,6 +187,11 @@ def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Pat
     assert (done.returncode, "--track-wandb needs the extra 'wandb'" in done.stderr) == (3, True), done
     typed("play", "butterfly/pistonball-v6", "--actor", "random")
     typed("gui")
+    typed("sweep", "ppo", "--trials", "3")
+    plan = {"document": kit.document(), "space": [{"name": "gamma", "low": 0.9, "high": 0.99}], "defaults": {}}
+    with pytest.raises(Refused, match="a sweep by tpe needs the extra 'sweep'"):
+        client.submit_sweep(plan)
+    assert list(client.sweeps()) == []
     typed("publish", "@last")
     assert client.list() == []
 

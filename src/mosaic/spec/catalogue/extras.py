@@ -102,6 +102,7 @@ def of_module(module: str) -> Extra | None:
         SB3,
         HUB,
         MINARI,
+        SWEEP,
         *TRACKERS.values(),
         *ACTORS.values(),
         *further,
