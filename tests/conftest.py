@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from mosaic.spec.catalogue.shipped_catalogue import DESCRIBERS
 from mosaic.trainer.catalogue.sources_digest import sources_digest
@@ -52,25 +54,32 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CpuTable())
 
 
-ONE_DAEMON = ("trainer", "gui", "foreign", "cli", "play", "sweep")
-"""Folders whose tests share a daemon with a warm worker, which takes seconds to start: one process runs all of them."""
-LONGEST_FIRST = (*ONE_DAEMON, "track", "worker", "intake", "envs", "fastlane")
-"""What takes longest is begun first: begun last, it would keep one process busy when the other is done."""
+LONGEST_FIRST = ("trainer", "gui", "foreign", "cli", "play", "sweep", "track", "worker", "intake", "envs", "fastlane")
+"""What takes longest is begun first: begun last, it would keep one process busy when the others are done."""
+WITH_ROOMS = ("trainer", "gui")
+"""Folders whose rooms are given out one by one; every other folder is given out file by file."""
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the marks in a hook of the same name, which would otherwise run before.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 3 --dist loadgroup`: what shares a daemon goes to one process, everything else file by file."""
     here = Path(__file__).parent
 
     def place(item: pytest.Item) -> int:
         folder = item.path.relative_to(here).parts[0]
         return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
-    for item in items:
-        path = item.path.relative_to(here)
-        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in ONE_DAEMON else str(path)))
     items.sort(key=place)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """With `-n`: what shares daemons and trainings goes to one process."""
+    config.option.loadscopereorder = False  # Their order is ours.
+    return _Rooms(config, log)
+
+
+class _Rooms(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        parts = Path(nodeid.partition("::")[0]).parts
+        return "/".join(parts[:3] if len(parts) > 1 and parts[1] in WITH_ROOMS else parts)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mosaic.cli import VERBS, completion
-from mosaic.cli.runs.progress_line import line_of
+from mosaic.cli.runs.progress_line import line_of, summary_of
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.plain_output import ESC
 from mosaic.cli.terminal.printing import clean, fit, table, width_of
@@ -40,6 +40,12 @@ def test_a_wide_progress_line_shows_everything():
     line = line_of(RUN, 119)
     for part in ("25%", "━", "123,456,789 / 500M", "25,000/s", "return -1234.5", "█", "left"):
         assert part in line
+
+
+def test_the_days_between_two_attempts_are_no_training_time():
+    ended = replace(RUN, state=RunState.FINISHED, started_at=1.0, ended_at=200_000.0)
+    assert " in 2 d " in summary_of(replace(ended, attempt=1))
+    assert " in 2 attempts, " in summary_of(replace(ended, attempt=2))
 
 
 def test_widths_of_wide_and_combining_letters():

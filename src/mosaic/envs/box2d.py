@@ -16,6 +16,10 @@ class _NoParticle:
         ...
 
 
+def _no_particle(*_: Any) -> _NoParticle:
+    return _NoParticle()
+
+
 def _without_exhaust(env: "Env[Any, Any]") -> None:
     """LunarLander with a render mode makes a Box2D body at each firing of an engine, and removes it only in `render()`.
 
@@ -24,8 +28,7 @@ def _without_exhaust(env: "Env[Any, Any]") -> None:
     """
     lander: Any = env.unwrapped
     if hasattr(lander, "_create_particle"):
-        no_particle = _NoParticle()
-        lander._create_particle = lambda *_: no_particle
+        lander._create_particle = _no_particle
 
 
 FAMILY = Family(

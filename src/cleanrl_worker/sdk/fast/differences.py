@@ -46,7 +46,10 @@ def vector_difference(plain: Array, fast: Array, name: str, *, floor: float, tol
         distance, length = _apart_from_equal_gaps(plain, fast)
     if distance <= tolerance * length + floor:
         return None
-    return f"{name} by {100 * distance / length:.2g} %" if length > 0 else name
+    if length <= 0:
+        return name
+    percent = 100 * distance / length
+    return f"{name} by {percent:.0f} %" if percent >= 10 else f"{name} by {percent:.2g} %"
 
 
 def _apart_from_equal_gaps(plain: Array, fast: Array) -> tuple[float, float]:

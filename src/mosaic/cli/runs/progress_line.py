@@ -71,7 +71,9 @@ def _eta(run: RunRecord) -> str:
 
 def summary_of(run: RunRecord) -> str:
     """How an ended run ended."""
-    took = f" in {readable.duration(run.ended_at - run.started_at)}" if run.started_at and run.ended_at else ""
+    # A resumed run may have rested for days between its attempts.
+    took = f" in {readable.duration(run.ended_at - run.started_at)}" if run.ended_at and run.started_at else ""
+    took = took if run.attempt <= 1 else f" in {run.attempt} attempts"
     unit = "episode" if run.kind == "policy_eval" else "step"
     scored = ""
     if run.last_return is not None:

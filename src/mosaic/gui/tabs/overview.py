@@ -141,7 +141,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "Return": f"{_score(record.last_return)} · best {_score(record.best_return)}",
         "Speed": f"{record.steps_per_s:,.0f} steps/s" if record.steps_per_s else "–",
         "Started": _moment(record.started_at),
-        "Took": duration(record.ended_at - record.started_at) if record.ended_at and record.started_at else "–",
+        "Took": _took(record),
         "Priority": str(record.priority),
         "Run": record.run_id,
         "Group": record.group or "–",
@@ -153,6 +153,13 @@ def _facts(record: RunRecord) -> dict[str, str]:
 
 def _score(value: float | None) -> str:
     return "–" if value is None else number(value)
+
+
+def _took(record: RunRecord) -> str:
+    if not record.ended_at or not record.started_at:
+        return "–"
+    whole = duration(record.ended_at - record.started_at)
+    return whole if record.attempt <= 1 else f"{whole}, {record.attempt} attempts and the time between them"
 
 
 def _moment(time: float) -> str:
