@@ -29,6 +29,7 @@ from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
+from mosaic.spec import own_code
 from mosaic.spec.events import (
     CheckpointSaved,
     Episode,
@@ -80,6 +81,8 @@ class RunSpec:
     """What the user should know of the way in which this attempt begins."""
     source: SourceCopy | None = None
     """The code of an algorithm of a user's, which checkpoints and the policy carry; None for ours."""
+    env_sources: Mapping[str, SourceCopy] = field(default_factory=dict[str, SourceCopy])
+    """The code of an environment and of wrappers of a user's, by reference; carried likewise."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -116,8 +119,10 @@ class Run:
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
         self._manifest_writer = ManifestWriter(self.run_dir, self._new_manifest())
-        if spec.source is not None:
-            kept = self.run_dir.source / spec.source.short / spec.source.file
+        for source in (spec.source, *spec.env_sources.values()):
+            if source is None:
+                continue
+            kept = self.run_dir.source / source.short / source.file
             self._manifest_writer.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
         with ExitStack() as undo:
@@ -231,6 +236,7 @@ class Run:
             threads=self.spec.cpus,
             env_settings=dict(self.spec.env_settings),
             source=None if self.spec.source is None else self.spec.source.to_json(),
+            env_sources=own_code.to_json(self.spec.env_sources),
         )
         state = {
             "algorithm": dict(algorithm),
@@ -273,6 +279,7 @@ class Run:
             global_step=self.global_step,
             arrays=arrays,
             source=self.spec.source,
+            env_sources=self.spec.env_sources,
         )
         try:
             policy.write(path, content)

@@ -434,15 +434,20 @@ class Client:
         }
         return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
-    @translated
     def environments(self, *, with_settings: bool = False) -> Sequence[pb.EnvironmentFamily]:
-        request = pb.ListEnvironmentsRequest(with_settings=with_settings)
-        return self._stub.ListEnvironments(request, timeout=VALIDATE_TIMEOUT_S).families
+        return self.environment_list(with_settings=with_settings).families
 
     @translated
-    def environment(self, env_id: str) -> Found:
-        """What is known of one environment, with the schema of its settings."""
-        about = self._stub.DescribeEnvironment(pb.DescribeEnvironmentRequest(env_id=env_id), timeout=VALIDATE_TIMEOUT_S)
+    def environment_list(self, *, with_settings: bool = False) -> pb.ListEnvironmentsReply:
+        """Environments by family, and those of users that cannot be made; with settings also Gymnasium's wrappers."""
+        request = pb.ListEnvironmentsRequest(with_settings=with_settings)
+        return self._stub.ListEnvironments(request, timeout=VALIDATE_TIMEOUT_S)
+
+    @translated
+    def environment(self, env_id: str, *, wrappers: Sequence[str] = ()) -> Found:
+        """What is known of one environment, with the schema of its settings; of `wrappers` of users their arguments."""
+        request = pb.DescribeEnvironmentRequest(env_id=env_id, wrappers=wrappers)
+        about = self._stub.DescribeEnvironment(request, timeout=VALIDATE_TIMEOUT_S)
         facts = ("env_id", "family", "actions", "observations", "action_space", "observation_space")
         return Found(
             **{name: getattr(about, name) for name in facts},

@@ -11,11 +11,12 @@ from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.runs.run_by_name import counted_back, pick
 from mosaic.cli.terminal.printing import note, print_json
+from mosaic.cli.train import own_environment
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import PolicyError, RunNotFound
 from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.spec import environment_flags
+from mosaic.spec import environment_flags, wrappers
 from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.environment_settings import spoken
 from mosaic.spec.evaluation_config import Subject, document_of
@@ -29,7 +30,7 @@ SUMMARY = "eval_summary.json"
 
 
 def main(argv: Sequence[str]) -> int:
-    argv, environment = environment_flags.take(argv, what="mosaic evaluate")
+    argv, environment = environment_flags.take(own_environment.in_words(argv), what="mosaic evaluate")
     flags = _flags(argv)
     with connect() as client:
         policies = [find_policy(client, word) for word in flags.what]
@@ -112,7 +113,7 @@ def _settings(client: Client, given: EnvironmentFlags, policy: PolicyInfo, flags
         changed = {name: trained[name] for name in asked if name in trained and trained[name] != asked[name]}
         but = f", but for {spoken({name: asked[name] for name in changed})}" if changed else ""
         note(f"{env_id} with {spoken(trained)}, as in its training{but}")
-    return {**trained, **asked}
+    return wrappers.merged(trained, asked)
 
 
 def _document(policy: PolicyInfo, flags: argparse.Namespace, settings: dict[str, Any]) -> TrainRunConfig:

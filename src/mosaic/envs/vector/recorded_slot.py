@@ -36,6 +36,8 @@ class RecordedSlot(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._log, self._begin.start = [], None
         self._log.append(np.array(action))
         obs, reward, terminated, truncated, info = self.env.step(action)
+        if terminated or truncated:
+            info = self._begin.told(info)
         return self._seen(obs), reward, terminated, truncated, info
 
     def _seen(self, obs: Any) -> Any:

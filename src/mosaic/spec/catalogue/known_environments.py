@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mosaic.spec import environment_settings
+from mosaic.spec import environment_settings, own_code
 from mosaic.spec.seat_names import has_several
+from mosaic.spec.wrappers import SETTING
 
 NEAR = 3
 CUTOFF = 0.75
@@ -15,6 +16,9 @@ _KINDS = ("actions", "observations", "action_space", "observation_space")
 _FACTS = (*_KINDS, "problem")
 _VERSION = re.compile(r"-v\d+$")
 _MODULE_SPELLING = re.compile(r"_(v\d+)$")
+
+OWN_FAMILY = "own"
+"""Name of the family of environments of users' own files."""
 
 Status = Literal["listed", "unlisted", "not installed", "unknown", "no such"]
 
@@ -50,8 +54,36 @@ class Found:
         return replace(self, **environment_settings.kinds_with(settings, self.settings, kinds))
 
 
-def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[str] = ()) -> Found:
-    """Find an id in the families of a catalogue; `stale` are those parts and families that it knows nothing of."""
+def look(
+    env_id: str,
+    families: Sequence[Mapping[str, Any]],
+    *,
+    stale: Iterable[str] = (),
+    wrappers: Iterable[Mapping[str, Any]] = (),
+) -> Found:
+    """Find an id in the families of a catalogue; `stale` are those parts and families that it knows nothing of.
+
+    `wrappers` are those of Gymnasium that it knows.
+    """
+    return _with_wrappers(_look(env_id, families, stale), wrappers)
+
+
+def _with_wrappers(found: Found, known: Iterable[Mapping[str, Any]]) -> Found:
+    """The schema of an environment names the setting; what it may hold is the same for all."""
+    if found.settings is None or SETTING not in found.settings["properties"]:
+        return found
+    properties: Mapping[str, Any] = found.settings["properties"]
+    about = {**properties[SETTING], "known": {one["name"]: one for one in known}}
+    return replace(found, settings={**found.settings, "properties": {**properties, SETTING: about}})
+
+
+def _look(env_id: str, families: Sequence[Mapping[str, Any]], stale: Iterable[str]) -> Found:
+    if own_code.is_reference(env_id):
+        own = (one for one in families if one["name"] == OWN_FAMILY)
+        found = (
+            _found(env_id, entry, one) for one in own for entry in one["environments"] if entry["env_id"] == env_id
+        )
+        return next(found, Found(env_id=env_id, status="unknown"))
     module, _, name = env_id.rpartition(":")
     if module:
         return Found(env_id=env_id, status="unknown")
@@ -65,7 +97,7 @@ def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[
             return Found(env_id=env_id, status="unlisted", **about)
         if any(_is_named(wanted, other) for other in family.get("missing", ())):
             return Found(env_id=env_id, status="not installed", **about)
-    if set(stale) - {"algorithms", "actors"} or not families:
+    if set(stale) - {"algorithms", "wrappers", "actors"} or not families:
         return Found(env_id=env_id, status="unknown")
     ids = [entry["env_id"] for family in families for entry in family["environments"]]
     missing = [other for family in families for other in family.get("missing", ())]
