@@ -27,10 +27,12 @@ from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
+from mosaic.envs.wrapping.chosen_wrappers import with_normalisers
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
 from mosaic.spec import own_code
 from mosaic.spec.events import (
+    SHAPED_RETURN_TAG,
     CheckpointSaved,
     Episode,
     EventBody,
@@ -142,7 +144,7 @@ class Run:
         self._warn_of_slow_arithmetic()
         self._warn_of_no_learning()
         backend = self._make_backend(env_id, num_envs, observations)
-        self.envs = Envs(backend, self._episode)
+        self.envs = Envs(backend, self._episode, report_shaped=self._shaped)
         if options.capture_video:
             self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
         self.envs.live = open_live_view.open_view(
@@ -273,7 +275,7 @@ class Run:
             algo=self.spec.algo,
             env_id=self.spec.args["env_id"],
             args=self.spec.args,
-            env_settings=self.spec.env_settings,
+            env_settings=with_normalisers(self.spec.env_settings, self.envs.backend.normalisers()),
             observation_space=self.envs.single_observation_space,
             action_space=self.envs.single_action_space,
             global_step=self.global_step,
@@ -416,6 +418,10 @@ class Run:
         if self._goal is not None and not self.stopping and self._goal_reached:
             self._end_reason = f"reached a mean return of {self._goal:g} over {RETURNS_KEPT} episodes"
             self.stop()
+
+    def _shaped(self, total: float) -> None:
+        """What an episode brought the algorithm, beside the return of the environment itself."""
+        self.emit(Scalars(global_step=self.global_step, values={SHAPED_RETURN_TAG: number(total)}))
 
     @property
     def _goal_reached(self) -> bool:

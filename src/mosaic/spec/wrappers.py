@@ -5,8 +5,10 @@ They are the setting `wrappers` of an environment, the innermost first, and trav
     [{"name": "TimeLimit", "arguments": {"max_episode_steps": 200}}, {"name": "shaping.py:Bonus", "arguments": {}}]
 
 A name is one of Gymnasium's own, of an installed module (`package.module:Class`), or of a file of the user's
-(`mosaic.spec.own_code`). On a command line: `TimeLimit:max_episode_steps=200`, `FrameStackObservation:4`,
-`shaping.py:Bonus:scale=0.5`. What the catalogue knows of Gymnasium's own is a JSON Schema of the arguments for each.
+(`mosaic.spec.own_code`). In a policy, one that normalises observations has the `moments` of the training, too
+(`mean`, `var`, `count`), by which it goes on. On a command line: `TimeLimit:max_episode_steps=200`,
+`FrameStackObservation:4`, `shaping.py:Bonus:scale=0.5`. What the catalogue knows of Gymnasium's own is a JSON Schema of
+the arguments for each.
 """
 
 import json
@@ -33,6 +35,8 @@ class Wrapper(NamedTuple):
 
     name: str
     arguments: Mapping[str, Any]
+    moments: Mapping[str, Any] | None = None
+    """By which a policy's observations were normalised."""
 
     def as_json(self) -> dict[str, Any]:
         return {"name": self.name, "arguments": dict(self.arguments)}
@@ -53,7 +57,7 @@ class BadWords(ValueError):
 def of(settings: Mapping[str, Any]) -> list[Wrapper]:
     """Those of checked settings."""
     found = cast("list[dict[str, Any]]", settings.get(SETTING) or [])
-    return [Wrapper(one["name"], one.get("arguments", {})) for one in found]
+    return [Wrapper(one["name"], one.get("arguments", {}), one.get("moments")) for one in found]
 
 
 def of_users(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -175,7 +179,7 @@ def problems_of(given: Any, known: Known) -> Iterator[Problem]:
         return
     for one in cast("list[Any]", given):
         match one:
-            case {"name": str(name), **rest} if rest.keys() <= {"arguments"}:
+            case {"name": str(name), **rest} if rest.keys() <= {"arguments", "moments"} and _are_moments(rest):
                 arguments: Any = rest.get("arguments", {})
                 if not isinstance(arguments, dict):
                     yield Problem(FLAG, f"{name}: arguments must be an object")
@@ -185,6 +189,14 @@ def problems_of(given: Any, known: Known) -> Iterator[Problem]:
                     )
             case _:
                 yield Problem(FLAG, f"{json.dumps(one)} is no wrapper; one is an object with a name and arguments")
+
+
+def _are_moments(rest: Mapping[str, Any]) -> bool:
+    match rest.get("moments", {"mean": [], "var": [], "count": 0}):
+        case {"mean": list(), "var": list(), "count": int() | float()}:
+            return True
+        case _:
+            return False
 
 
 def wrong_with(name: str, arguments: Mapping[str, Any], known: Known) -> Iterator[str]:

@@ -15,6 +15,7 @@ from mosaic.envs.family import Family
 from mosaic.envs.vector.batch import Batch
 from mosaic.envs.vector.slot_history import FORMAT, LONGEST, Beginning, slots_of
 from mosaic.envs.vector.twin import Freezer
+from mosaic.envs.wrapping import kept_state
 from mosaic.spec import wrappers
 
 if TYPE_CHECKING:
@@ -170,6 +171,10 @@ class BareVec:
         """Call a method, or read an attribute, of every slot's environment."""
         found = [env.get_wrapper_attr(name) for env in self.envs]
         return tuple(each(*args, **kwargs) if callable(each) else each for each in found)
+
+    def normalisers(self) -> list[dict[str, Any]]:
+        """The moments of wrappers that normalise observations, the innermost first, as the first slot has them."""
+        return kept_state.normalisers(self.envs[0])
 
     def close(self) -> None:
         for env in self.envs:

@@ -1,7 +1,7 @@
 """The wrappers that a run's settings name, made: what is put around each environment, the innermost first."""
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,8 @@ class ChosenWrapper:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     file: str = ""
     """Of one of a user's."""
+    moments: Mapping[str, Any] | None = None
+    """With which one that normalises observations is to go on, as a policy was trained with them."""
 
     @property
     def creator(self) -> Any:
@@ -45,6 +47,10 @@ class ChosenWrapper:
             raise EnvironmentFailed(f"--wrap {word} cannot be put around this environment: {_said(error)}") from error
         if not _is_environment(made):
             raise EnvironmentFailed(f"--wrap {self.name} gave {type(made).__name__}, which is no environment")
+        if self.moments is not None:
+            from mosaic.envs.wrapping.kept_state import set_normaliser
+
+            set_normaliser(made, self.moments)
         return made
 
     def _values(self, creator: Any, env: "Env[Any, Any]") -> dict[str, Any]:
@@ -56,7 +62,9 @@ class ChosenWrapper:
 
 def chosen(settings: Mapping[str, Any] | None) -> tuple[Any, ...]:
     """What is put around an environment with these settings: wrappers, and within them what counts raw rewards."""
-    named = [ChosenWrapper(one.name, one.arguments, _file_of(one.name)) for one in wrappers.of(settings or {})]
+    named = [
+        ChosenWrapper(one.name, one.arguments, _file_of(one.name), one.moments) for one in wrappers.of(settings or {})
+    ]
     if not named:
         return ()
     if any(wrapper_schema.may_change_rewards(one.name, one.creator) for one in named):
@@ -64,6 +72,23 @@ def chosen(settings: Mapping[str, Any] | None) -> tuple[Any, ...]:
 
         return (RawReturn, *named)
     return tuple(named)
+
+
+def with_normalisers(settings: Mapping[str, Any], moments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The settings of a policy: with what its wrappers normalised observations by at the end of the training."""
+    left = list(moments)
+    named = [
+        {**one.as_json(), "moments": left.pop(0)} if left and _normalises(one.name) else one.as_json()
+        for one in wrappers.of(settings)
+    ]
+    return {**settings, wrappers.SETTING: named} if named else dict(settings)
+
+
+def _normalises(name: str) -> bool:
+    from gymnasium.wrappers import NormalizeObservation
+
+    creator = creator_of(name)
+    return isinstance(creator, type) and issubclass(creator, NormalizeObservation)
 
 
 def known_for(schema: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import gymnasium
 import numpy as np
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+from gymnasium.wrappers import NormalizeObservation, OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 AnyEnv = gymnasium.Env[Any, Any]
 _EMPTIED_BY_RESET = (PassiveEnvChecker, OrderEnforcing, TimeLimit)
@@ -50,6 +50,25 @@ def restore(kept: list[AnyEnv], states: list[dict[str, Any]]) -> bool:
     # All of them, also where one is not whole.
     whole = [_put_back(layer, state) for layer, state in zip(kept, states, strict=True)]
     return all(whole)
+
+
+def normalisers(env: AnyEnv) -> list[dict[str, Any]]:
+    """The moments of those that normalise observations, the innermost first, as JSON."""
+    found: list[dict[str, Any]] = []
+    for layer in reversed(layers(env)):
+        if isinstance(layer, NormalizeObservation):
+            moments: Any = layer.obs_rms
+            found.append({"mean": moments.mean.tolist(), "var": moments.var.tolist(), "count": float(moments.count)})
+    return found
+
+
+def set_normaliser(layer: Any, moments: Mapping[str, Any]) -> None:
+    """Normalise by these moments from now on, and learn no others."""
+    own = layer.obs_rms
+    for name in ("mean", "var"):
+        setattr(own, name, np.asarray(moments[name], dtype=getattr(own, name).dtype))
+    own.count = moments["count"]
+    layer.update_running_mean = False
 
 
 def _fields(thing: Any) -> Iterator[tuple[str, Any]]:

@@ -44,6 +44,7 @@ _BLOCK = re.compile(r"^(?=[^\s)\]}#])", re.MULTILINE)
 _CONSTANT = re.compile(r"\w+\s*[:=]")
 _ARGS = re.compile(r"(?:^@[^\n]*\n)*^class Args\b(\([^)]*\))?", re.MULTILINE)
 _SETTINGS = tuple(f"settings/{name}.py" for name in ("constructor", "described", "known_bounds", "settings_schema"))
+_WRAPPERS = "wrapping/wrapper_schema.py"
 _WHOLE = ("families.py", "family.py", "description.py", "seats.py", "memory_tasks.py", *_SETTINGS)
 """Files of `mosaic.envs` beside those of the families that say what is described of an environment."""
 
@@ -127,8 +128,7 @@ def digests() -> dict[str, str]:
         "wrappers": _digest(
             [
                 ("gymnasium", versions(["gymnasium"])["gymnasium"]),
-                *((path.name, _text(path)) for path in sorted((ours / "envs" / "wrapping").glob("*.py"))),
-                *((name, _text(ours / "envs" / name)) for name in _SETTINGS),
+                *((name, _text(ours / "envs" / name)) for name in (_WRAPPERS, *_SETTINGS)),
             ]
         ),
         "actors": _digest(
