@@ -30,7 +30,7 @@ from mosaic import envs as families
 from mosaic.envs.wrapping.chosen_wrappers import with_normalisers
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
-from mosaic.spec import own_code
+from mosaic.spec import environment_settings, own_code
 from mosaic.spec.events import (
     SHAPED_RETURN_TAG,
     CheckpointSaved,
@@ -354,7 +354,7 @@ class Run:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
         if self.spec.tensorboard and not self.spec.options.fastlane_only:
             folder = board_folder(self.run_dir, self.spec.options.tensorboard_dir)
-            settings = {f"env.{name}": value for name, value in self.spec.env_settings.items()}
+            settings = environment_settings.as_hyperparameters(self.spec.env_settings)
             table = markdown_table({**self.spec.args, **settings})
             mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
             self._manifest_writer.add_board(folder)

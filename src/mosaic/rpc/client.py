@@ -4,7 +4,7 @@ import json
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,8 +32,10 @@ from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue import known_environments
 from mosaic.spec.catalogue.known_environments import Found, Status
+from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
+from mosaic.spec.own_code import is_reference
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -172,10 +174,12 @@ class Client:
         label: str = "",
         settings: Mapping[str, config.JsonValue] | None = None,
         env_settings: Mapping[str, config.JsonValue] | None = None,
+        wrappers: Sequence[str] | None = None,
     ) -> list[RunRecord]:
         """Queue a training run for each seed; `settings` are those of the algorithm that differ from its defaults.
 
-        `env_settings` are those of the environment, as `mosaic envs ENV` lists them.
+        `env_settings` are those of the environment, as `mosaic envs ENV` lists them. `wrappers` are put around it, the
+        innermost first: `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them.
         """
         worker = WorkerConfig(
             algo=algo,
@@ -186,7 +190,7 @@ class Client:
         )
         document = TrainRunConfig(
             run_name=label,
-            environment=Environment(env_id=env_id, settings=dict(env_settings or {})),
+            environment=Environment(env_id=env_id, settings=self._wrapped(env_id, env_settings, wrappers)),
             artifacts=Artifacts(),
             metadata=Metadata(worker=Worker(config=worker)),
         )
@@ -478,18 +482,32 @@ class Client:
         deterministic: bool = False,
         label: str = "",
         env_settings: Mapping[str, config.JsonValue] | None = None,
+        wrappers: Sequence[str] | None = None,
     ) -> RunRecord:
         """Play a batch of episodes with a policy, as a run; the same seed gives every policy the same episodes.
 
-        The environment has the settings of the training; `env_settings` are given on top of them.
+        The environment has the settings and wrappers of the training; `env_settings` are given on top of them, and
+        `wrappers` in the place of its own: an empty list is none.
         """
         algo = policy.algo if policy.kind == "mosaic" else ""
-        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo, settings=env_settings or {})
+        settings = self._wrapped(policy.env_id, env_settings, wrappers)
+        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo, settings=settings)
         extras = PolicyEvalExtras(
             mode="policy_eval", policy_path=policy.path, eval_episodes=episodes, eval_deterministic=deterministic
         )
         [run] = self.submit(document_of(subject, extras, seed=seed, label=label))
         return run
+
+    def _wrapped(
+        self, env_id: str, settings: Mapping[str, config.JsonValue] | None, wraps: Sequence[str] | None
+    ) -> dict[str, Any]:
+        """The settings of an environment with the wrappers of these words."""
+        if wraps is None:
+            return dict(settings or {})
+        given = EnvironmentFlags(kwargs=settings or {}, wraps=wraps)
+        own = [name for name in given.names if is_reference(name)]
+        schema = self.environment(env_id, wrappers=own).settings
+        return given.settings(schema, env_id=env_id, what="wrappers")
 
     @translated
     def actors(self) -> Sequence[ActorDescriptor]:
@@ -609,13 +627,14 @@ def _data(chunk: "pb.LogChunk | pb.FileChunk") -> bytes:
     return chunk.data
 
 
-def settings_by_environment(families: Iterable[pb.EnvironmentFamily]) -> dict[str, dict[str, Any]]:
-    """The schemas that families were listed with."""
+def settings_by_environment(listed: pb.ListEnvironmentsReply) -> dict[str, dict[str, Any]]:
+    """The schemas that families were listed with, each with what is known of wrappers."""
+    known: list[dict[str, Any]] = json.loads(listed.wrappers_json or "[]")
     found: dict[str, dict[str, Any]] = {}
-    for family in families:
+    for family in listed.families:
         about: dict[str, Any] = json.loads(family.settings_json) if family.settings_json else {}
         for env_id, settings in about.get("environments", {}).items():
             schema = known_environments.settings_of({"settings": settings}, {"settings": about["schemas"]})
             if schema is not None:
-                found[env_id] = schema
+                found[env_id] = known_environments.with_wrappers(schema, known)
     return found

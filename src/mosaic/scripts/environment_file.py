@@ -61,6 +61,7 @@ def _read(path: Path, _mtime_ns: int, _size: int) -> EnvironmentFile:
         return EnvironmentFile(path, problem=str(error) or type(error).__name__)
     imported = dict(_imported(tree))
     kinds: dict[str, Kind] = {}
+    kind: Kind | None
     for node in tree.body:
         match node:
             case ast.ClassDef(name=name, bases=bases):
@@ -72,7 +73,7 @@ def _read(path: Path, _mtime_ns: int, _size: int) -> EnvironmentFile:
                     kinds[name] = "environment"
             case _:
                 continue
-    kinds |= dict.fromkeys(_registered(tree), "environment")
+    kinds.update((registered, "environment") for registered in _registered(tree))
     return EnvironmentFile(path, kinds, frozenset({*imported, *_defined(tree), *kinds}))
 
 

@@ -93,6 +93,20 @@ def _wrong(value: Any, kind: Mapping[str, Any]) -> Iterator[str]:
         yield f"must be {setting_values.wanted(kind)} (got {shown(value)})"
 
 
+def flags_of(settings: Settings) -> list[str]:
+    """The words of a command line that mean these settings."""
+    named = [f"{flag_of(name)}={shown(value)}" for name, value in settings.items() if name != wrappers.SETTING]
+    return [*named, *(f"{wrappers.FLAG}={text}" for text in wrappers.words_of(settings))]
+
+
+def as_hyperparameters(settings: Settings) -> dict[str, Any]:
+    """By the names that trackers and TensorBoard show."""
+    told = {name: value for name, value in settings.items() if name != wrappers.SETTING}
+    if wrapped := wrappers.words_of(settings):
+        told[wrappers.SETTING] = " ".join(wrapped)
+    return {f"env.{name}": value for name, value in told.items()}
+
+
 def spoken(settings: Settings) -> str:
     """`is_slippery=false, map_name=8x8`; empty where there are none."""
     return ", ".join(

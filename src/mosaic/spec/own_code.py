@@ -7,7 +7,7 @@ makes an environment, or an id that the file registers.
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from mosaic.spec.files import source_copy
 from mosaic.spec.files.source_copy import SourceCopy
@@ -47,4 +47,4 @@ def from_json(data: object) -> dict[str, SourceCopy]:
     """What `to_json` made; BadSource for anything else."""
     if not isinstance(data, dict):
         raise source_copy.BadSource("it is not a table of copies")
-    return {str(name): source_copy.from_json(copy) for name, copy in data.items()}
+    return {str(name): source_copy.from_json(copy) for name, copy in cast("dict[object, object]", data).items()}

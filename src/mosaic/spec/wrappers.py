@@ -23,6 +23,7 @@ from mosaic.spec import own_code, setting_values
 SETTING = "wrappers"
 FLAG = "--wrap"
 _OWN_NAME = re.compile(r"(?P<name>[^:]+(?:\.py|[.][A-Za-z_]\w*)?:[A-Za-z_][\w.-]*)(?::(?P<rest>.*))?", re.DOTALL)
+_MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _CLASS = re.compile(r"[A-Z]\w*")
 _OPEN, _CLOSED = "[{(", "]})"
 
@@ -203,6 +204,8 @@ def wrong_with(name: str, arguments: Mapping[str, Any], known: Known) -> Iterato
     if name not in known:
         if is_gymnasiums(name) and known:
             yield unknown(name, known)
+        elif not is_gymnasiums(name) and not own_code.is_reference(name) and not _MODULE.fullmatch(name):
+            yield f"'{name}' names no wrapper; a file stands without its folder, as in shaping.py:Bonus"
         return
     schema = known[name]
     if reason := schema.get("refused"):
@@ -238,6 +241,11 @@ def spoken(given: Any, *, flag: bool = False) -> str:
     """`TimeLimit:max_episode_steps=200 FrameStackObservation:stack_size=4`; with the flag as it may be typed."""
     before = f"{FLAG} " if flag else ""
     return " ".join(before + worded(one) for one in cast("list[dict[str, Any]]", given)) or "no wrappers"
+
+
+def words_of(settings: Mapping[str, Any]) -> list[str]:
+    """Each wrapper as it may be typed."""
+    return [worded(one._asdict()) for one in of(settings)]
 
 
 def worded(one: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_se
 from mosaic.errors import PolicyError, RunNotFound
 from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.spec import environment_flags, wrappers
+from mosaic.spec import environment_flags
 from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.environment_settings import spoken
 from mosaic.spec.evaluation_config import Subject, document_of
@@ -113,7 +113,8 @@ def _settings(client: Client, given: EnvironmentFlags, policy: PolicyInfo, flags
         changed = {name: trained[name] for name in asked if name in trained and trained[name] != asked[name]}
         but = f", but for {spoken({name: asked[name] for name in changed})}" if changed else ""
         note(f"{env_id} with {spoken(trained)}, as in its training{but}")
-    return wrappers.merged(trained, asked)
+    # An empty list of wrappers stays: the worker would take those of the training else.
+    return {**trained, **asked}
 
 
 def _document(policy: PolicyInfo, flags: argparse.Namespace, settings: dict[str, Any]) -> TrainRunConfig:

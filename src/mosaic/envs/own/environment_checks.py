@@ -1,5 +1,7 @@
 """What is tried of an environment before it is trained in, each check with what to change, in plain words."""
 
+import copy
+import re
 import time
 import traceback
 import warnings
@@ -8,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 
 from mosaic import envs
@@ -19,6 +20,7 @@ SEED = 3
 LONG = 20_000
 """Steps in which an episode of random actions is expected to end."""
 SPEED_S = 1.0
+_COLOURS = re.compile(r"\x1b\[\d+m")
 
 
 class Finding(NamedTuple):
@@ -83,7 +85,7 @@ def of_spaces(tried: Tried) -> Iterator[Finding]:
 
 def of_seeding(tried: Tried) -> Iterator[Finding]:
     with closing(tried.make()) as env:
-        first = _kept(env.reset(seed=SEED)[0])
+        first = copy.deepcopy(env.reset(seed=SEED)[0])
         env.reset(seed=SEED + 1)
         again = env.reset(seed=SEED)[0]
         seed: Any = getattr(env.unwrapped, "np_random_seed", None)
@@ -183,9 +185,9 @@ def of_pictures(tried: Tried) -> Iterator[Finding]:
             )
             return
         env.reset(seed=SEED)
-        picture = env.render()
+        picture: Any = env.render()
     if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
-        about = f"{picture.dtype} of shape {picture.shape}" if isinstance(picture, np.ndarray) else repr(type(picture))
+        about = f"{picture.dtype} of shape {picture.shape}" if isinstance(picture, np.ndarray) else _name_of(picture)
         yield Finding(f"render() gives {about}; it must be uint8 of shape (height, width, 3)", is_problem=True)
         return
     yield Finding(f"render() gives pictures of {picture.shape[1]}×{picture.shape[0]}")
@@ -205,15 +207,10 @@ def of_speed(tried: Tried) -> Iterator[Finding]:
     yield Finding(f"{steps / elapsed_s:,.0f} steps/s of one environment on one core")
 
 
-def _kept(observation: Any) -> Any:
-    return observation.copy() if isinstance(observation, np.ndarray) else observation
+def _name_of(thing: object) -> str:
+    return type(thing).__name__
 
 
 def _plain(text: str) -> str:
     """Without the colours of Gymnasium's logger."""
-    return (
-        text.replace(gymnasium.logger.colorize("WARN: ", "yellow"), "")
-        .replace("\x1b[33m", "")
-        .replace("\x1b[0m", "")
-        .removeprefix("WARN: ")
-    )
+    return _COLOURS.sub("", text).removeprefix("WARN: ")

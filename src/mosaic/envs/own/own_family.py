@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mosaic.envs.family import Family
 from mosaic.envs.own import loaded_code
@@ -43,8 +43,10 @@ class OwnEntry:
     @property
     def metadata(self) -> dict[str, Any]:
         """Of a class; a function says nothing of its render modes, so it is asked for pictures if it can be."""
-        about = getattr(self.creator, "metadata", None)
-        return about if isinstance(about, dict) else {"render_modes": ["rgb_array"] if self._takes_render_mode else []}
+        about: Any = getattr(self.creator, "metadata", None)
+        if isinstance(about, dict):
+            return cast("dict[str, Any]", about)
+        return {"render_modes": ["rgb_array"] if self._takes_render_mode else []}
 
     @property
     def _takes_render_mode(self) -> bool:

@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mosaic.envs.own import loaded_code
 from mosaic.envs.settings.arguments import for_constructor
@@ -151,7 +151,7 @@ def _as_gymnasium(name: str, value: Any, env: "Env[Any, Any]") -> Any:
         return np.asarray(value, dtype=env.observation_space.dtype)
     if name in _LIKE_ACTIONS:
         return np.asarray(value, dtype=env.action_space.dtype)
-    return tuple(value)
+    return tuple(cast("list[Any]", value))
 
 
 def _is_environment(made: Any) -> bool:

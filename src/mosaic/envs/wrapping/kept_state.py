@@ -31,11 +31,12 @@ _SAME = {"kind": "same"}
 def layers(env: AnyEnv) -> list[AnyEnv]:
     """Wrappers that may keep something over a reset; ours keep nothing that a replay does not bring back."""
     found: list[AnyEnv] = []
-    inner = env
+    inner: Any = env
     while isinstance(inner, gymnasium.Wrapper):
-        if not isinstance(inner, _EMPTIED_BY_RESET) and not type(inner).__module__.startswith("mosaic."):
-            found.append(inner)
-        inner = inner.env
+        layer = cast("gymnasium.Wrapper[Any, Any, Any, Any]", inner)
+        if not isinstance(layer, _EMPTIED_BY_RESET) and not type(layer).__module__.startswith("mosaic."):
+            found.append(layer)
+        inner = layer.env
     return found
 
 
@@ -72,7 +73,7 @@ def set_normaliser(layer: Any, moments: Mapping[str, Any]) -> None:
 
 
 def _fields(thing: Any) -> Iterator[tuple[str, Any]]:
-    for name, value in vars(thing).items():
+    for name, value in cast("dict[str, Any]", vars(thing)).items():
         if name not in _SKIPPED:
             yield name, value
 
@@ -106,7 +107,7 @@ def _set(thing: Any, name: str, told: Any) -> bool:
         value = _value(told, now)
     except _Unknown:
         return False
-    if _is_alike(now, value):
+    if now is not None and _is_alike(now, value):
         # Others may hold the same array.
         np.copyto(now, value)
     else:
@@ -115,8 +116,10 @@ def _set(thing: Any, name: str, told: Any) -> bool:
 
 
 def _is_alike(now: Any, value: Any) -> bool:
-    both = isinstance(now, np.ndarray) and isinstance(value, np.ndarray)
-    return both and now.shape == value.shape and now.dtype == value.dtype and now.flags.writeable
+    if not isinstance(now, np.ndarray) or not isinstance(value, np.ndarray):
+        return False
+    one, other = cast("np.ndarray[Any, Any]", now), cast("np.ndarray[Any, Any]", value)
+    return one.shape == other.shape and one.dtype == other.dtype and bool(one.flags.writeable)
 
 
 class _Unknown(Exception):
@@ -130,7 +133,7 @@ def _told(value: Any, depth: int) -> Any:
         array = cast("np.ndarray[Any, Any]", value)
         return _UNKNOWN if array.dtype.hasobject else array.copy()
     if isinstance(value, np.generic):
-        return {"kind": "scalar", "value": np.asarray(value)}
+        return {"kind": "scalar", "value": np.asarray(cast("Any", value))}
     if isinstance(value, np.random.Generator):
         return {"kind": "generator", "state": value.bit_generator.state}
     if depth > _DEEPEST:

@@ -65,16 +65,17 @@ def look(
 
     `wrappers` are those of Gymnasium that it knows.
     """
-    return _with_wrappers(_look(env_id, families, stale), wrappers)
+    found = _look(env_id, families, stale)
+    return found if found.settings is None else replace(found, settings=with_wrappers(found.settings, wrappers))
 
 
-def _with_wrappers(found: Found, known: Iterable[Mapping[str, Any]]) -> Found:
+def with_wrappers(schema: Mapping[str, Any], known: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The schema of an environment names the setting; what it may hold is the same for all."""
-    if found.settings is None or SETTING not in found.settings["properties"]:
-        return found
-    properties: Mapping[str, Any] = found.settings["properties"]
+    properties: Mapping[str, Any] = schema["properties"]
+    if SETTING not in properties:
+        return dict(schema)
     about = {**properties[SETTING], "known": {one["name"]: one for one in known}}
-    return replace(found, settings={**found.settings, "properties": {**properties, SETTING: about}})
+    return {**schema, "properties": {**properties, SETTING: about}}
 
 
 def _look(env_id: str, families: Sequence[Mapping[str, Any]], stale: Iterable[str]) -> Found:
@@ -104,12 +105,13 @@ def _look(env_id: str, families: Sequence[Mapping[str, Any]], stale: Iterable[st
     return Found(env_id=env_id, status="no such", near=tuple(near(env_id, [*ids, *missing])))
 
 
-def listed(families: Iterable[Mapping[str, Any]]) -> dict[str, Found]:
+def listed(families: Iterable[Mapping[str, Any]], wrappers: Iterable[Mapping[str, Any]] = ()) -> dict[str, Found]:
     """What is known of every environment that is listed."""
+    kinds = list(wrappers)
+    found = (_found(entry["env_id"], entry, family) for family in families for entry in family["environments"])
     return {
-        entry["env_id"]: _found(entry["env_id"], entry, family)
-        for family in families
-        for entry in family["environments"]
+        one.env_id: one if one.settings is None else replace(one, settings=with_wrappers(one.settings, kinds))
+        for one in found
     }
 
 

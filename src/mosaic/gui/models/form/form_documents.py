@@ -15,7 +15,7 @@ from mosaic.gui.models.form.train_actions import TrainActions
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.scripts.script import is_script
 from mosaic.scripts.script_flags import words_for
-from mosaic.spec import environment_settings, setting_values
+from mosaic.spec import environment_settings
 from mosaic.spec.run_config import TrainOptions
 
 
@@ -118,7 +118,7 @@ def command_line(form: TrainForm) -> str:
         return _of_script(form, {**params, **outside}, words)
     own = config.to_flags(config.from_json(settings, {**params, **outside}), changed_only=True)
     given = environment_fields.values_of(form.fields)
-    of_environment = [f"{environment_settings.flag_of(name)}={setting_values.shown(given[name])}" for name in given]
+    of_environment = environment_settings.flags_of(given)
     return shlex.join(["mosaic", "train", form.algo, *own, *of_environment, *words])
 
 
