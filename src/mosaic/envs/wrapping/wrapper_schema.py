@@ -59,7 +59,7 @@ REFUSED = {
     "RecordEpisodeStatistics": "counts what charts/episodic_return and charts/episodic_length show already",
     "RecordVideo": "is what --capture-video does",
     "HumanRendering": "opens a window of its own; 'mosaic watch' and the studio show the environments",
-    "RenderCollection": "keeps pictures that nobody asks for; --capture-video records them",
+    "RenderCollection": "keeps pictures in memory; --capture-video records them to files",
     "AddWhiteNoise": "changes pictures that are drawn, and algorithms do not see these",
     "ObstructView": "changes pictures that are drawn, and algorithms do not see these",
 }
