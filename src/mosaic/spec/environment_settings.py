@@ -60,10 +60,11 @@ def not_for_scripts() -> Problem:
 
 def unknown(name: str, known: Mapping[str, Any], *, env_id: str) -> str:
     """What to say of a name that is no setting."""
-    advice = did_you_mean(name, known, most=2)
-    if not known:
+    named = [one for one in known if one != wrappers.SETTING]
+    advice = did_you_mean(name, named, most=2)
+    if not named:
         return f"{env_id} has no settings"
-    return f"is not a setting of {env_id}; {advice or 'it has ' + ', '.join(known)}"
+    return f"is not a setting of {env_id}; {advice or 'it has ' + ', '.join(named)}"
 
 
 def kinds_with(settings: Settings, schema: Schema, kinds: Mapping[str, str]) -> dict[str, str]:
