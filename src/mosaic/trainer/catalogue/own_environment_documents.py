@@ -29,10 +29,11 @@ class OwnEnvironmentDocuments:
         }
 
     def document(self) -> Document:
-        """What is known without waiting: a family of all that can be made."""
+        """What is known without waiting: a family of all that can be made, if there are any."""
         known = own_code_files.known(self._allowed, "environment")
         found = ((one, self._described["environment"].known_of(one)) for one in known if not one.problem)
-        return {"families": [_family((one, about) for one, about in found if about and not about["problem"])]}
+        fit = [(one, about) for one, about in found if about and not about["problem"]]
+        return {"families": [_family(fit)]} if fit else {}
 
     def refresh(self) -> None:
         """Describe what is new or has changed; this waits for a worker."""
