@@ -28,7 +28,7 @@ from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
 from mosaic.rpc.patient_submit import SubmitInterrupted as SubmitInterrupted
 from mosaic.rpc.patient_submit import SubmitUnknown as SubmitUnknown
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue import known_environments
 from mosaic.spec.catalogue.known_environments import Found, Status
