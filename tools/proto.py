@@ -1,5 +1,6 @@
 """Generate the messages of trainer.proto as Python code (`make proto`); with --check, fail if it is not fresh."""
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,13 @@ def generate(target: Path) -> None:
     outputs = [f"--python_out={target}", f"--pyi_out={target}"]
     command = ["-m", "grpc_tools.protoc", f"-I{ROOT / 'src'}", f"-I{well_known}", *outputs, PROTO]
     subprocess.run([sys.executable, *command], check=True)
+    _without_offsets(target / "mosaic/rpc/trainer_pb2.py")
+
+
+def _without_offsets(messages: Path) -> None:
+    """Where each message lies in the descriptor: for `CopyToProto` of protobuf in pure Python alone, and all of them
+    change with every change of the interface."""
+    messages.write_text(re.sub(r"  _globals\['\w+'\]\._serialized_(start|end)=\d+\n", "", messages.read_text()))
 
 
 def _content(path: Path) -> bytes | None:
