@@ -108,8 +108,9 @@ class SeatCard(QFrame):
 
     def _mark(self, is_turn: bool) -> None:
         """An edge in the accent colour: it is the turn of this seat."""
-        restyle(self, "turn", is_turn)
-        self.setAccessibleName(f"{self._name}, whose turn it is" if is_turn else self._name)
+        if self.property("turn") != is_turn:
+            restyle(self, "turn", is_turn)
+            self.setAccessibleName(f"{self._name}, whose turn it is" if is_turn else self._name)
 
     def _toggle(self) -> None:
         wanted = "agent" if self._control == "human" else "human"
