@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from mosaic import config
 from mosaic.errors import ActorFailed, MosaicError
 from mosaic.play.actor import Choice, Context, Outcome, View
-from mosaic.play.arenas import facts
 from mosaic.spec.actors import ActorDescriptor
 
 if TYPE_CHECKING:
@@ -32,52 +31,46 @@ DESCRIPTOR = ActorDescriptor(
 class LearningActor:
     """A BDI actor whose choices a learner makes, which is told their outcomes."""
 
-    def __init__(self, inner: "BdiActor", learner: "Learner", path: Path, context: Context) -> None:
-        self._inner = inner
+    def __init__(self, learner: "Learner", path: Path) -> None:
+        self.inner: BdiActor | None = None
         self._learner = learner
         self._path = path
-        self._arena = context.arena
-        self._seen = ""
         self._said = ""
-        inner.chooser = self._choose
 
     def reset(self, seed: int) -> None:
-        self._inner.reset(seed)
+        self._actor.reset(seed)
         self._learner.begin(seed)
 
     def select_action(self, view: View) -> Choice:
-        self._seen, self._said = _text(facts.seen(self._arena, view.observation)), ""
-        choice = self._inner.select_action(view)
+        self._said = ""
+        choice = self._actor.select_action(view)
         return Choice(action=choice.action, note="; ".join(filter(None, [choice.note, self._said])))
 
     def observe(self, outcome: Outcome) -> None:
-        self._inner.observe(outcome)
+        self._actor.observe(outcome)
         self._learner.earn(outcome.reward)
         if outcome.terminated or outcome.truncated:
             self._learner.end(terminated=outcome.terminated)
             self._learner.table.save(self._path)
 
     def close(self) -> None:
-        self._inner.close()
+        self._actor.close()
 
-    def _choose(self, goal: Any, plans: Sequence[Any]) -> Any:
-        names = {self._inner.plan_names[id(plan)]: plan for plan in plans}
-        situation = f"!{goal} when {self._situation()}"
-        chosen = self._learner.choose(situation, list(names))
-        row = self._learner.table.row(situation, list(names))
-        self._said = f"{chosen} of " + ", ".join(f"{name} {row[name][0]:.3g}" for name in names)
-        return names[chosen]
+    def choose(self, situation: str, plans: Sequence[str]) -> str:
+        chosen = self._learner.choose(situation, plans)
+        row = self._learner.table.row(situation, plans)
+        self._said = f"{chosen} of " + ", ".join(f"{name} {row[name][0]:.3g}" for name in plans)
+        return chosen
 
-    def _situation(self) -> str:
-        """What the plans call relevant; else all that is seen."""
-        mind = self._inner.mind
-        assert mind is not None
-        named = [str(belief.args[0]) for belief in mind.beliefs[("relevant", 1)]]
-        return " & ".join(mind.all_of(named)) if named else self._seen
+    @property
+    def _actor(self) -> "BdiActor":
+        assert self.inner is not None
+        return self.inner
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.bdi import plan_file, plan_learning
+    from cleanrl_worker.sdk.bdi import plan_file
+    from mosaic.play.actors.bdi import plan_learning
     from mosaic.play.actors.bdi.bdi_actor import BdiActor
 
     settings = config.from_json(plan_learning.LearnerSettings, dict(context.params), what="actor_params.bdi_q")
@@ -90,7 +83,9 @@ def make(argument: str, context: Context) -> Any:
     table = table or plan_learning.Table(env_id=context.arena.env_id, plans=plans.name)
     learner = plan_learning.Learner(table, settings, greedy=context.deterministic)
     path = context.run_dir.actor_file(f"bdi_q-{context.seat}.json")
-    return LearningActor(BdiActor(plans, context, settings), learner, path, context)
+    actor = LearningActor(learner, path)
+    actor.inner = BdiActor(plans, context, settings, choose=actor.choose)
+    return actor
 
 
 def table_of(argument: str, context: Context) -> Path | None:
@@ -106,7 +101,3 @@ def table_of(argument: str, context: Context) -> Path | None:
         if found.is_file():
             return found
     raise ActorFailed(f"run {argument} has learnt no plans: there is no {run_dir.actors}/bdi_q-*.json")
-
-
-def _text(found: Sequence[facts.Fact]) -> str:
-    return " & ".join(str(fact) for fact in found)

@@ -19,7 +19,7 @@ from agentspeak import GoalType, Literal, Trigger, lexer, parser, runtime
 from mosaic.errors import ActorFailed
 from mosaic.spec.processes.python_child import PythonChild
 
-HUB = "mosaic.play.actors.bdi_spade.spade_server"
+HUB = "cleanrl_worker.sdk.bdi.spade_server"
 START_S = 30.0
 ARRIVE_S = 5.0
 END_S = 5.0

@@ -11,9 +11,9 @@ from typing import Any
 import agentspeak
 from agentspeak import lexer, parser, runtime
 
+from cleanrl_worker.sdk.bdi.agentspeak_agent import Clock, Mind, actions
+from mosaic.envs.facts import World
 from mosaic.errors import ActorFailed
-from mosaic.play.actors.bdi.agentspeak_agent import Clock, Mind, actions
-from mosaic.play.arenas.arena import Arena
 
 SHIPPED = Path(__file__).with_name("plans")
 SOLVING = {"FrozenLakeEnv": "frozen_lake", "CliffWalkingEnv": "cliff_walking", "TaxiEnv": "taxi"}
@@ -67,7 +67,7 @@ class Program:
         return [goal.atom.accept(runtime.BuildTermVisitor({})) for goal in self.goals]
 
 
-def find(argument: str, arena: Arena, shipped_for: Mapping[str, str]) -> Path:
+def find(argument: str, world: World, shipped_for: Mapping[str, str]) -> Path:
     """The file that was named, the shipped plans of that name, or those for this environment."""
     if argument:
         path = Path(argument).expanduser()
@@ -75,10 +75,10 @@ def find(argument: str, arena: Arena, shipped_for: Mapping[str, str]) -> Path:
         if path.is_file() or not shipped.is_file():
             return path
         return shipped
-    name = shipped_for.get(type(arena.unwrapped).__name__)
+    name = shipped_for.get(type(world.unwrapped).__name__)
     if name is None:
         raise ActorFailed(
-            f"no plans are shipped for {arena.env_id} (only for FrozenLake, CliffWalking and Taxi); "
+            f"no plans are shipped for {world.env_id} (only for FrozenLake, CliffWalking and Taxi); "
             "write your own and name them: bdi:FILE.asl"
         )
     return SHIPPED / f"{name}.asl"
