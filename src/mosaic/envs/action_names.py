@@ -50,9 +50,9 @@ def action_names(env: Any) -> tuple[str, ...]:
     """What the actions of a discrete space are called."""
     from gymnasium import spaces
 
-    space: Any = env.action_space
-    if not isinstance(space, spaces.Discrete):
+    if not isinstance(env.action_space, spaces.Discrete):
         return ()
+    space = cast(Any, env.action_space)
     count, first = int(space.n), int(space.start)
     env_id = env.spec.id if env.spec else ""
     # By its class too: a user's own FrozenLake, under another id, has the same actions.

@@ -54,6 +54,8 @@ ACTORS = {
     "bdi_spade": Extra("spade", ("agentspeak", "spade", "spade_bdi")),
     "llm": Extra("llm", ("httpx",)),
 }
+ALGORITHMS = {"bdi_q": ACTORS["bdi_q"]}
+"""Those that need more than every one does."""
 
 MUJOCO_IDS = (
     r"^(Ant|HalfCheetah|Hopper|Humanoid|HumanoidStandup|InvertedDoublePendulum|InvertedPendulum|Pusher|Reacher|Swimmer"

@@ -229,6 +229,8 @@ def refuse_missing(document: TrainRunConfig, *, sees_pixels: Callable[[str], boo
     elif isinstance(options, PolicyEvalExtras):
         if options.eval_trust and Path(options.policy_path).suffix == ".zip":
             extras.SB3.require("a Stable-Baselines3 zip")
+        if worker.algo in extras.ALGORITHMS:
+            extras.ALGORITHMS[worker.algo].require(f"a policy of '{worker.algo}'")
     else:
         _of_play(options)
 
@@ -239,6 +241,8 @@ def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Ca
         extras.ENVPOOL.require("the envpool backend")
     if not is_script(worker.algo) and sees_pixels(worker.algo):
         extras.PICTURES.require(f"{worker.algo}, which makes pictures 84×84,")
+    if worker.algo in extras.ALGORITHMS:
+        extras.ALGORITHMS[worker.algo].require(f"the algorithm '{worker.algo}'")
     for tracker, extra in extras.TRACKERS.items():
         if getattr(options, f"track_{tracker}") or (tracker == "wandb" and document.artifacts.wandb.enabled):
             extra.require(f"--track-{tracker}")

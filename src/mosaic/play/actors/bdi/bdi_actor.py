@@ -60,7 +60,9 @@ class BdiActor:
     def select_action(self, view: View) -> Choice:
         if self._failed:
             # A user who fixes the file and continues gets a new agent, made from the file as it is now.
-            self._agent.plans, self._failed = plan_file.read(self._agent.plans.path), False
+            path, self._failed = self._agent.plans.path, False
+            # Those of a policy have no file.
+            self._agent.plans = plan_file.read(path) if path.is_file() else self._agent.plans
         try:
             action = self._agent.decide(facts.seen(self._arena, view.observation), step=view.step, legal=view.legal)
         except ActorFailed:
