@@ -53,6 +53,8 @@ def asked(env_id: str, *, algo: str = "ppo", **options: Any) -> TrainRunConfig:
         (asked("CartPole-v1", algo="ppo_atari"), "atari"),
         (asked("butterfly/pistonball-v6", mode="play", actors={"*": "random"}), "pettingzoo"),
         (asked("tictactoe_v3", mode="play", actors={"*": "random"}), "pettingzoo"),
+        (asked("FrozenLake-v1", algo="bdi_q"), "bdi"),
+        (asked("FrozenLake-v1", algo="bdi_q", mode="policy_eval", policy_path="/a/bdi_q.cleanrl_model"), "bdi"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "bdi"}), "bdi"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "bdi_spade"}), "spade"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "llm:tiny"}), "llm"),
@@ -183,9 +185,14 @@ def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Pat
         assert "Traceback" not in done.stderr
 
     alone = [sys.executable, str(SUPPORT / "without_packages.py"), MISSING, "cleanrl_worker.cli", "--algo", "ppo"]
-    done = subprocess.run([*alone, "--track-wandb"], env=variables, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, "--track-wandb needs the extra 'wandb'" in done.stderr) == (3, True), done
+    for flags, told in (
+        (["--track-wandb"], "--track-wandb needs the extra 'wandb'"),
+        (["--algo=bdi_q"], "bdi_q needs"),
+    ):
+        done = subprocess.run([*alone, *flags], env=variables, capture_output=True, text=True, timeout=300)
+        assert (done.returncode, told in done.stderr) == (3, True), done
     typed("play", "butterfly/pistonball-v6", "--actor", "random")
+    typed("train", "bdi_q")
     typed("gui")
     typed("sweep", "ppo", "--trials", "3")
     plan = {"document": kit.document(), "space": [{"name": "gamma", "low": 0.9, "high": 0.99}], "defaults": {}}

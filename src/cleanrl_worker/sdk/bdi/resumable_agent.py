@@ -63,7 +63,7 @@ class ResumableAgent:
             "states": np.array(self._states, np.int64),
             "actions": np.array(self._actions, np.int64),
             "rewards": np.array(self._rewards, np.float64),
-            "choices": self._choices,
+            "choices": list(self._choices),
         }
 
     def load(self, state: dict[str, Any]) -> None:
