@@ -1,6 +1,6 @@
 """bdi_q: plans of one's own go with the run, its agents come back into the middle of an episode, the maths is right."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import pytest
 from cleanrl_worker import cli, evaluate
 from cleanrl_worker.algorithms.bdi_q import Args, Coefficients, Learner, Table, sources, table_of
 from cleanrl_worker.sdk import policy
-from cleanrl_worker.sdk.bdi import beliefs, mailbox, plan_copy
+from cleanrl_worker.sdk.bdi import beliefs, mailbox, plan_copy, plan_file, spade_mailbox
 from cleanrl_worker.sdk.bdi.resumable_agent import ResumableAgent
+from cleanrl_worker.sdk.bdi.spade_mailbox import SpadeBox
 from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import RecurrentPolicy, RewardedPolicy
 from mosaic.errors import ActorFailed, CheckpointError, EnvironmentFailed
@@ -147,6 +148,61 @@ def test_an_agent_comes_back_into_the_middle_of_an_episode() -> None:
         agent().load({**saved, "choices": ["@nowhere"]})
 
 
+class Hub:
+    """What SPADE's server does for the boxes of a session, without a server."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[str, SpadeBox] = {}
+        self.sent: list[str] = []
+
+    def join(self, box: SpadeBox) -> None:
+        self.boxes[box.name] = box
+
+    def send(self, sender: str, receivers: Sequence[str], force: str, body: str) -> None:
+        self.sent.append(body)
+        for name in receivers:
+            self.boxes[name].put({"for": name, "ilf": force, "body": body, "source": f"{sender}@localhost"})
+
+
+TALK = """
+!go.
++!go : .my_name(agent_0) <- .broadcast(tell, hello); act(up); !on.
++!go <- act(up); !on.
++!on : hello <- .send(agent_0, tell, thanks); act(right); !on.
++!on : thanks <- act(right); !on.
++!on <- act(up); !on.
+"""
+
+
+def test_what_others_have_said_comes_again_and_is_not_answered_twice(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own.write_text(TALK)
+    plans, (_, told) = plan_file.read(own), _cliff()
+
+    def pair(session: str) -> tuple[Hub, list[ResumableAgent]]:
+        hub: Any = Hub()
+        monkeypatch.setitem(spade_mailbox._offices, Path(session), hub)
+        boxes = [SpadeBox(Path(session), f"agent_{slot}", 0) for slot in (0, 1)]
+        return hub, [
+            ResumableAgent(plans, told, lambda _, names: names[0], box, name=box.name, max_cycles=200_000)
+            for box in boxes
+        ]
+
+    hub, first = pair("first")
+    for agent in first:
+        agent.begin(1)
+    acts = [agent.act(36) for _ in range(2) for agent in first]
+    assert acts == [0, 0, 0, 1]
+    assert hub.sent == ["hello", "thanks"]
+    again, second = pair("second")
+    for agent, before in zip(second, first, strict=True):
+        agent.load(before.state())
+    assert again.sent == []
+    assert [agent.act(36) for agent in second] == [agent.act(36) for agent in first] == [1, 1]
+    assert again.sent == ["thanks"]
+
+
 def _cliff() -> tuple[Any, beliefs.Beliefs]:
     copy = sources(Args(env_id="CliffWalking-v1"), {})
     assert copy is not None
@@ -181,7 +237,7 @@ def test_beliefs_of_a_policy_are_those_of_the_simulator() -> None:
     assert {fact.name for fact in told.known} == {"size", "place", "wall"}
 
 
-def test_a_map_that_nobody_knows_is_refused() -> None:
+def test_a_map_that_changes_is_refused() -> None:
     lake = "gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv"
     gym.register("test/ChanceLake-v0", lake, kwargs={"map_name": None})
     try:

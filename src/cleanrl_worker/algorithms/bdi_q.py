@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
@@ -11,9 +12,10 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import nn
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import Envs, Policy, PolicyFile, Run, main
 from mosaic import config
 from mosaic.errors import PolicyError
+from mosaic.log import get_logger
 from mosaic.search_range import Search
 from mosaic.spec.catalogue import extras
 from mosaic.spec.files.source_copy import SourceCopy
@@ -29,6 +31,7 @@ OBSERVATIONS = "discrete"
 BLOCK = 100
 """Steps of each environment between two looks at the checkpoint clock; what is logged is about one block."""
 SEEDS = 2**32
+log = get_logger()
 Array = np.ndarray[Any, Any]
 
 
@@ -56,6 +59,10 @@ class Args:
     """After this many choices in a situation that share is half as large, after twice as many a third, and so on."""
     max_cycles: Annotated[int, Ge(100)] = 200_000
     """Instructions and looks into its beliefs that an agent may take for one action."""
+    spade: bool = False
+    """Give the agents a SPADE server of their own, by which they and agents of other programs talk."""
+    spade_port: Annotated[int, Ge(0), Le(65535)] = 0
+    """With spade: port of that server on 127.0.0.1; 0 is any that is free."""
 
 
 class Coefficients(NamedTuple):
@@ -227,6 +234,8 @@ def table_of(arrays: Mapping[str, Array]) -> Table:
 def sources(args: Args, env_settings: Mapping[str, Any]) -> SourceCopy | None:
     """The plans, of which the run, its checkpoints and its policy keep a copy; None where plans cannot act."""
     extras.ALGORITHMS["bdi_q"].require("bdi_q")
+    if args.spade:
+        extras.SETTINGS["bdi_q", "spade"].require("--spade")
     from cleanrl_worker.sdk.bdi import beliefs, plan_copy
 
     plans = beliefs.plans_for(args.plans, args.env_id, env_settings)
@@ -242,8 +251,15 @@ def train(run: Run, args: Args) -> None:
     told = beliefs.of_environment(args.env_id, run.spec.env_settings)
     coefficients = Coefficients(args.learning_rate, args.gamma, args.exploration, args.exploration_visits)
     learner = Learner(Table(), coefficients, args.num_envs)
-    agents = [_agent(run, args, plans, told, learner, slot) for slot in range(args.num_envs)]
+    with ExitStack() as talking:
+        agents = [_agent(run, args, plans, told, learner, slot) for slot in range(args.num_envs)]
+        for agent in agents:
+            talking.callback(agent.close)
+        _train(run, args, envs, agents, learner)
+    run.save_policy(Agent(learner.table, told.to_text()))
 
+
+def _train(run: Run, args: Args, envs: Envs, agents: "Sequence[ResumableAgent]", learner: Learner) -> None:
     saved = run.resume()
     if saved is None:
         obs = envs.reset(args.seed)
@@ -280,7 +296,6 @@ def train(run: Run, args: Args) -> None:
             run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
         if stopping:
             break
-    run.save_policy(Agent(learner.table, told.to_text()))
 
 
 def _agent(run: Run, args: Args, plans: "Program", told: "Beliefs", learner: Learner, slot: int) -> "ResumableAgent":
@@ -291,7 +306,12 @@ def _agent(run: Run, args: Args, plans: "Program", told: "Beliefs", learner: Lea
         return learner.choose(situation, names, run.generator, slot)
 
     name = f"agent_{slot}"
-    box = mailbox.Box(run.run_dir.root, name)
+    box: mailbox.Mailbox = mailbox.Box(run.run_dir.root, name)
+    if args.spade:
+        from cleanrl_worker.sdk.bdi.spade_mailbox import SpadeBox
+
+        box = SpadeBox(run.run_dir.root, name, args.spade_port)
+        log.info("spade.joined", agent=f"{name}@localhost", port=box.port)
     return ResumableAgent(plans, told, choose, box, name=name, max_cycles=args.max_cycles)
 
 
@@ -347,8 +367,6 @@ class PlanPolicy:
         return [*self._fresh, *[True] * (rows - len(self._fresh))][:rows]
 
     def _new_agent(self, slot: int) -> "ResumableAgent":
-        from pathlib import Path
-
         from cleanrl_worker.sdk.bdi import mailbox
         from cleanrl_worker.sdk.bdi.resumable_agent import ResumableAgent
 
@@ -361,8 +379,8 @@ class PlanPolicy:
                 self._said = said_of(chosen, plans, self.table.values(situation, plans))
             return chosen
 
-        name = f"agent_{slot}"
-        box = mailbox.Box(Path(), name)
+        # It plays alone, also where its plans have talked in training.
+        name, box = f"agent_{slot}", mailbox.Alone()
         return ResumableAgent(self._plans, self._told, choose, box, name=name, max_cycles=self._args.max_cycles)
 
 

@@ -54,6 +54,7 @@ def asked(env_id: str, *, algo: str = "ppo", **options: Any) -> TrainRunConfig:
         (asked("butterfly/pistonball-v6", mode="play", actors={"*": "random"}), "pettingzoo"),
         (asked("tictactoe_v3", mode="play", actors={"*": "random"}), "pettingzoo"),
         (asked("FrozenLake-v1", algo="bdi_q"), "bdi"),
+        (asked("FrozenLake-v1", algo="bdi_q", algo_params={"spade": True}), "bdi"),
         (asked("FrozenLake-v1", algo="bdi_q", mode="policy_eval", policy_path="/a/bdi_q.cleanrl_model"), "bdi"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "bdi"}), "bdi"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "bdi_spade"}), "spade"),

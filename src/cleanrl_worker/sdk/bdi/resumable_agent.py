@@ -1,8 +1,8 @@
 """An agent that can be put back into the middle of an episode, by living through the episode again.
 
 An interpreter's intentions hold half-finished searches, which no file can. Reasoning is a function of the plans, the
-seed, what was seen and earned, and which plans were chosen, so these are kept, and an agent that is told the same comes
-to the same intentions.
+seed, what was seen and earned, which plans were chosen and what others said, so these are kept, and an agent that is
+told the same comes to the same intentions.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 from cleanrl_worker.sdk.bdi.beliefs import Beliefs
 from cleanrl_worker.sdk.bdi.deliberation import Deliberation
-from cleanrl_worker.sdk.bdi.mailbox import Mailbox
+from cleanrl_worker.sdk.bdi.mailbox import Mailbox, Repeatable
 from cleanrl_worker.sdk.bdi.plan_file import Program
 from mosaic.errors import CheckpointError
 
@@ -29,6 +29,7 @@ class ResumableAgent:
         self._choose = choose
         self._agent = Deliberation(plans, beliefs.surroundings, box, name=name, max_cycles=max_cycles)
         self._agent.choose = self._chosen
+        self._box = box if isinstance(box, Repeatable) else None
         self._seed = 0
         self._states: list[int] = []
         self._actions: list[int] = []
@@ -44,6 +45,8 @@ class ResumableAgent:
 
     def act(self, state: int) -> int:
         action = self._agent.decide(self._beliefs.seen[state], step=len(self._states))
+        if self._box is not None:
+            self._box.decided()
         self._states.append(state)
         self._actions.append(action)
         return action
@@ -64,12 +67,15 @@ class ResumableAgent:
             "actions": np.array(self._actions, np.int64),
             "rewards": np.array(self._rewards, np.float64),
             "choices": list(self._choices),
+            "letters": None if self._box is None else self._box.state(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
         """Go through the episode again; CheckpointError where another interpreter or plan comes to another action."""
         self.begin(int(state["seed"]))
-        self._repeating = list(state["choices"])
+        self._repeating, letters = list(state["choices"]), state.get("letters")
+        if self._box is not None and letters is not None:
+            self._box.repeat(letters)
         actions, rewards = state["actions"].tolist(), state["rewards"].tolist()
         for at, seen in enumerate(state["states"].tolist()):
             if self.act(seen) != actions[at]:
@@ -80,6 +86,8 @@ class ResumableAgent:
             if at < len(rewards):
                 self.earn(rewards[at])
         self._repeating = None
+        if self._box is not None and letters is not None:
+            self._box.go_on(letters)
 
     def close(self) -> None:
         self._agent.close()

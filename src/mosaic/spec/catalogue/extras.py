@@ -56,6 +56,8 @@ ACTORS = {
 }
 ALGORITHMS = {"bdi_q": ACTORS["bdi_q"]}
 """Those that need more than every one does."""
+SETTINGS = {("bdi_q", "spade"): ACTORS["bdi_spade"]}
+"""Of algorithms: switches that need an extra when they are on."""
 
 MUJOCO_IDS = (
     r"^(Ant|HalfCheetah|Hopper|Humanoid|HumanoidStandup|InvertedDoublePendulum|InvertedPendulum|Pusher|Reacher|Swimmer"

@@ -243,6 +243,9 @@ def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Ca
         extras.PICTURES.require(f"{worker.algo}, which makes pictures 84×84,")
     if worker.algo in extras.ALGORITHMS:
         extras.ALGORITHMS[worker.algo].require(f"the algorithm '{worker.algo}'")
+    for (algo, setting), extra in extras.SETTINGS.items():
+        if worker.algo == algo and options.algo_params.get(setting) is True:
+            extra.require(f"--{setting}")
     for tracker, extra in extras.TRACKERS.items():
         if getattr(options, f"track_{tracker}") or (tracker == "wandb" and document.artifacts.wandb.enabled):
             extra.require(f"--track-{tracker}")
