@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
 
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.policy import PolicyFile
 from mosaic import envs
 from mosaic.errors import MissingExtra, MissingPackage, MosaicError
 from mosaic.installation import Installation, install_line
@@ -69,6 +73,25 @@ def test_a_submit_names_the_extra_that_a_run_needs(document: TrainRunConfig, ext
         submit.refuse_missing(document, sees_pixels=lambda algo: algo == "ppo_atari")
     assert caught.value.extra == extra
     assert str(caught.value).endswith(f": {install_line(extra)}")
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_a_policy_that_is_to_play_names_what_its_algorithm_needs(tmp_path: Path) -> None:
+    path, spaces = tmp_path / "bdi_q.cleanrl_model", [gymnasium.spaces.Discrete(number) for number in (16, 4)]
+    file = {
+        "algo": "bdi_q",
+        "env_id": "FrozenLake-v1",
+        "args": {},
+        "global_step": 1,
+        "arrays": {"agent.x": np.zeros(1)},
+    }
+    policy.write(path, PolicyFile(**file, observation_space=spaces[0], action_space=spaces[1]))
+    with pytest.raises(MissingExtra, match="a policy of 'bdi_q' needs the extra 'bdi'"):
+        submit.refuse_missing(
+            asked("FrozenLake-v1", mode="play", actors={"agent_0": f"policy:{path}"}), sees_pixels=bool
+        )
+    other = asked("FrozenLake-v1", mode="play", actors={"agent_0": f"policy:{tmp_path / 'missing'}"})
+    submit.refuse_missing(other, sees_pixels=bool)
 
 
 @pytest.mark.usefixtures("nothing_installed")

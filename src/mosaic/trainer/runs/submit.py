@@ -12,10 +12,10 @@ from typing import Any
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import ConfigError, Problem
+from mosaic.errors import ConfigError, MosaicError, Problem
 from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
-from mosaic.spec import run_config, run_record, ulid
+from mosaic.spec import policy_facts, run_config, run_record, ulid
 from mosaic.spec.actors import split
 from mosaic.spec.catalogue import extras
 from mosaic.spec.files.shared_files import share, sync_folder, write_atomically
@@ -255,6 +255,16 @@ def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Ca
 
 def _of_play(options: PlayExtras) -> None:
     for actor in options.actors.values():
-        name = split(actor)[0]
+        name, argument = split(actor)
         if name in extras.ACTORS:
             extras.ACTORS[name].require(f"the actor '{name}'")
+        if name == "policy" and (algo := _trained_by(Path(argument))) in extras.ALGORITHMS:
+            extras.ALGORITHMS[algo].require(f"a policy of '{algo}'")
+
+
+def _trained_by(path: Path) -> str:
+    """Empty for what is no policy file: the worker says what it is."""
+    try:
+        return policy_facts.read(path).algo if path.is_file() else ""
+    except MosaicError:
+        return ""
