@@ -1,4 +1,4 @@
-"""bdi_q: plans of one's own go with the run, its agents come back into the middle of an episode, the maths is right."""
+"""bdi_q: plans of a user's go with the run, its agents come back into the middle of an episode, the maths is right."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
