@@ -147,7 +147,8 @@ def _own_script(model: bytes) -> str:
     """The file of a user's algorithm, which its policy carries; empty for one of ours."""
     text = _metadata(model).get("source")
     copy = None if text is None else source_copy.from_json(json.loads(text))
-    return "" if copy is None else copy.texts[copy.file]
+    is_code = copy is not None and copy.file.endswith(".py")
+    return copy.texts[copy.file] if copy is not None and is_code else ""
 
 
 def _script_of(algo: str) -> str:
