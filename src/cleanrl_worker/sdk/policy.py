@@ -52,6 +52,15 @@ class RecurrentPolicy(Policy, Protocol):
         ...
 
 
+@runtime_checkable
+class RewardedPolicy(Policy, Protocol):
+    """A policy whose next action may depend on what the last one earned."""
+
+    def rewarded(self, rewards: Array) -> None:
+        """What the last actions earned, (rows,) float."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class PolicyFile:
     """What a policy file holds."""
@@ -66,7 +75,7 @@ class PolicyFile:
     env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the environment that it was trained in."""
     source: SourceCopy | None = None
-    """The code of an algorithm of a user's that trained it; None for ours."""
+    """A copy of what it was trained by: the code of an algorithm of a user's, or plans."""
     env_sources: Mapping[str, SourceCopy] = field(default_factory=dict[str, SourceCopy])
     """The code of an environment and of wrappers of a user's that it was trained in, by reference."""
     running_normaliser: bool = False

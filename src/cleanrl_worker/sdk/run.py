@@ -82,7 +82,7 @@ class RunSpec:
     remarks: tuple[str, ...] = ()
     """What the user should know of the way in which this attempt begins."""
     source: SourceCopy | None = None
-    """The code of an algorithm of a user's, which checkpoints and the policy carry; None for ours."""
+    """The user's code, or plans, which checkpoints and the policy carry a copy of."""
     env_sources: Mapping[str, SourceCopy] = field(default_factory=dict[str, SourceCopy])
     """The code of an environment and of wrappers of a user's, by reference; carried likewise."""
     extra_sinks: tuple[Sink, ...] = ()
@@ -125,7 +125,8 @@ class Run:
             if source is None:
                 continue
             kept = self.run_dir.source / source.short / source.file
-            self._manifest_writer.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
+            kind = "script" if kept.suffix == ".py" else "plans"
+            self._manifest_writer.add(Artifact(kind=kind, path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
         with ExitStack() as undo:
             undo.callback(spool.close)

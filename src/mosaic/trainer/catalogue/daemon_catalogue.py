@@ -11,7 +11,7 @@ allowed folders are algorithms too; they are read here, at each question, and ne
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,21 +50,14 @@ class CatalogueUnavailable(MosaicError):
 class Catalogue:
     """What there is to train, and where, and who can play."""
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        warm_output_of: Warm,
-        further: Sequence[Callable[[], Document]] = (),
-    ) -> None:
+    def __init__(self, home: Home, *, warm_output_of: Warm) -> None:
         self._path = home.trainer / "catalog.json"
         self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
         self.own = OwnAlgorithmDocuments(home, warm_output_of=warm_output_of)
         self.own_environments = OwnEnvironmentDocuments(home, warm_output_of=warm_output_of)
-        self._further = (*further, self.own.document, self.own_environments.document)
-        """Give documents of what lies outside of the package; asked at each question, and must not wait."""
+        """Of what lies outside of the package; asked at each question."""
         self._reading = threading.Lock()
         self._describing = threading.Lock()
         self._digest = ""
@@ -76,15 +69,15 @@ class Catalogue:
     def content(self) -> Document:
         """All of it; waits for a worker where something of the package must be described."""
         digest, shipped = self._look()
-        return self._with_further(self._describe(digest, shipped) if shipped.stale else shipped.document)
+        return self._with_own(self._describe(digest, shipped) if shipped.stale else shipped.document)
 
     def known(self) -> Holding:
         """What is known without waiting, and which parts and families are not."""
         digest, shipped = self._look()
         described_for, document = self._described
         if described_for == digest:
-            return Holding(self._with_further(document), ())
-        return Holding(self._with_further(shipped.document), shipped.stale)
+            return Holding(self._with_own(document), ())
+        return Holding(self._with_own(shipped.document), shipped.stale)
 
     def part(self, name: str) -> list[dict[str, Any]]:
         """One of `algorithms`, `families`, `wrappers` and `actors`; waits only if this one must be described."""
@@ -136,7 +129,7 @@ class Catalogue:
         env_id = parsed.metadata.worker.config.env_id
         known = self.known()
         if own_code.is_reference(env_id):
-            known = self._with_own(known, env_id)
+            known = self._with_this(known, env_id)
         own_wrappers = {
             name: self.own_environments.schema_of_wrapper(name) for name in of_users(parsed.environment.settings)
         }
@@ -149,7 +142,7 @@ class Catalogue:
         """
         known = self.known()
         if own_code.is_reference(env_id):
-            known = self._with_own(known, env_id)
+            known = self._with_this(known, env_id)
         own = [self.own_environments.schema_of_wrapper(name) for name in wrappers]
         kinds = [*self.part("wrappers"), *own]
         found = known_environments.look(env_id, known.document.get("families", ()), stale=known.stale, wrappers=kinds)
@@ -162,16 +155,17 @@ class Catalogue:
         self.own_environments.refresh()
         return self.part("families")
 
-    def _with_own(self, known: Holding, env_id: str) -> Holding:
+    def _with_this(self, known: Holding, env_id: str) -> Holding:
         """An environment of a user's is described when it is asked for; the error says what is wrong with it."""
         family = self.own_environments.family_of(env_id)
         others = [one for one in known.document.get("families", ()) if one["name"] != family["name"]]
         return replace(known, document={**known.document, "families": [*others, family]})
 
-    def _with_further(self, document: Document) -> Document:
+    def _with_own(self, document: Document) -> Document:
         # A part that is not known of the package stays unknown: with some entries it would look whole.
-        given = ({part: found for part, found in give().items() if part in document} for give in self._further)
-        return merged(document, *given)
+        given = (self.own.document(), self.own_environments.document())
+        parts = ({part: found for part, found in one.items() if part in document} for one in given)
+        return merged(document, *parts)
 
     def _look(self) -> tuple[str, Holding]:
         """The digest of the sources, and what of the shipped catalogue holds for them."""
