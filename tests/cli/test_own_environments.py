@@ -171,6 +171,18 @@ def test_changed_code_is_warned_of_and_used_without_a_restart(mosaic: Any, train
     assert "walk_env.py is not what it was at step 512 (steps.py changed)" in said.out + said.err
 
 
+def test_a_run_whose_environment_is_gone_does_not_go_on(mosaic: Any, trained: RunDir, folder: Path) -> None:
+    (folder / "walk_env.py").rename(folder / "elsewhere.txt")
+    try:
+        for words in (("resume", trained.run_id, "--from-step", "512"), ("evaluate", trained.run_id)):
+            said = mosaic(*words)
+            assert said.code != 0
+            assert "no file walk_env.py lies in an allowed folder" in said.err
+            assert "mosaic envs copy RUN DIR" in said.err
+    finally:
+        (folder / "elsewhere.txt").rename(folder / "walk_env.py")
+
+
 def test_the_code_can_be_had_from_run_and_policy(mosaic: Any, trained: RunDir, folder: Path, tmp_path: Path) -> None:
     assert mosaic("envs", "copy", trained.run_id, str(tmp_path / "of_run")).code == 0
     assert (tmp_path / "of_run" / "steps.py").read_text() == (folder / "steps.py").read_text()

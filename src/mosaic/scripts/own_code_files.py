@@ -70,7 +70,8 @@ def find(word: str, allowed: Allowed, kind: Kind) -> OwnCode:
         raise ConfigError([Problem(word, broken.problem)], what=str(broken.path))
     if not files:
         message = (
-            f"no file {parts.file} lies in an allowed folder; put it back, or allow its folder: mosaic envs add DIR"
+            f"no file {parts.file} lies in an allowed folder; put it back, or allow its folder: mosaic envs add DIR."
+            " Runs and policies keep a copy: mosaic envs copy RUN DIR"
         )
         raise ConfigError([Problem(word, message)], what=f"{kind} of a user")
     raise ConfigError([Problem(word, no_such_name(files[0], parts.name, kind))], what=str(files[0]))

@@ -53,15 +53,13 @@ def _of_wrappers(given: Any, kind: Mapping[str, Any] | None, *, env_id: str) -> 
 
 
 def not_for_scripts() -> Problem:
-    return Problem(
-        "--env.NAME", "a script makes and wraps its environments itself; give it flags of its own behind '--'"
-    )
+    return Problem("--env.NAME", "a script makes its environments itself; give it flags of its own behind '--'")
 
 
 def unknown(name: str, known: Mapping[str, Any], *, env_id: str) -> str:
     """What to say of a name that is no setting."""
     named = [one for one in known if one != wrappers.SETTING]
-    advice = did_you_mean(name, named, most=2)
+    advice = did_you_mean(name, known, most=2)
     if not named:
         return f"{env_id} has no settings"
     return f"is not a setting of {env_id}; {advice or 'it has ' + ', '.join(named)}"

@@ -233,8 +233,8 @@ def changes(settings: Mapping[str, Any], known: Known) -> set[str]:
 
 def unknown(name: str, known: Known) -> str:
     usable = [one for one, schema in known.items() if not schema.get("refused") and is_gymnasiums(one)]
-    advice = did_you_mean(name, usable) or "'mosaic envs wrappers' lists them"
-    return f"Gymnasium has no wrapper {name}; {advice}. One of your own is named with its file: ./shaping.py:{name}"
+    advice = did_you_mean(name, usable) or "'mosaic envs wrappers' lists them."
+    return f"Gymnasium has no wrapper {name}; {advice} One of your own is named with its file: ./shaping.py:{name}"
 
 
 def spoken(given: Any, *, flag: bool = False) -> str:

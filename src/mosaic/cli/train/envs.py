@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
-from mosaic.cli.terminal.printing import columns, is_terminal, paint, print_json
+from mosaic.cli.terminal.printing import columns, is_terminal, note, paint, print_json
 from mosaic.cli.terminal.readable import plural
 from mosaic.cli.train import environment_page, own_environment, own_environment_files, wrapper_page
 from mosaic.errors import ConfigError, Problem
@@ -13,6 +13,7 @@ from mosaic.near_names import did_you_mean
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Refused
 from mosaic.spec import own_code
+from mosaic.spec.catalogue.known_environments import OWN_FAMILY
 
 EXAMPLES = 6
 
@@ -52,6 +53,9 @@ def main(argv: Sequence[str]) -> int:
     for family in families:
         if flags.text == family.name and not family.installed:
             raise Refused(family.advice, "UNIMPLEMENTED")
+    if flags.text == OWN_FAMILY and all(family.name != OWN_FAMILY for family in families) and not broken:
+        note("no environment of your own lies in an allowed folder; 'mosaic envs add DIR' allows one")
+        return 0
     named = [family for family in families if family.name == flags.text]
     found = {family.name: _matching(family, flags.text) for family in named or families}
     if flags.text and not any(found.values()):
@@ -64,14 +68,13 @@ def main(argv: Sequence[str]) -> int:
             for info in found[family.name]:
                 print_json({"env_id": info.env_id, "family": family.name, "actions": info.actions})
         return 0
+    for one in broken if flags.text in ("", OWN_FAMILY) else ():
+        note(f"{one.name} cannot be used: {one.problem} ({one.place})")
     if not is_terminal():
         print("\n".join(info.env_id for infos in found.values() for info in infos))
         return 0
     for family in named or families:
         _show(family, found[family.name], brief=not flags.text)
-    for one in broken:
-        if not flags.text or flags.text == "own":
-            print(paint(f"{one.name} cannot be used: {one.problem} ({one.place})", "red"))
     if not flags.text:
         print(paint("'mosaic envs FAMILY' lists a family, 'mosaic envs TEXT' what contains a text,", "dim"))
         print(paint("'mosaic envs ENV' shows an environment and its settings", "dim"))

@@ -20,6 +20,10 @@ class WrapperSetting(Setting):
 
     known: wrappers.Known = field(default_factory=dict[str, dict[str, object]])
 
+    @property
+    def flag(self) -> str:
+        return wrappers.FLAG
+
     def parse(self, text: str) -> JsonValue:
         lines = [line for line in text.splitlines() if line.strip()]
         read = [wrappers.read_words(line, self.known) for line in lines]
