@@ -71,6 +71,12 @@ def test_default_is_the_algorithms_own_space_without_what_the_user_fixed() -> No
     assert "ent_coef" in found
 
 
+def test_a_search_of_an_own_algorithm_that_cannot_be_is_told_before_the_sweep() -> None:
+    field = {"type": "number", "exclusiveMinimum": 0, "search": {"low": 0.1, "high": 0.001, "scale": "log"}}
+    with pytest.raises(ConfigError, match=r"lr: the Search\(...\) in the algorithm's file cannot be: the range"):
+        space_words.parse([], {"properties": {"lr": field}}, None, what=WHAT)
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [
@@ -142,6 +148,11 @@ def plan(**changes: Any) -> SweepPlan:
     ("changes", "said"),
     [
         ({"space": []}, "is empty"),
+        ({"space": [{"name": "gamma", "low": 0.99, "high": 0.9}]}, "is empty: the lower limit comes first"),
+        ({"space": [{"name": "gamma", "low": 0, "high": 0.9, "scale": "log"}]}, "begins above 0"),
+        ({"space": [{"name": "gamma", "choices": [0.9]}]}, "has a single value"),
+        ({"space": [{"name": "gamma", "low": 0.9, "high": 0.99}] * 2}, "gamma is named twice"),
+        ({"space": [{"name": "seed", "choices": [1, 2]}]}, "choose the seeds"),
         ({"confirm_seeds": [1, 2]}, "stands in --seeds too"),
         ({"seeds": [3, 3]}, "names a seed twice"),
         ({"seeds": []}, "names no seed"),

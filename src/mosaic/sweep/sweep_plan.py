@@ -1,6 +1,6 @@
 """What a sweep is asked to do: the content of `sweep.json`, written once (docs/protocols/sweep-directory.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, Problem
-from mosaic.sweep.space import Dimension, combinations, grid
+from mosaic.sweep.space import OUTSIDE, Dimension, checked, combinations, grid
 
 Method: TypeAlias = Literal["tpe", "random", "grid"]
 Prune: TypeAlias = Literal["none", "median", "hyperband"]
@@ -90,6 +90,16 @@ class SweepPlan:
         return int(self.worker.get("total_timesteps", 0))
 
     @property
+    def value_title(self) -> str:
+        """What the value of a trial is; of several seeds, their number belongs to their mean."""
+        return "value" if len(self.seeds) < 2 else f"value (mean, n = {len(self.seeds)})"
+
+    @property
+    def of_seeds(self) -> str:
+        """What follows such a value on a line of text."""
+        return "" if len(self.seeds) < 2 else f" (n = {len(self.seeds)})"
+
+    @property
     def trial_steps(self) -> int:
         """Environment steps of a trial that is not pruned."""
         return self.total_timesteps * len(self.seeds)
@@ -125,8 +135,8 @@ def parse(data: object, *, what: str = "sweep") -> SweepPlan:
 
 def problems_of(plan: SweepPlan) -> Iterator[Problem]:
     """What contradicts itself, in the words of the command line."""
-    if not plan.space:
-        yield Problem("--space", "is empty: a sweep changes one setting at least")
+    space_problems = [*_space_problems(plan.space)]
+    yield from space_problems
     if not plan.seeds:
         yield Problem("--seeds", "names no seed")
     for flag, seeds in (("--seeds", plan.seeds), ("--confirm-seeds", plan.confirm_seeds)):
@@ -135,19 +145,37 @@ def problems_of(plan: SweepPlan) -> Iterator[Problem]:
     if plan.confirm_best and not plan.confirm_seeds:
         yield Problem("--confirm-seeds", "names no seed; --confirm 0 leaves the confirmation out")
     if plan.confirm_best and (shared := sorted({*plan.seeds} & {*plan.confirm_seeds})):
+        stand = "stands" if len(shared) == 1 else "stand"
         yield Problem(
             "--confirm-seeds",
-            f"{', '.join(map(str, shared[:5]))} stands in --seeds too; the settings were chosen by these seeds, so they"
-            " confirm nothing: name seeds that no trial has used",
+            f"{', '.join(map(str, shared[:5]))} {stand} in --seeds too; the settings were chosen by these seeds, so"
+            " they confirm nothing: name seeds that no trial has used",
         )
     yield from _budget_problems(plan)
-    if plan.method == "grid":
+    if plan.method == "grid" and not space_problems:
         try:
             grid(plan.space).__iter__().__next__()
         except ConfigError as error:
             yield from error.problems
         except StopIteration:
             return
+
+
+def _space_problems(space: Sequence[Dimension]) -> Iterator[Problem]:
+    """What is wrong without a look at any schema: a client of a user may have made the plan."""
+    if not space:
+        yield Problem("--space", "is empty: a sweep changes one setting at least")
+    names = [one.name for one in space]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Problem("--space", f"{name} is named twice")
+    for one in space:
+        if one.name in OUTSIDE:
+            yield Problem("--space", f"{one.name} {OUTSIDE[one.name]}")
+            continue
+        try:
+            checked(one, {})
+        except ValueError as error:
+            yield Problem("--space", f"{one.name}: {error}")
 
 
 def _budget_problems(plan: SweepPlan) -> Iterator[Problem]:

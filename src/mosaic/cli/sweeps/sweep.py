@@ -17,6 +17,7 @@ from mosaic.cli.terminal.printing import Block, is_terminal, note, print_json, s
 from mosaic.cli.terminal.readable import plural
 from mosaic.cli.train.train import algorithm_of
 from mosaic.config import to_json
+from mosaic.near_names import did_you_mean
 from mosaic.rpc.client import Client
 from mosaic.sweep import proposals
 from mosaic.sweep.sweep_plan import SweepPlan
@@ -57,7 +58,10 @@ def _begin(first: str, words: Sequence[str]) -> int:
         if Path(first).suffix in (".yaml", ".yml"):
             plan, flags = plan_of_file(client, Path(first), words)
         else:
-            plan, flags = plan_of_words(client, algorithm_of(first), words)
+            algo = algorithm_of(first)
+            if algo not in client.algorithms() and (near := did_you_mean(first, VERBS)):
+                raise BadArguments(f"'mosaic sweep {first}' is not a command; {near}")
+            plan, flags = plan_of_words(client, algo, words)
         proposals.require(plan)
         with waiting("submitting …"):
             sweep = client.submit_sweep(to_json(plan))

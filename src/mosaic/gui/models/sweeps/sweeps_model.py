@@ -95,6 +95,11 @@ class SweepsModel(QObject):
         return [] if self.state is None else [one.number for one in self.state.trials if one.state == "pruned"]
 
     @property
+    def can_resume_pruned(self) -> bool:
+        """A paused sweep is continued first."""
+        return bool(self.pruned) and self.summary is not None and self.summary.phase != "paused"
+
+    @property
     def why_no_importance(self) -> str:
         if self.state is None:
             return ""

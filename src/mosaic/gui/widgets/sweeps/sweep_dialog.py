@@ -29,6 +29,7 @@ CHOICES = {
 }
 FIELDS = (
     ("trials", "Trials", "how many settings are tried; the default first"),
+    ("steps", "Steps in all", "optional: at most so many environment steps, those of the confirmation among them"),
     ("hours", "Hours", "optional: at most so long"),
     ("parallel", "Runs at a time", "empty: as many as the daemon has slots"),
     ("method", "Proposed by", "tpe learns from the trials before; random; grid takes every combination"),
