@@ -181,7 +181,7 @@ def test_seeds_of_a_wandb_grid_are_seeds_of_every_trial(
     name = {"ppo.py": "gamma", "train.py": "lr"}[program]
     file = tmp_path / "sweep.yaml"
     steps = "total_timesteps" if program == "ppo.py" else "total-timesteps"
-    parameters = f"{name}: {{values: [0.9, 0.8]}}, seed: {{values: [1, 2]}}, {steps}: {{value: 128}}"
+    parameters = f"{name}: {{values: [0.9, 0.8]}}, seed: {{values: [1, 2]}}, {steps}: {{value: 512}}"
     file.write_text(f"program: {program}\nmethod: grid\nparameters: {{{parameters}}}\n")
     said = mosaic("sweep", str(file), "--confirm", "0", "--trials", "2")
     assert said.code == 0, said.err

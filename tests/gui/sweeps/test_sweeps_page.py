@@ -187,7 +187,7 @@ def test_what_is_wrong_with_a_line_is_shown_at_it(dialog: tuple[Shown, SweepDial
     assert line.property("broken")
     assert "is empty" in line.toolTip()
     made.form.start()
-    assert "is empty" in made.said.text()
+    assert "Searched settings: learning_rate: the range log:5..1 is empty" in made.said.text()
     line.setText("log:1e-4..1e-3")
     assert not line.property("broken")
     made.further.setText("num_envs=2,4")
@@ -243,6 +243,15 @@ def test_a_mean_over_seeds_has_its_number_beside_it(home: Home, show: Show) -> N
     assert tab.table.tree.headerItem().text(2) == "Value (mean, n = 2)"
     assert "best so far 2.5 (n = 2) in trial 1" in tab.line.text()
     assert "2.5 (n = 2)" in tab.history.content.points[1].text
+
+
+def test_a_sweep_that_is_chosen_while_another_is_computed_gets_its_importance(home: Home, show: Show) -> None:
+    ids = [written(home, ended(trials(*(float(at * at) for at in range(9))))).sweep_id for _ in range(2)]
+    shown = show(home)
+    tab = page_of(shown)
+    shown.until(lambda: tab.model.state is not None, "the first of them")
+    tab.show_sweep(next(one for one in ids if one != tab.model.current))
+    shown.until(lambda: tab.importance.shares, "its importance")
 
 
 def test_a_sweep_is_begun_by_keys_alone_and_its_page_opens(

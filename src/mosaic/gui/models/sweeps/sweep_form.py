@@ -117,7 +117,14 @@ class SweepForm(QObject):
         return ""
 
     def plan(self) -> dict[str, Any]:
-        """ConfigError with everything that is wrong."""
+        """ConfigError with everything that is wrong, by the names of the dialog's fields."""
+        try:
+            return self._plan()
+        except ConfigError as error:
+            problems = [Problem(FIELD_OF.get(one.path, one.path), one.message) for one in error.problems]
+            raise ConfigError(problems, what=WHAT) from None
+
+    def _plan(self) -> dict[str, Any]:
         document: dict[str, Any] = self._form.document()
         document["metadata"].pop("ui", None)
         words = [f"{one.name}={one.text}" for one in self.searched if one.is_on]
@@ -145,11 +152,7 @@ class SweepForm(QObject):
         }
         if made["trials"] is None and made["steps"] is None and made["hours"] is None:
             raise ConfigError([Problem("", "Say how many trials, steps or hours.")], what=WHAT)
-        try:
-            return config.to_json(sweep_plan.parse(made, what=WHAT))
-        except ConfigError as error:
-            problems = [Problem(FIELD_OF.get(one.path, one.path), one.message) for one in error.problems]
-            raise ConfigError(problems, what=WHAT) from None
+        return config.to_json(sweep_plan.parse(made, what=WHAT))
 
     def start(self) -> None:
         """Submit it; `said` tells what is wrong."""
