@@ -129,7 +129,12 @@ def _follow(client: Client, sweep_id: str, *, json: bool) -> int:
         if reader.summary.phase not in AT_WORK and not reader.summary.asked:
             break
         block.draw([f"{sweep_table.phase_of(reader.summary)}: {plural(len(state.open_runs), 'open run')}"])
-        time.sleep(LOOK_S)
+        try:
+            time.sleep(LOOK_S)
+        except KeyboardInterrupt:
+            block.clear()
+            note(f"the sweep goes on: mosaic sweep follow {sweep_id[-8:]}; mosaic sweep cancel {sweep_id[-8:]} ends it")
+            raise
     block.clear()
     if json:
         print_json(sweep_table.whole_json(reader))
