@@ -1,9 +1,9 @@
 """Three ways to find settings with equal environment steps, judged by ten seeds that none of them has used.
 
 `python -m bench.sweeps find --task CartPole-v1 --steps 20000 --runs 100` searches the algorithm's own space by a sweep
-as `mosaic sweep` does it, by random search, and by Optuna as rl-zoo3 uses it: TPE, one seed a trial, median pruning,
-the best trial taken. All three try the default settings first, which rl-zoo3 does not. Everything lies in the home
-(MOSAIC_HOME): with `--minutes 9` it pauses there, and the same command goes on.
+as `mosaic sweep` does it, by random search, and by Optuna as rl-zoo3 uses it: TPE, one new seed a trial, median
+pruning, the best trial taken. All three try the default settings first, which rl-zoo3 does not. Everything lies in the
+home (MOSAIC_HOME): with `--minutes 9` it pauses there, and the same command goes on.
 """
 
 import argparse
@@ -42,9 +42,7 @@ def add_flags(words: argparse.ArgumentParser) -> None:
     words.add_argument("--algo", default="ppo")
     words.add_argument("--steps", type=int, default=20_000, help="of a run")
     words.add_argument("--runs", type=int, default=100, help="so many times the steps of a run are spent by each way")
-    words.add_argument(
-        "--repeat", type=int, default=0, help="seed of the proposals; each repetition needs its own seeds"
-    )
+    words.add_argument("--repeat", type=int, default=0, help="seed of the proposals")
     words.add_argument("--minutes", type=float, default=1e6, help="pause then; the same command goes on")
 
 
@@ -77,7 +75,6 @@ def plan_of(algo: str, env_id: str, total_timesteps: int, **changes: Any) -> dic
 def _judged_way(client: Client, name: str, how: dict[str, Any], flags: argparse.Namespace, until: float) -> str:
     schema = client.algorithms()[flags.algo].schema
     searched = space.default_space(schema)
-    # Repetitions differ in the seeds of trials, too; those of the confirmation are none of them.
     plan = plan_of(
         flags.algo,
         flags.task,
@@ -85,7 +82,7 @@ def _judged_way(client: Client, name: str, how: dict[str, Any], flags: argparse.
         space=[config.to_json(one) for one in searched],
         defaults={one.name: schema["properties"][one.name]["default"] for one in searched},
         steps=flags.runs * flags.steps,
-        seeds=[1 + flags.repeat],
+        own_seeds=1,
         proposal_seed=flags.repeat,
         label=f"bench {name}",
         **how,

@@ -154,6 +154,10 @@ def plan(**changes: Any) -> SweepPlan:
         ({"space": [{"name": "gamma", "low": 0.9, "high": 0.99}] * 2}, "gamma is named twice"),
         ({"space": [{"name": "seed", "choices": [1, 2]}]}, "choose the seeds"),
         ({"confirm_seeds": [1, 2]}, "stands in --seeds too"),
+        (
+            {"own_seeds": 1, "trials": 20, "confirm_seeds": [1020, 1021]},
+            "1020: 1,001 to 1,020 are the trials' own seeds",
+        ),
         ({"seeds": [3, 3]}, "names a seed twice"),
         ({"seeds": []}, "names no seed"),
         ({"confirm_seeds": []}, "names no seed; --confirm 0"),

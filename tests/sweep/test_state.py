@@ -53,6 +53,15 @@ def test_a_trial_is_the_mean_over_its_seeds_once_all_have_ended() -> None:
     assert (state.trials[0].state, state.trials[0].value) == ("finished", 15.0)
 
 
+def test_trials_have_seeds_of_their_own_where_the_user_names_none() -> None:
+    state = fold([asked(0, 0.9), asked(1, 0.95)], own_seeds=2)
+    assert [list(trial.runs) for trial in state.trials] == [[1001, 1002], [1003, 1004]]
+    assert state.plan.value_title == "value (mean, n = 2)"
+    assert state.plan.trial_steps == 2000
+    same = fold([asked(0, 0.9), asked(1, 0.95)], seeds=[3])
+    assert [list(trial.runs) for trial in same.trials] == [[3], [3]]
+
+
 def test_one_failed_seed_makes_a_failed_trial() -> None:
     state = fold([asked(0, 0.9), told(0, 1.0), told(0, None, seed=2, end="failed", reason="NaN")], seeds=[1, 2])
     assert (state.trials[0].state, state.trials[0].value, state.trials[0].reason) == ("failed", None, "NaN")

@@ -115,6 +115,18 @@ def test_a_sweep_by_its_flags_from_begin_to_export(mosaic: Mosaic, shared: Sweep
     assert shared.state(sweep_id).plan.method == "tpe"
 
 
+@pytest.mark.parametrize(
+    ("words", "seeds"), [((), (1, (1,))), (("--seeds", "3-4"), (0, (3, 4))), (("--seed", "7"), (0, (7,)))]
+)
+def test_each_trial_has_its_own_seed_unless_the_user_names_some(
+    mosaic: Mosaic, shared: SweepHome, words: tuple[str, ...], seeds: tuple[int, tuple[int, ...]]
+) -> None:
+    sweep_id = begin(mosaic, "--trials", "2", *words)
+    plan = shared.state(sweep_id).plan
+    assert (plan.own_seeds, plan.seeds) == seeds
+    mosaic("sweep", "cancel", sweep_id)
+
+
 def test_settings_of_the_environment_are_swept_too(mosaic: Mosaic, shared: SweepHome) -> None:
     sweep_id = begin(mosaic, "--space", "env.sutton_barto_reward=true,false", "--method", "grid", "--trials", "3")
     state = shared.until(sweep_id, "finished", "failed")
@@ -130,7 +142,7 @@ def test_settings_of_the_environment_are_swept_too(mosaic: Mosaic, shared: Sweep
     [
         (("ppoo",), "did you mean ppo"),
         (("ppo", "--space", "learning_rate=log:0..1"), "begins above 0"),
-        (("ppo", "--confirm-seeds", "1-5"), "1 stands in --seeds too"),
+        (("ppo", "--seed", "1", "--confirm-seeds", "1-5"), "1 stands in --seeds too"),
         (("ppo", "--steps", "100"), "--steps: 100 is less than one trial, which takes 500,000"),
         (("ppo", "--trials", "1"), "--trials: 1 is the default settings alone"),
         (("ppo", "--hours", "-1"), "--hours"),

@@ -204,7 +204,7 @@ def fold(plan: SweepPlan, lines: Iterable[Line], requests: Iterable[Line]) -> Sw
 
 def _asked(state: SweepState, line: Line) -> None:
     params = cast("Mapping[str, Any]", line["params"])
-    runs = {seed: TrialRun(seed) for seed in state.plan.seeds}
+    runs = {seed: TrialRun(seed) for seed in state.plan.seeds_of(int(line["trial"]))}
     state.trials.append(Trial(int(line["trial"]), dict(params), runs, asked_at=float(line.get("at", 0.0))))
 
 

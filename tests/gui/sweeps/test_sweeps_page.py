@@ -177,6 +177,7 @@ def test_the_form_of_a_sweep_begins_with_the_algorithms_own_space(dialog: tuple[
     assert made.lines[names.index("learning_rate")][1].text() == "log:1e-05..0.01"
     plan = made.form.plan()
     assert plan["trials"] == 40
+    assert plan["own_seeds"] == 1
     assert {one["name"] for one in plan["space"]} == set(names)
 
 
@@ -212,7 +213,7 @@ def test_settings_of_the_environment_are_searched_and_misspelt_ones_told(dialog:
 
 def test_a_budget_that_cannot_be_is_told_by_the_names_of_the_fields(dialog: tuple[Shown, SweepDialog]) -> None:
     _, made = dialog
-    for name, text in (("trials", "1"), ("steps", "1k"), ("confirm_seeds", "1-5")):
+    for name, text in (("trials", "1"), ("steps", "1k"), ("confirm_seeds", "1001-1005")):
         editor = made.editors[name]
         assert isinstance(editor, QLineEdit)
         editor.setText(text)
@@ -220,7 +221,7 @@ def test_a_budget_that_cannot_be_is_told_by_the_names_of_the_fields(dialog: tupl
     said = made.said.text()
     assert "Trials: 1 is the default settings alone" in said
     assert "Steps in all: 1,000 is less than one trial" in said
-    assert "Fresh seeds: 1 stands in" in said
+    assert "Fresh seeds: 1001: 1,001 to 1,001 are the trials' own seeds" in said
 
 
 def test_a_paused_sweep_does_not_offer_to_resume_its_pruned_trials(home: Home, show: Show) -> None:

@@ -84,7 +84,7 @@ def _size(plan: SweepPlan) -> str:
     each = f"{plan.total_timesteps:,} steps a run"
     if plan.trials is None and plan.runs is None:
         return f"trials until {sweep_table.budget_text(plan)}"
-    return f"{plural(plan.most_trials, 'trial')} × {plural(len(plan.seeds), 'seed')}{confirm}; {each}"
+    return f"{plural(plan.most_trials, 'trial')} × {plural(plan.seeds_each, 'seed')}{confirm}; {each}"
 
 
 def _show(argv: Sequence[str]) -> int:

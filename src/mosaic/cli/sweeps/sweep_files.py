@@ -140,7 +140,8 @@ def _of_script(found: WandbSweep, read: Script, words: Sequence[str], *, what: s
             notes.append(f"{read.name} has no flag for its steps: trials are compared at shares of {steps:,}, or never")
     whole: dict[str, Any] = config.to_json(document)
     whole["metadata"]["ui"] = {"sweep": {"params": dict(found.constants)}}
-    plan = plan_of(whole, dimensions, None, own, flags, what=what, notes=notes)
+    has_seed = read.named.get("seed", "") in {*found.constants, *given_settings(behind)}
+    plan = plan_of(whole, dimensions, None, own, flags, what=what, notes=notes, has_seed=has_seed)
     return plan, flags
 
 

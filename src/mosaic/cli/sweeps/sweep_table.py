@@ -7,6 +7,7 @@ from mosaic import config
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import clean, paint, pairs, table
+from mosaic.cli.terminal.readable import plural
 from mosaic.numbers import decimals, show_number
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.sweep import confirmation, importance
@@ -107,7 +108,8 @@ def _counts(state: SweepState) -> str:
 def budget_text(plan: SweepPlan) -> str:
     limits = {"trials": plan.trials, "runs": plan.runs, "steps": plan.steps, "hours": plan.hours}
     said = [f"{show_number(limit)} {name}" for name, limit in limits.items() if limit is not None]
-    runs = f"{plan.total_timesteps:,} steps a run, seeds {_listed(plan.seeds)}"
+    own = f"{plural(plan.own_seeds, 'seed')} of its own for each trial"
+    runs = f"{plan.total_timesteps:,} steps a run, {own if plan.own_seeds else f'seeds {_listed(plan.seeds)}'}"
     if plan.confirm_best:
         runs += f"; the best {plan.confirm_best} and the default again with {len(plan.confirm_seeds)} fresh seeds"
     return f"{', '.join(said)} ({runs})"

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mosaic import config
 from mosaic.errors import ConfigError, MosaicError, Problem
-from mosaic.gui.models.form.run_settings import PARAMS
+from mosaic.gui.models.form.run_settings import PARAMS, SEED
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.gui.models.studio import Studio
 from mosaic.numbers import parse_float
@@ -142,6 +142,7 @@ class SweepForm(QObject):
             "metric": budget.metric,
             "goal": budget.goal,
             "seeds": self._form.seeds or [document["metadata"]["worker"]["config"].get("seed", 1)],
+            "own_seeds": 0 if self._form.seeds or self._has_seed else 1,
             "confirm_best": _whole("Confirm", budget.confirm or "0"),
             "confirm_seeds": _seeds(budget.confirm_seeds) if budget.confirm not in ("", "0") else [],
             "trials": _whole("Trials", budget.trials) if budget.trials else None,
@@ -153,6 +154,12 @@ class SweepForm(QObject):
         if made["trials"] is None and made["steps"] is None and made["hours"] is None:
             raise ConfigError([Problem("", "Say how many trials, steps or hours.")], what=WHAT)
         return config.to_json(sweep_plan.parse(made, what=WHAT))
+
+    @property
+    def _has_seed(self) -> bool:
+        """Whether the user has chosen one in the form; otherwise each trial has its own."""
+        field = self._form.fields.get(SEED)
+        return field is not None and field.value != field.setting.default
 
     def start(self) -> None:
         """Submit it; `said` tells what is wrong."""
