@@ -23,8 +23,8 @@ class Algorithm(Protocol):
     """What an algorithm's file defines."""
 
     Args: type[Any]
-    ACTIONS: str
-    """"discrete" or "continuous"."""
+    ACTIONS: str | tuple[str, ...]
+    """"discrete", "multi_discrete" or "continuous", or several of these."""
 
     # OBSERVATIONS: "vector" where the file does not say "pixels"; `observations` below reads it.
 
@@ -88,7 +88,20 @@ def observations(name: str) -> Literal["vector", "pixels"]:
 
 def fitting(actions: str, seen: str = "vector") -> list[str]:
     """Algorithms for this kind of action space and of observation."""
-    return [name for name in names() if _constant(name, "ACTIONS") == actions and observations(name) == seen]
+    return [name for name in names() if actions in _kinds(name) and observations(name) == seen]
+
+
+def kinds_of(algorithm: Algorithm) -> list[str]:
+    """The kinds of actions that an algorithm can choose."""
+    return _listed(algorithm.ACTIONS)
+
+
+def _kinds(name: str) -> list[str]:
+    return _listed(_constant(name, "ACTIONS"))
+
+
+def _listed(kinds: Any) -> list[str]:
+    return [kinds] if isinstance(kinds, str) else list(kinds)
 
 
 def _constant(name: str, variable: str) -> object:
