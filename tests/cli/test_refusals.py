@@ -33,8 +33,8 @@ FITTING = ", ".join(f"{name}_continuous_action" for name in ("ddpg", "ppo", "rpo
     [
         (
             "train ppo --env-id Pendulum-v1",
-            "--env-id: ppo needs discrete or multi_discrete actions, Pendulum-v1 has Box(-2.0, 2.0, (1,), float32): use "
-            + FITTING,
+            "--env-id: ppo needs discrete or multi_discrete actions, Pendulum-v1 has Box(-2.0, 2.0, (1,), float32):"
+            " use " + FITTING,
         ),
         (
             "train ppo --total-timesteps 100",

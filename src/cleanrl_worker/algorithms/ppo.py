@@ -206,7 +206,10 @@ class Agent(nn.Module):
         """Of the choices of each element of an action, one element behind the other."""
         if not self.masked:
             return self.actor(obs)
-        return torch.where(obs[:, -self.masked :] > 0, self.actor(obs[:, : -self.masked]), FORBIDDEN)
+        allowed = obs[:, -self.masked :] > 0
+        # After the end nothing may be allowed; nothing is chosen there either.
+        allowed = allowed | ~allowed.any(1, keepdim=True)
+        return torch.where(allowed, self.actor(obs[:, : -self.masked]), FORBIDDEN)
 
     def values(self, obs: torch.Tensor) -> torch.Tensor:
         return self.critic(obs[:, : -self.masked] if self.masked else obs).view(-1)

@@ -249,6 +249,11 @@ def test_who_does_not_read_masks_is_told_so(run_dir: RunDir, tmp_path: Path) -> 
     assert type(policy.read(policy_of(unmasked)).observation_space) is Box
 
 
+def test_masks_beside_a_one_hot_observation_are_trained_by_the_fast_path(run_dir: RunDir) -> None:
+    train(run_dir, "--algo=ppo", "--env-id=Taxi-v4", *BRIEF)
+    assert warnings_of(run_dir) == []
+
+
 def test_a_policy_with_masks_is_refused_where_there_are_none(
     run_dir: RunDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,7 +117,9 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         try:
             observation, info = env.reset(seed=plan.args.seed)
             allowed = action_masks.allowed_now(env, observation, info)
-            env.step(action_masks.any_allowed(env.action_space, allowed))
+            keeps_to_masks = getattr(plan.args, "action_masks", False)
+            fits = allowed is not None and action_masks.fits(allowed, env.action_space)
+            env.step(action_masks.any_allowed(env.action_space, allowed if fits or keeps_to_masks else None))
         except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
     if choice.backend in ("native", "envpool"):

@@ -9,7 +9,7 @@ A mask has a truth value for each choice. Those of a MultiDiscrete space stand o
 of each element of a MultiBinary space (0 is allowed, 1 is allowed); they may also come as one array for each element.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import gymnasium
@@ -47,7 +47,7 @@ def source_of(env: "gymnasium.Env[Any, Any]", *, seed: int = 0) -> Source | None
         return "observation"
     if env.has_wrapper_attr(METHOD):
         return "method"
-    return "info" if MASK in env.reset(seed=seed)[1] else None
+    return "info" if env.reset(seed=seed)[1].get(MASK) is not None else None
 
 
 def flat(mask: Any, action_space: Any, *, env_id: str = "the environment") -> Mask:
@@ -64,17 +64,22 @@ def flat(mask: Any, action_space: Any, *, env_id: str = "the environment") -> Ma
     return found
 
 
-def allows_some(mask: Mask, action_space: Any) -> bool:
+def fits(mask: Any, action_space: Any) -> bool:
+    """Whether it is a mask of this action space."""
+    try:
+        return flat(mask, action_space).size > 0
+    except (EnvironmentFailed, ValueError, TypeError):
+        return False
+
+
+def allows_some(mask: Mask, sizes: Sequence[int]) -> bool:
     """Whether each element of an action has at least one choice."""
-    sizes = sizes_of(action_space)
-    if len(sizes) == 1:
-        return bool(mask.any())
-    return all(bool(part.any()) for part in parts_of(mask, action_space))
+    return bool(mask.any()) if len(sizes) == 1 else all(bool(part.any()) for part in parts_of(mask, sizes))
 
 
-def parts_of(mask: Mask, action_space: Any) -> list[Mask]:
+def parts_of(mask: Mask, sizes: Sequence[int]) -> list[Mask]:
     """The mask of each element of an action."""
-    return np.split(mask, np.cumsum(sizes_of(action_space))[:-1])
+    return np.split(mask, np.cumsum(sizes)[:-1])
 
 
 def any_allowed(action_space: Any, mask: Any) -> Any:
@@ -84,7 +89,7 @@ def any_allowed(action_space: Any, mask: Any) -> Any:
     whole = flat(mask, action_space)
     if isinstance(action_space, spaces.Discrete):
         return cast(Any, action_space).sample(whole.astype(np.int8))
-    parts = parts_of(whole, action_space)
+    parts = parts_of(whole, sizes_of(action_space))
     space: Any = action_space
     picks = [int(space.np_random.choice(np.flatnonzero(part))) for part in parts]
     chosen: Any = np.array(picks, dtype=space.dtype).reshape(space.shape)
@@ -114,11 +119,12 @@ class WithMask(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, env: "gymnasium.Env[Any, Any]") -> None:
         super().__init__(env)
         self._env_id = env.spec.id if env.spec else type(env.unwrapped).__name__
+        self._sizes = sizes_of(env.action_space)
         self._in_observation = MASK in getattr(env.observation_space, "spaces", ())
         self._method: Any = None
         if not self._in_observation and env.has_wrapper_attr(METHOD):
             self._method = env.get_wrapper_attr(METHOD)
-        mask = spaces.MultiBinary(sum(sizes_of(env.action_space)))
+        mask = spaces.MultiBinary(sum(self._sizes))
         self.observation_space = spaces.Dict({OBSERVATION: without_mask(env.observation_space), MASK: mask})
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -139,11 +145,11 @@ class WithMask(gymnasium.Wrapper[Any, Any, Any, Any]):
             found = self._method() if self._method is not None else info.get(MASK)
         if found is None and not goes_on:
             # An episode that is over has no next action.
-            return {OBSERVATION: observation, MASK: np.ones(sum(sizes_of(self.action_space)), np.bool_)}
+            return {OBSERVATION: observation, MASK: np.ones(sum(self._sizes), np.bool_)}
         if found is None:
             raise EnvironmentFailed(f"{self._env_id} gave action masks at first, and now none in info['{MASK}']")
-        mask = flat(found, self.action_space, env_id=self._env_id)
-        if goes_on and not allows_some(mask, self.action_space):
+        mask = flat(found, self.env.action_space, env_id=self._env_id)
+        if goes_on and not allows_some(mask, self._sizes):
             raise EnvironmentFailed(
                 f"the action mask of {self._env_id} allows no action in a state that is not the end"
             )

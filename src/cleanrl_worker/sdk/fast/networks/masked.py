@@ -27,7 +27,10 @@ class WithoutMask:
 
 
 class Masked(WithoutMask):
-    """The same, whose outputs are logits: those whose column is 0 become `forbidden`, and get no gradient."""
+    """The same, whose outputs are logits: those whose column is 0 become `forbidden`, and get no gradient.
+
+    A row of nothing but zeros, which is one after the end of an episode, forbids nothing.
+    """
 
     def __init__(self, network: Mlp, masked: int, forbidden: float) -> None:
         super().__init__(network, masked)
@@ -35,11 +38,16 @@ class Masked(WithoutMask):
         self._allowed: NDArray[np.bool_] = np.ones((0, masked), np.bool_)
 
     def infer(self, x: NDArray[Any]) -> Floats:
-        return np.where(x[:, -self._masked :] > 0, super().infer(x), self._forbidden)
+        return np.where(self._mask(x), super().infer(x), self._forbidden)
 
     def forward(self, x: NDArray[Any]) -> Floats:
-        self._allowed = x[:, -self._masked :] > 0
+        self._allowed = self._mask(x)
         return np.where(self._allowed, super().forward(x), self._forbidden)
 
     def backward(self, grad_out: Floats) -> None:
         super().backward(grad_out * self._allowed)
+
+    def _mask(self, x: NDArray[Any]) -> NDArray[np.bool_]:
+        allowed = x[:, -self._masked :] > 0
+        counts = np.add.reduce(allowed, axis=1)
+        return allowed if counts.all() else allowed | (counts == 0)[:, None]
