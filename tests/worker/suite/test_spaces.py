@@ -218,12 +218,14 @@ def only_allowed(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.parametrize(("env_id", "network", "above"), [("Doors", "flat", 7), ("Dials", "flat", 5.8)])
+@pytest.mark.parametrize(
+    ("env_id", "network", "above"), [("Doors", "flat", 7), ("Dials", "flat", 5.8), ("Beam", "parts", 6)]
+)
 def test_it_learns_and_does_not_with_a_wrong_sign(
     env_id: str, network: str, above: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flags = ("--algo=ppo", f"--env-id=mosaic/{env_id}-v0", f"--network={network}", "--no-cuda", "--no-tensorboard")
-    more = ("--total-timesteps=6144", "--num-envs=8", "--num-steps=32", "--learning-rate=5e-3", "--no-anneal-lr")
+    more = ("--total-timesteps=4096", "--num-envs=8", "--num-steps=32", "--learning-rate=5e-3", "--no-anneal-lr")
     returns: list[float] = []
     for wrong in (False, True):
         with monkeypatch.context() as patch:
