@@ -10,7 +10,7 @@ from mosaic.envs.observations.parted_rows import MASK
 
 ROUNDS = 8
 """Steps of an episode of the tasks that ask one question after the other."""
-SIDE = 24
+SIDE = 32
 """Pixels of a cell in a picture."""
 
 
@@ -38,7 +38,9 @@ class Task(gymnasium.Env[Any, Any]):
     def render(self) -> Any:
         """The cells of the task as grey squares."""
         cells = np.clip(np.atleast_2d(self._cells()).astype(np.float64) * 207 + 48, 0, 255).astype(np.uint8)
-        return np.repeat(np.kron(cells, np.ones((SIDE, SIDE), np.uint8))[:, :, None], 3, axis=2)
+        square = np.ones((SIDE, SIDE), np.uint8)
+        square[0], square[:, 0] = 0, 0
+        return np.repeat(np.kron(cells, square)[:, :, None], 3, axis=2)
 
     def _begin(self) -> None:
         raise NotImplementedError
