@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 from cleanrl_worker.sdk.command import algorithm_catalogue
 from cleanrl_worker.sdk.policies.open_policy import open_policy
-from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy
+from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy, RewardedPolicy
 from mosaic.envs.observations import action_masks
 from mosaic.envs.observations.parted_rows import MASK, how_seen, is_like
 from mosaic.envs.observations.pixels import SHAPE
@@ -66,7 +66,8 @@ class PolicyActor:
         return {action_masks.OBSERVATION: action_masks.without_mask_part(view.observation), MASK: mask}
 
     def observe(self, outcome: Outcome) -> None:
-        """It has learnt already."""
+        if isinstance(self._actor, RewardedPolicy):
+            self._actor.rewarded(np.array([outcome.reward]))
 
     def close(self) -> None:
         """It holds nothing."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mosaic import __version__, envs
+from mosaic.envs.action_names import action_names
 from mosaic.envs.observations import action_masks
 from mosaic.errors import EnvironmentFailed
-from mosaic.play.key_maps import action_names
 from mosaic.spec.episode_file import Order, Shown
 from mosaic.spec.seat_names import SEAT
 

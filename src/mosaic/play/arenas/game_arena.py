@@ -13,12 +13,12 @@ from gymnasium import spaces
 
 from mosaic import envs
 from mosaic.envs import pettingzoo
+from mosaic.envs.action_names import known_names
 from mosaic.envs.observations.action_masks import without_mask_part
 from mosaic.envs.observations.parted_rows import MASK
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.arenas.arena import Arena, News, Picture, Result
 from mosaic.play.arenas.pettingzoo_games import Game, Together, Turns
-from mosaic.play.key_maps import known_names
 
 MAX_NAMES = 256
 
