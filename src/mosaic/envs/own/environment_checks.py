@@ -74,8 +74,8 @@ def of_spaces(tried: Tried) -> Iterator[Finding]:
     with closing(tried.make()) as env:
         action, seen = envs.action_kind(env.action_space), envs.observation_kind(env.observation_space)
         spaces = f"{env.observation_space} and {env.action_space}"
-    if action not in ("discrete", "continuous"):
-        text = f"its actions are {action}; give it a Discrete or a Box action space, or wrap it so (DiscretizeAction)"
+    if action not in ("discrete", "continuous", "multi_discrete"):
+        text = f"its actions are {action}; give it a Discrete, a MultiDiscrete or a Box action space"
         yield Finding(text, is_problem=True)
         return
     with closing(tried.vector(1)) as vector:
