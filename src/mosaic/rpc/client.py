@@ -22,6 +22,7 @@ from mosaic.rpc.call_errors import ours, translated
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
 from mosaic.rpc.dry_run import Validation, dry_run
+from mosaic.rpc.find_run import find_run
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
@@ -44,7 +45,7 @@ from mosaic.spec.run_config import (
     Worker,
     WorkerConfig,
 )
-from mosaic.spec.run_dir import Home
+from mosaic.spec.run_dir import Home, is_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -226,6 +227,9 @@ class Client:
 
     @translated
     def get(self, run_id: str) -> RunRecord:
+        """By its id, the beginning or the end of it, its label, or @last."""
+        if not is_run_id(run_id):
+            return find_run(self, run_id)
         return to_record(self._stub.GetRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
     @translated

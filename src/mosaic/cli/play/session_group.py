@@ -13,9 +13,10 @@ from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import BadArguments
 from mosaic.cli.play.play import document_of
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, exit_code, follow
-from mosaic.cli.runs.run_by_name import SESSION, pick, short
+from mosaic.cli.runs.run_by_name import pick, short
 from mosaic.cli.terminal.printing import note
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import SESSION
 from mosaic.spec import episode_file
 from mosaic.spec.episode_file import EpisodeHead
 from mosaic.spec.processes.language_model import secrets_of
