@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mosaic.notebook.run_handle import Run as Run
-    from mosaic.notebook.runs import Runs as Runs
+    from mosaic.notebook.run_sequence import Runs as Runs
     from mosaic.notebook.training import connect as connect
     from mosaic.notebook.training import run as run
     from mosaic.notebook.training import runs as runs
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "Client": "mosaic.rpc.client",
     "Run": "mosaic.notebook.run_handle",
-    "Runs": "mosaic.notebook.runs",
+    "Runs": "mosaic.notebook.run_sequence",
     "connect": "mosaic.notebook.training",
     "run": "mosaic.notebook.training",
     "runs": "mosaic.notebook.training",

@@ -6,7 +6,7 @@ from typing import overload
 
 from mosaic.config import JsonValue
 from mosaic.notebook.run_handle import Run
-from mosaic.notebook.runs import Runs
+from mosaic.notebook.run_sequence import Runs
 from mosaic.rpc.client import Client
 from mosaic.rpc.find_run import ANY, TRAINING, Need, find_run
 
