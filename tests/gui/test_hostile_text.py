@@ -63,7 +63,7 @@ def ask_everything(shown, run_id: str) -> None:
 
     label = shown.studio.runs.get(run_id).label
     assert FAKE in label
-    box = confirm(shown.window, label, f"Delete {label}?\n\n{label}", "Delete", lambda: None)
+    box = confirm(shown.window, label, f"Delete {label}?\n\n{label}", ("Delete", "Keep"), lambda: None)
     dialog = ask_text(shown.window, "Label", f"Label of {label}", label, lambda _: None)
     settle(shown)
     assert isinstance(box, QMessageBox)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QStackedWidget, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
@@ -16,7 +16,9 @@ from mosaic.gui.tabs.sweeps import SweepsTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.daemon.status_line import StatusLine
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
+from mosaic.gui.widgets.focus_ring import FocusRing
 from mosaic.gui.widgets.form.train_panel import TrainPanel
+from mosaic.gui.widgets.reading_order import neighbour
 from mosaic.gui.widgets.runs.empty_state import EmptyState
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.gui.widgets.tab_docks import Page, TabDocks
@@ -42,6 +44,7 @@ class Shell(QMainWindow):
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
         self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
+        self.focus_ring = FocusRing(theme, self)
         self._stack = QStackedWidget()
         self._stack.addWidget(EmptyState(studio, theme))
         self._stack.addWidget(self.bench)
@@ -70,6 +73,24 @@ class Shell(QMainWindow):
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Tab and Shift+Tab, from any widget of the window."""
+        stop = neighbour(self, self.focusWidget(), forward=is_next)
+        if stop is None:
+            return False
+        stop.setFocus(Qt.FocusReason.TabFocusReason if is_next else Qt.FocusReason.BacktabFocusReason)
+        self._scroll_to(stop)
+        self.focus_ring.show_around(stop)
+        return True
+
+    @staticmethod
+    def _scroll_to(widget: QWidget) -> None:
+        around = widget.parentWidget()
+        while around is not None:
+            if isinstance(around, QScrollArea):
+                around.ensureWidgetVisible(widget)
+            around = around.parentWidget()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -91,7 +91,7 @@ def test_algorithms_bring_their_own_fields(open_panel):
 
 
 def test_the_list_of_algorithms_is_grouped_narrows_with_each_word_and_explains_each(open_panel):
-    shown, panel = open_panel()
+    _, panel = open_panel()
     picker = panel.view.algorithm
     assert picker.text() == "ppo — PPO with a categorical policy on vector observations"
     QTest.mouseClick(picker, Qt.MouseButton.LeftButton)

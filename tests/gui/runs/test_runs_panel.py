@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QSettings, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QEvent, QPoint, QPointF, QSettings, Qt
+from PySide6.QtGui import QEnterEvent, QPainter
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem
 
@@ -200,6 +200,20 @@ def test_runs_that_change_their_return_change_their_places(panel: RunsPanel, som
     settle(lambda: panel.arranged.key_at(0) == some[3].run_id)
     assert list(studio.selected) == [some[0].run_id]
     assert [index.row() for index in panel.view.selectionModel().selectedIndexes()] == [1]
+
+
+def test_no_run_changes_its_place_under_the_pointer(panel: RunsPanel, some: list[RunRecord]) -> None:
+    studio = fill(panel, some)
+    panel.arranged.show_by(sort="return")
+    before = [panel.arranged.key_at(row) for row in range(4)]
+    QApplication.sendEvent(panel.view, QEnterEvent(QPointF(9, 9), QPointF(9, 9), QPointF(9, 9)))
+    better, new = RunRecord(**(vars(some[3]) | {"last_return": 99.0})), a_record(label="new", last_return=50.0)
+    studio.take(Batch(records=(better, new)))
+    panel.arranged.arrange()
+    assert [key for row in range(5) if (key := panel.arranged.key_at(row)) != new.run_id] == before
+    assert panel.arranged.row_of(new.run_id) is not None, "what is new is listed"
+    QApplication.sendEvent(panel.view, QEvent(QEvent.Type.Leave))
+    assert [panel.arranged.key_at(row) for row in range(2)] == [better.run_id, new.run_id]
 
 
 def test_of_ten_thousand_runs_of_a_real_daemon_only_those_in_view_are_drawn(

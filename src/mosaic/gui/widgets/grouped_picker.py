@@ -72,7 +72,7 @@ class GroupedPicker(QLineEdit):
         self._list.setItemDelegate(self._delegate)
         self._list.setProperty("popup", True)
         self._list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.completer_.activated[QModelIndex].connect(self._activated)
+        self.completer_.activated.connect(self._activated)
         self._chevron = self.addAction(QIcon(), QLineEdit.ActionPosition.TrailingPosition)
         self._chevron.triggered.connect(self.browse)
         self._paint_chevron()
@@ -143,8 +143,9 @@ class GroupedPicker(QLineEdit):
             self.typed.emit(text)
         self._fill(text)
 
-    def _activated(self, index: QModelIndex) -> None:
-        offer = index.data(OFFER)
+    def _activated(self, _: str) -> None:
+        # Two rows may say the same: the place in the list tells them apart.
+        offer = self._list.currentIndex().data(OFFER)
         if not isinstance(offer, Offer) or offer.kind != "choice":
             return
         if self._free:

@@ -20,7 +20,6 @@ from mosaic.gui.models.form.run_settings import (
     EXTRAS,
     FIXED,
     NOT_FOR_SCRIPTS,
-    PARAMS,
     PRIORITY,
     SEED,
     SEEDS,

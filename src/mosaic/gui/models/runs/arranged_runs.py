@@ -41,6 +41,7 @@ class ArrangedRuns(QAbstractListModel):
         self.sorting: Sort = "newest"
         self.grouping: Grouping = "none"
         self._collapsed: set[str] = set()
+        self._is_held = False
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.arrange)
@@ -93,13 +94,20 @@ class ArrangedRuns(QAbstractListModel):
         """The row of the heading that a row stands under."""
         return next((place for place in range(row, -1, -1) if self._rows[place] in self._groups), None)
 
+    def hold(self, is_held: bool) -> None:
+        """While the pointer is over the list no run changes its place by itself; what came meanwhile is listed."""
+        if is_held != self._is_held:
+            self._is_held = is_held
+            if not is_held:
+                self.arrange()
+
     def filter(self, text: str) -> None:
         self._text = text.lower()
         self.arrange()
 
     def show_by(self, *, sort: Sort | None = None, grouping: Grouping | None = None) -> None:
         self.sorting, self.grouping = sort or self.sorting, grouping or self.grouping
-        self.arrange()
+        self._arrange(is_held=False)
 
     def collapse(self, row: int, *, collapsed: bool) -> None:
         group = self._groups.get(self._rows[row])
@@ -118,15 +126,36 @@ class ArrangedRuns(QAbstractListModel):
 
     def arrange(self) -> None:
         """Put everything in its place now."""
+        self._arrange(is_held=self._is_held)
+
+    def _arrange(self, *, is_held: bool) -> None:
         self._later.stop()
         fitting = self._runs.matching(self._text)
         arranged = arrange(fitting, sort=self.sorting, grouping=self.grouping, collapsed=self._collapsed)
+        if is_held:
+            arranged = Arranged(self._in_old_places(arranged), arranged.groups)
         if arranged.rows == self._rows:
             self._show_groups(arranged.groups)
             return
         self.about_to_change.emit()
         self._apply(arranged)
         self.changed.emit()
+
+    def _in_old_places(self, arranged: Arranged) -> list[str]:
+        """Rows that are there keep their order; of groups only where no run has changed its heading."""
+        wanted, there = set(arranged.rows), set(self._rows)
+        kept = [row for row in self._rows if row in wanted]
+        if arranged.groups and wanted != there:
+            return arranged.rows
+        if any(
+            self._groups.get(key) is None or set(self._groups[key].run_ids) != set(group.run_ids)
+            for key, group in arranged.groups.items()
+        ):
+            return arranged.rows
+        for place, row in enumerate(arranged.rows):
+            if row not in there:
+                kept.insert(min(place, len(kept)), row)
+        return kept
 
     def _came(self) -> None:
         if not self._later.isActive() or self._later.remainingTime() > SOON_MS:
