@@ -126,7 +126,7 @@ class _Line(QStyledItemDelegate):
         aside = command.reason or "   ".join(part for part in (command.group, command.detail) if part)
         room = inside.width() - min(metrics.horizontalAdvance(command.title), inside.width() * 2 // 3) - 16
         aside = metrics.elidedText(aside, Qt.TextElideMode.ElideRight, room)
-        painter.setPen(self._theme.colour("warn" if command.reason else "faint"))
+        painter.setPen(self._theme.colour("muted" if command.reason else "faint"))
         painter.drawText(inside, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, aside)
         left = inside.adjusted(0, 0, -metrics.horizontalAdvance(aside) - 16, 0)
         painter.setPen(self._theme.colour("faint" if command.reason else "text"))

@@ -8,6 +8,7 @@ from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.grouped_picker import GroupedPicker, Offer
+from mosaic.gui.widgets.labels_and_buttons import label
 
 
 class AlgorithmPicker(GroupedPicker):
@@ -19,12 +20,16 @@ class AlgorithmPicker(GroupedPicker):
         self.setAccessibleName("Algorithm")
         self.setCursor(Qt.CursorShape.IBeamCursor)
         self.chosen.connect(form.use)
+        self.explanation = label("", "faint")
+        """Of the one that is chosen, to stand below."""
+        self.explanation.setWordWrap(True)
 
     def show_chosen(self) -> None:
         algorithm = self._form.algorithm
         if algorithm is not None:
             entry = entry_of(algorithm)
-            self.show_value(entry.name, entry.line)
+            self.show_value(entry.name, entry.title)
+            self.explanation.setText(entry.explanation)
             self.setToolTip(tip(entry.tip))
 
     def _offers(self, text: str) -> list[Offer]:

@@ -49,7 +49,9 @@ class FormView(QScrollArea):
         self.algorithm = AlgorithmPicker(catalogue, form, theme)
         self._page.addWidget(label("ALGORITHM", "section"))
         self._page.addWidget(self.algorithm)
+        self._page.addWidget(self.algorithm.explanation)
         self._page.addSpacing(4)
+        self._first_section = self._page.count()
         self._page.addStretch(1)
         self.setWidget(page)
         self._to_open: list[SectionView] = []
@@ -93,7 +95,7 @@ class FormView(QScrollArea):
     def _add_section(self, place: int, section: Section) -> None:
         view = SectionView(self._theme, section.title, make=partial(self._make_rows, section))
         self.sections[section.title] = view
-        self._page.insertWidget(3 + place, view)
+        self._page.insertWidget(self._first_section + place, view)
         self._show_badge(section)
 
     def _rebuild_settings(self) -> None:
