@@ -26,7 +26,7 @@ from mosaic.spec.run_dir import Home
 
 OUR_TAGS = re.compile(r"</?(?:span|a|table|tr|td|br|p|b)(?: [^<>]*)?>")
 MOST_ROWS = 50
-NAMING = ("Overview", "Artifacts", "Log", "Notes")
+NAMING = ("Overview", "Artifacts", "Log", "Dry runs")
 """Tabs that show a text of the run itself."""
 LINE = Qt.ItemDataRole.DisplayRole
 

@@ -24,7 +24,7 @@ from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
 """Runs that the palette offers: the newest."""
-EXTRA_KEYS = {"Notes": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
+EXTRA_KEYS = {"Dry runs": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
 """Tabs beyond the ninth."""
 _MARK = re.compile("&(.)")
 """Marks the letter to press; two of them are the sign itself."""

@@ -255,7 +255,7 @@ class Shell(QMainWindow):
 
     def _show_notes(self) -> None:
         self._show_page()
-        self.bench.bring_up("Notes")
+        self.bench.bring_up("Dry runs")
 
     def _dock(self, title: str, content: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
         dock = QDockWidget(title)

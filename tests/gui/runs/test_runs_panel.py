@@ -18,6 +18,7 @@ from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns
 from mosaic.gui.models.runs.run_order import Arranged, Grouping, Sort, arrange
 from mosaic.gui.models.runs.runs_model import Index, RunsModel
 from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.runs.run_delegate import RunDelegate
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
@@ -130,7 +131,25 @@ def fill(panel: RunsPanel, records: list[RunRecord]) -> Studio:
     studio = panel._studio  # pyright: ignore[reportPrivateUsage]
     studio.take(Batch(records=tuple(records)))
     settle(lambda: studio.selected)
+    if list(studio.selected) != [records[0].run_id]:
+        panel.select([records[0].run_id])
+        settle(lambda: list(studio.selected) == [records[0].run_id])
     return studio
+
+
+def test_the_window_opens_on_what_is_training_and_sessions_stand_apart(panel: RunsPanel, some: list[RunRecord]) -> None:
+    played, evaluated = a_record("played", kind="play", state=RunState.RUNNING), a_record("eval", kind="policy_eval")
+    studio = panel._studio
+    studio.take(Batch(records=(evaluated, played, *some)))
+    settle(lambda: studio.selected)
+    assert [studio.record() and name_of(studio.runs.get(run_id)) for run_id in studio.selected] == ["a"]
+    assert panel.arranged.rowCount() == 5, "four that trained, and a heading"
+    heading = panel.arranged.index(4)
+    assert heading.data() == "Play and evaluation"
+    assert set(heading.data(GROUP).run_ids) == {played.run_id, evaluated.run_id}
+    panel.select([played.run_id])
+    settle(lambda: list(studio.selected) == [played.run_id])
+    assert panel.arranged.rowCount() == 7
 
 
 def test_the_newest_is_selected_and_a_heading_selects_its_group(panel: RunsPanel, some: list[RunRecord]) -> None:

@@ -108,7 +108,7 @@ class ArtifactPage(Panel):
         if (kept := self.kept) is not None:
             self._ask(
                 lambda client, run_id: fetch(client, run_id, kept.path, target),
-                lambda path: self._studio.noticed.emit(Notice(f"saved {path}")),
+                lambda path: self._studio.noticed.emit(Notice(f"saved {path}", kind="info")),
             )
 
     def _save_to(self, path: str) -> None:

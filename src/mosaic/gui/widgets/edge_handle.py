@@ -25,9 +25,13 @@ class EdgeHandle(QWidget):
         self.setToolTip(f"{name} ({keys})")
         self.setAccessibleName(name)
         self.asked.connect(dock.show)
-        dock.visibilityChanged.connect(lambda _: self.setVisible(dock.isHidden()))
+        self._dock = dock
+        dock.visibilityChanged.connect(self._follow)
         theme.changed.connect(self.update)
         self.hide()
+
+    def _follow(self, _: bool) -> None:
+        self.setVisible(self._dock.isHidden())
 
     def sizeHint(self) -> QSize:
         return QSize(WIDTH, 80)

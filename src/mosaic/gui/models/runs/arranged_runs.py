@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt, QTimer, Signal
 
-from mosaic.gui.models.runs.run_order import Arranged, Group, Grouping, Sort, arrange
+from mosaic.gui.models.runs.run_order import SESSIONS, TRAINING, Arranged, Group, Grouping, Sort, arrange
 from mosaic.gui.models.runs.runs_model import RECORD, Index, RunsModel
 from mosaic.gui.models.shown_text import tip
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import LIVE
 
 GROUP = RECORD + 10
 """The Group of a row that is a heading; None for a run."""
@@ -40,7 +42,7 @@ class ArrangedRuns(QAbstractListModel):
         self._text = ""
         self.sorting: Sort = "newest"
         self.grouping: Grouping = "none"
-        self._collapsed: set[str] = set()
+        self._collapsed: set[str] = {SESSIONS}
         self._is_held = False
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -72,15 +74,24 @@ class ArrangedRuns(QAbstractListModel):
             return group.title if role == Qt.ItemDataRole.DisplayRole else None
         if role == IS_MEMBER:
             record = self._runs.get(key)
-            return bool(self._groups) and record is not None and (self.grouping != "seeds" or bool(record.group))
+            return record is not None and self._is_member(record)
         return self._runs.data_of(key, role)
+
+    def _is_member(self, record: RunRecord) -> bool:
+        if record.kind != TRAINING:
+            return True
+        return self.grouping != "none" and (self.grouping != "seeds" or bool(record.group))
 
     def row_of(self, key: str) -> int | None:
         """Of a run or a group."""
         return self._places.get(key)
 
     def first_run(self) -> int:
-        """The first row that is not a heading; the first one if all groups are collapsed."""
+        """The first run that is training, else the first row that is no heading; the first one if all are collapsed."""
+        for place, row in enumerate(self._rows):
+            record = self._runs.get(row)
+            if record is not None and record.kind == TRAINING and record.state in LIVE:
+                return place
         return next((place for place, row in enumerate(self._rows) if row not in self._groups), 0)
 
     def key_at(self, row: int) -> str:
@@ -118,6 +129,17 @@ class ArrangedRuns(QAbstractListModel):
     def collapse_all(self, *, collapsed: bool) -> None:
         self._collapsed = set(self._groups) if collapsed else set()
         self.arrange()
+
+    def reveal(self, keys: Sequence[str]) -> None:
+        """Open the groups in which these runs are hidden."""
+        hiding = {
+            name
+            for name, group in self._groups.items()
+            if group.is_collapsed and not set(keys).isdisjoint(group.run_ids)
+        }
+        if hiding:
+            self._collapsed -= hiding
+            self._arrange(is_held=False)
 
     def settle(self) -> None:
         """Put what has just come in its place now rather than soon."""

@@ -74,7 +74,12 @@ class RunsPanel(Panel):
         self._show_indexing()
 
     def select(self, keys: Sequence[str]) -> None:
-        """Select these runs or groups, the first as the current one; those that the list does not show are left out."""
+        """Select these runs or groups, the first as the current one; those that the filter hides are left out."""
+        self.arranged.settle()
+        self.arranged.reveal(keys)
+        self._select_shown(keys)
+
+    def _select_shown(self, keys: Sequence[str]) -> None:
         self.arranged.settle()
         rows = [place for key in keys if (place := self.arranged.row_of(key)) is not None]
         selection = QItemSelection()
@@ -146,7 +151,7 @@ class RunsPanel(Panel):
     def _show_selection(self) -> None:
         selected = {self.arranged.key_at(index.row()) for index in self.view.selectionModel().selectedIndexes()}
         if selected != {key for key in self._chosen if self.arranged.row_of(key) is not None}:
-            self.select(self._chosen)
+            self._select_shown(self._chosen)
 
     def _select_first(self) -> None:
         if not self._studio.selected and not self._wants_none and self.arranged.rowCount():
