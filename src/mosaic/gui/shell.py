@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
@@ -19,7 +19,7 @@ from mosaic.gui.widgets.edge_handle import EdgeHandle
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
 from mosaic.gui.widgets.focus_ring import FocusRing
 from mosaic.gui.widgets.form.train_panel import TrainPanel
-from mosaic.gui.widgets.labels_and_buttons import row
+from mosaic.gui.widgets.labels_and_buttons import pages, row
 from mosaic.gui.widgets.reading_order import neighbour
 from mosaic.gui.widgets.runs.empty_state import EmptyState
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
@@ -56,9 +56,7 @@ class Shell(QMainWindow):
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
         self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
         self.focus_ring = FocusRing(theme, self)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(EmptyState(studio, theme))
-        self._stack.addWidget(self.bench)
+        self._stack = pages(EmptyState(studio, theme), self.bench)
         left = self._dock("Runs", self.runs, Qt.DockWidgetArea.LeftDockWidgetArea)
         right = self._dock("New run", self.form, Qt.DockWidgetArea.RightDockWidgetArea)
         self.side_docks = (left, right)
@@ -67,9 +65,7 @@ class Shell(QMainWindow):
             EdgeHandle(theme, right, "Ctrl+Shift+B", at_left=False),
         ]
         middle = QWidget()
-        between = row(handles[0], self._stack, handles[1], spacing=0)
-        between.setStretch(1, 1)
-        middle.setLayout(between)
+        row(handles[0], (self._stack, 1), handles[1], of=middle, spacing=0)
         self.setCentralWidget(middle)
         self._dragged: QDockWidget | None = None
         """The panel whose edge is being dragged."""
