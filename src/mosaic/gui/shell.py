@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QScrollArea, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
@@ -97,9 +97,10 @@ class Shell(QMainWindow):
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
         """Tab and Shift+Tab, from any widget of the window."""
-        if self.focusWidget() in (None, self):
-            # Qt asks for the first one when the window opens: the arrow keys belong to the runs.
-            self.runs.view.setFocus()
+        here = QApplication.focusWidget()
+        if here is None or not here.isVisible():
+            # No key: the window opens, or what had the focus is being hidden, perhaps only for a moment.
+            QTimer.singleShot(0, self, self._focus_somewhere)
             return True
         stop = neighbour(self, self.focusWidget(), forward=is_next)
         if stop is None:
@@ -108,6 +109,14 @@ class Shell(QMainWindow):
         self._scroll_to(stop)
         self.focus_ring.show_around(stop)
         return True
+
+    def _focus_somewhere(self) -> None:
+        """Where nothing has the focus: the arrow keys belong to the runs as long as they are shown."""
+        here = QApplication.focusWidget()
+        if here is None or not here.isVisible():
+            stop = self.runs.view if self.runs.view.isVisible() else neighbour(self, None, forward=True)
+            if stop is not None:
+                stop.setFocus()
 
     @staticmethod
     def _scroll_to(widget: QWidget) -> None:

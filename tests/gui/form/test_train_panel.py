@@ -188,6 +188,7 @@ def test_start_selects_the_new_runs_and_train_starts_them_again(open_panel, clie
         ("finished", 1, "größe 🎲, seed 1"),
         ("finished", 2, "größe 🎲, seed 2"),
     ]
+    shown.until(lambda: not panel.said.text(), "the sentence to go, which is no longer true")
     panel.form.reset_all()
     panel.train_last()
     shown.until(lambda: len(made) == 2, "the second submit")

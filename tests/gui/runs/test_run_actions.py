@@ -185,6 +185,10 @@ def test_every_bad_end_gets_its_advice() -> None:
     assert "memory" in advice_on(ended(RunState.FAILED, -9))
     assert "stderr" in advice_on(ended(RunState.FAILED, 1))
     assert advice_on(ended(RunState.LOST))
+    for kind, place in (("play", "Play tab"), ("policy_eval", "Load policy")):
+        said = advice_on(RunRecord(run_id="0" * 26, state=RunState.FAILED, exit_code=2, kind=kind))
+        assert place in said
+        assert "lone" not in said, "a session is not cloned"
     assert advice_on(ended(RunState.CANCELLED))
     assert not advice_on(ended(RunState.FINISHED, 0))
     assert not advice_on(ended(RunState.RUNNING))

@@ -16,7 +16,7 @@ from mosaic.gui.models.daemon.news_feed import PAGE, NewsFeed
 from mosaic.gui.models.runs import arranged_runs
 from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns
 from mosaic.gui.models.runs.run_order import Arranged, Grouping, Sort, arrange
-from mosaic.gui.models.runs.runs_model import Index, RunsModel
+from mosaic.gui.models.runs.runs_model import WHY_QUEUED, Index, RunsModel
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
@@ -219,6 +219,19 @@ def test_runs_that_change_their_return_change_their_places(panel: RunsPanel, som
     settle(lambda: panel.arranged.key_at(0) == some[3].run_id)
     assert list(studio.selected) == [some[0].run_id]
     assert [index.row() for index in panel.view.selectionModel().selectedIndexes()] == [1]
+
+
+def test_a_queued_run_says_in_its_row_what_it_waits_for(panel: RunsPanel, some: list[RunRecord]) -> None:
+    waiting = [a_record(label, state=RunState.QUEUED) for label in ("first", "second")]
+    fill(panel, [*waiting[::-1], *some])
+    said = {
+        panel.arranged.index(row).data(): panel.arranged.index(row).data(WHY_QUEUED)
+        for row in range(panel.arranged.rowCount())
+    }
+    assert (said["first"], said["second"], said["a"]) == ("position 1", "position 2", "")
+    tips = [panel.arranged.index(row).data(Qt.ItemDataRole.ToolTipRole) for row in range(2)]
+    assert "queued: position 2" in tips[0]
+    assert panel.view.grab().width() > 0
 
 
 def test_no_run_changes_its_place_under_the_pointer(panel: RunsPanel, some: list[RunRecord]) -> None:

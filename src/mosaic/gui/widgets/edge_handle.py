@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDockWidget, QWidget
 
 from mosaic.gui.assets import pixmap
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 
 WIDTH, CHEVRON = 14, 12
@@ -22,7 +23,7 @@ class EdgeHandle(QWidget):
         self.setCursor(Qt.CursorShape.SplitHCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         name = f"Show the panel “{dock.windowTitle()}”"
-        self.setToolTip(f"{name} ({keys})")
+        self.setToolTip(tip(f"{name} ({keys})"))
         self.setAccessibleName(name)
         self.asked.connect(dock.show)
         self._dock = dock

@@ -10,7 +10,8 @@ from mosaic.scripts.script import is_script
 
 OWN, SCRIPTS = "Your own", "Scripts"
 ACTIONS = {"discrete": "Discrete actions", "continuous": "Continuous actions"}
-SEES = {"vector": "vectors", "pixels": "pictures"}
+SEES = {"vector": "vectors", "pixels": "pictures", "discrete": "numbered states"}
+FIRST_GROUPS = ("Discrete actions · vectors", "Discrete actions · pictures", "Continuous actions · vectors")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def entry_of(algorithm: Algorithm) -> Entry:
 
 
 def entries(algorithms: Iterable[Algorithm], typed: str = "") -> dict[str, list[Entry]]:
-    """By group, those that hold every word that was typed: the group of the first algorithm first, scripts last."""
+    """By group, those that hold every word that was typed: the usual groups first, scripts last."""
     found: dict[str, list[Entry]] = {}
     for entry in map(entry_of, algorithms):
         if holds_words(f"{entry.line} {entry.group} {entry.name}", typed):
@@ -62,4 +63,6 @@ def _group_of(algorithm: Algorithm) -> str:
 
 
 def _place_of(group: str) -> int:
-    return {OWN: 1, SCRIPTS: 2}.get(group, 0)
+    if group in FIRST_GROUPS:
+        return FIRST_GROUPS.index(group)
+    return len(FIRST_GROUPS) + {OWN: 1, SCRIPTS: 2}.get(group, 0)

@@ -53,7 +53,7 @@ class RunsModel(QAbstractListModel):
                 return name_of(record)
             case Qt.ItemDataRole.ToolTipRole:
                 state = f"{record.state}: {why}" if (why := self.why_queued(record)) else record.state
-                return tip("\n".join([name_of(record), run_id, state, *self.notices(run_id)]))
+                return tip("\n".join([name_of(record), summary_of(record), run_id, state, *self.notices(run_id)]))
             case _ if role == RECORD:
                 return record
             case _ if role == COLOUR:

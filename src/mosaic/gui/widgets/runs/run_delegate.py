@@ -111,7 +111,7 @@ class RunDelegate(QStyledItemDelegate):
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, word)
         rest = QRectF(place)
         rest.setLeft(place.left() + self._small_metrics.horizontalAdvance(word))
-        if why:
+        if why or record.last_return is None:
             rest.setRight(right)
         text = f" · {why or summary_of(record)}"
         self._text(painter, rest, self._small, "muted", self._small_metrics.elidedText(text, END, int(rest.width())))
