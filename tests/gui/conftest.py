@@ -49,7 +49,7 @@ from .real_daemon import Daemon, end_daemon
 
 __all__ = ["STARTED", "Daemon", "HandWritten", "MakeRun", "Show", "Shown", "artifacts_of", "learning"]
 
-TIMEOUT_S = 12.0
+TIMEOUT_S = 120.0
 """Until a test gives up waiting for something that never comes; a slow and busy machine has the time that it needs."""
 
 

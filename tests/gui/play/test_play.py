@@ -157,7 +157,7 @@ def test_what_is_typed_stays_while_runs_move_on(shown: Shown, client: Client) ->
 def test_pause_step_reset_and_stop(shown: Shown) -> None:
     tab = begun(shown, "Acrobot-v1", "random")
     shown.until(lambda: t(tab) > 2)
-    assert not tab.keys.isVisible(), "nobody plays by keys"
+    assert not tab.keys.isVisible(), "the actor needs no keys"
     tab.pause.click()
     shown.until(lambda: status(tab) == "paused")
     before = t(tab)
