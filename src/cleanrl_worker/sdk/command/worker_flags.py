@@ -173,8 +173,9 @@ def resolve(line: CommandLine) -> Plan:
         remarks += tuple(_changes(before, source, env_sources, threads=flags.cpus, run_dir=resumed.run_dir))
         saved = before.source_copy
     if (sources := algorithm_catalogue.sources_of(algorithm)) is not None:
-        source, more = _kept_sources(saved, partial(sources, args, env_settings))
-        remarks += more
+        kept = None if saved is None else source_copy.data_of(saved)
+        files, more = _kept_sources(kept, partial(sources, args, env_settings))
+        source, remarks = source_copy.joined(source, files), remarks + more
     return Plan(
         algo=algo,
         algorithm=algorithm,
@@ -375,7 +376,7 @@ def _changes(
         when=f"at step {before.global_step}",
         how_to_copy=f"mosaic envs copy {run_dir.run_id} DIR",
     )
-    saved = before.source_copy
+    saved = None if before.source_copy is None else source_copy.code_of(before.source_copy)
     if saved is None or source is None:
         return
     if difference := source_copy.difference(saved, source):
