@@ -36,7 +36,7 @@ class Code(NamedTuple):
 
 
 def code_of(worker: WorkerConfig, allowed: Allowed, settings: Mapping[str, Any] | None = None) -> Iterator[Code]:
-    """All that a worker would run on the word of this config; `settings` are those of its environment."""
+    """All that a worker would run on the word of this config."""
     if is_script(worker.algo):
         module = worker.extras.algo_params.get("script_module") if isinstance(worker.extras, TrainExtras) else None
         yield Code(Path(worker.algo), "algo", module if isinstance(module, str) else "")
