@@ -38,6 +38,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "resume": ("runs.run_verbs:resume", "resume ended runs from a checkpoint"),
     "delete": ("runs.run_verbs:delete", "remove ended runs and their files"),
     "label": ("runs.run_verbs:label", "change the label or the notes of a run"),
+    "tag": ("runs.run_verbs:tag", "put tags on runs, or take them off"),
     "export": ("runs.export", "copy a run into a zip file or a folder"),
     "policies": ("evaluation.policies", "list the policies that runs have saved"),
     "evaluate": ("evaluation.evaluate", "play episodes with trained policies and print what they score"),

@@ -94,6 +94,10 @@ class TrainerStub:
                 '/mosaic.v1.Trainer/ListTags',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
                 response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.FromString)
+        self.GetRunValues = channel.unary_unary(
+                '/mosaic.v1.Trainer/GetRunValues',
+                request_serializer=mosaic_dot_rpc_dot_trainer__pb2.GetRunValuesRequest.SerializeToString,
+                response_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetRunValuesReply.FromString)
         self.StreamLogs = channel.unary_stream(
                 '/mosaic.v1.Trainer/StreamLogs',
                 request_serializer=mosaic_dot_rpc_dot_trainer__pb2.StreamLogsRequest.SerializeToString,
@@ -254,7 +258,7 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetLabel(self, request, context):
-        """Change what the user wrote on a run: label, notes, priority.
+        """Change what the user wrote on a run: label, notes, priority, tags.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -283,6 +287,13 @@ class TrainerServicer:
 
     def ListTags(self, request, context):
         """Tags that a run has logged.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRunValues(self, request, context):
+        """What a table shows of some runs beside their records: settings, and metrics in a few numbers.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -512,6 +523,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.ListTags,
                     request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.RunId.FromString,
                     response_serializer=mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.SerializeToString,
+            ),
+            'GetRunValues': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRunValues,
+                    request_deserializer=mosaic_dot_rpc_dot_trainer__pb2.GetRunValuesRequest.FromString,
+                    response_serializer=mosaic_dot_rpc_dot_trainer__pb2.GetRunValuesReply.SerializeToString,
             ),
             'StreamLogs': grpc.unary_stream_rpc_method_handler(
                     servicer.StreamLogs,
@@ -1010,6 +1026,32 @@ class Trainer:
             '/mosaic.v1.Trainer/ListTags',
             mosaic_dot_rpc_dot_trainer__pb2.RunId.SerializeToString,
             mosaic_dot_rpc_dot_trainer__pb2.ListTagsReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata)
+
+    @staticmethod
+    def GetRunValues(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.v1.Trainer/GetRunValues',
+            mosaic_dot_rpc_dot_trainer__pb2.GetRunValuesRequest.SerializeToString,
+            mosaic_dot_rpc_dot_trainer__pb2.GetRunValuesReply.FromString,
             options,
             channel_credentials,
             insecure,
