@@ -23,7 +23,7 @@ from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
 """Runs that the palette offers: the newest."""
-EXTRA_KEYS = {"Notes": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
+EXTRA_KEYS = {"Notes": "Ctrl+0", "Sweeps": "Ctrl+Shift+W", "Table": "Ctrl+Shift+A"}
 """Tabs beyond the ninth."""
 _MARK = re.compile("&(.)")
 """Marks the letter to press; two of them are the sign itself."""
@@ -134,6 +134,7 @@ class Menus(QObject):
             toggle = dock.toggleViewAction()
             toggle.setShortcut(QKeySequence(keys))
             self._view.addAction(toggle)
+        self._add(self._view, "Runs as a &table, and back", window.switch_table, "Ctrl+Shift+R", icon="table-2")
         self._add(self._view, "&Reset layout", window.reset_layout)
         self._view.addSeparator()
         for number, tab in enumerate(TABS, start=1):

@@ -118,6 +118,23 @@ class RunActions(QObject):
     def rename(self, run: RunRecord, label: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, label=label), f"is now called {label}")
 
+    def rename_all(self, runs: Sequence[RunRecord], label: str) -> None:
+        """One name for many runs: the seed tells them apart."""
+        self._each(
+            runs,
+            lambda client, run: client.set_label(run.run_id, label=f"{label} s{run.seed}"),
+            f"are now called {label}, with the seed behind it",
+        )
+
+    def tag(self, runs: Sequence[RunRecord], *, add: Sequence[str], remove: Sequence[str]) -> None:
+        said = [f"tagged {' '.join(add)}"] if add else []
+        said += [f"no longer tagged {' '.join(remove)}"] if remove else []
+        self._each(
+            runs,
+            lambda client, run: client.set_label(run.run_id, add_tags=add, remove_tags=remove),
+            ", ".join(said),
+        )
+
     def set_notes(self, run: RunRecord, notes: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, notes=notes), "has new notes")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QSettings, Qt, QTimer
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
@@ -19,6 +19,8 @@ from mosaic.gui.widgets.tool_button import IconTool
 
 class RunsPanel(Panel):
     """The first run is selected until the user selects another; a heading stands for all runs under it."""
+
+    table_asked = Signal()
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
@@ -49,7 +51,8 @@ class RunsPanel(Panel):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order)
+        as_table = IconTool(theme, "table-2", "All runs as a table, and back (Ctrl+Shift+R)", self.table_asked.emit)
+        heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order, as_table)
         layout.addLayout(row(*heading, margins=(14, 8, 8, 6)))
         layout.addLayout(row(self.filter, margins=(10, 2, 10, 8)))
         layout.addLayout(row(self.indexing, margins=(14, 0, 10, 6)))
