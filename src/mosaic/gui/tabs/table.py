@@ -4,8 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QSettings, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QSettings, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout
 
 from mosaic import config
@@ -61,6 +60,7 @@ class TableTab(Panel):
         self.view.hide_asked.connect(self._hide)
         self.view.move_asked.connect(self._move)
         self.view.columns_asked.connect(self.choose_columns)
+        self.view.find_asked.connect(self.find)
         self.view.chosen_changed.connect(self._select)
         self.view.open_asked.connect(self.run_asked)
         self.view.menu_asked.connect(self.actions_on_chosen.open_menu)
@@ -105,12 +105,10 @@ class TableTab(Panel):
         self.view.widths |= _widths(str(settings.value("table/widths") or ""))
         self.show_arrangement(_arrangement(str(settings.value("table/arrangement") or "")))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Slash:
-            self.bar.filter.setFocus()
-            self.bar.filter.selectAll()
-        else:
-            super().keyPressEvent(event)
+    def find(self) -> None:
+        """The cursor goes to the filter."""
+        self.bar.filter.setFocus()
+        self.bar.filter.selectAll()
 
     def _open(self, is_seen: bool) -> None:
         if is_seen and not self._is_open:

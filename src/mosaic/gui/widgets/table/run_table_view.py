@@ -56,6 +56,7 @@ class RunTableView(QTableView):
     move_asked = Signal(str, int)
     """A column one place to the left (-1) or to the right (1)."""
     columns_asked = Signal()
+    find_asked = Signal()
     delete_asked = Signal()
     open_asked = Signal(str)
     menu_asked = Signal(QPoint)
@@ -165,6 +166,8 @@ class RunTableView(QTableView):
             asked.emit(name)
         elif not ctrl and key == Qt.Key.Key_H:
             self.hide_asked.emit(name)
+        elif key == Qt.Key.Key_Slash:
+            self.find_asked.emit()
         elif not ctrl and key == Qt.Key.Key_C:
             self.columns_asked.emit()
         else:
