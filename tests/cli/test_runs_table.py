@@ -80,3 +80,22 @@ def test_what_is_no_word_is_no_tag(mosaic, finished, tag):
     refused = mosaic("tag", finished, "--", tag)
     assert refused.code == 2
     assert mosaic("show", finished, "--json").objects[0]["tags"] == []
+
+
+def test_runs_side_by_side_tell_settings_environment_code_and_results(mosaic, finished, lake):
+    lines = {line["name"]: line for line in mosaic("diff", finished, lake, "--json").objects}
+    assert lines["env.is_slippery"]["values"] == {finished: "", lake: "false"}
+    assert lines["env.is_slippery"]["changed"] == [lake]
+    assert lines["learning_starts"]["values"][lake] == "500"
+    assert len(lines["code"]["values"][lake]) == 8
+    assert "n " in lines["return"]["values"][finished]
+    text = mosaic("diff", finished, lake).out
+    assert "500*" in text
+    assert "the same in all of them" in text
+    assert "torch" in mosaic("diff", finished, lake, "--all").out
+
+
+def test_one_run_is_held_against_the_defaults(mosaic, lake):
+    said = mosaic("diff", lake, "--json")
+    assert "learning_starts" in [line["name"] for line in said.objects]
+    assert "gamma" not in [line["name"] for line in said.objects]

@@ -26,6 +26,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "sweeps": ("sweeps.sweeps_list", "list sweeps"),
     "runs": ("runs.runs", "list runs"),
     "show": ("runs.show", "everything about a run"),
+    "diff": ("runs.diff", "runs side by side: settings, environment, code, versions, results"),
     "follow": ("runs.run_verbs:follow", "live progress of runs"),
     "watch": ("live.watch", "a run's environments in the terminal, live"),
     "frame": ("live.frame", "save one picture of a run's environments"),

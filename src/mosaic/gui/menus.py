@@ -116,6 +116,7 @@ class Menus(QObject):
         self._for_one += [
             self._add(self._run, "Re&name…", self._rename, "F2", icon="pencil"),
             self._add(self._run, "Edit n&otes…", self._edit_notes, icon="notebook-pen"),
+            self._add(self._run, "&Differences between the runs…", window.compare, "Ctrl+Shift+D", icon="columns-2"),
             self._add(self._run, "Show confi&g", self._show_config, "Ctrl+I", icon="braces"),
             self._add(self._run, "Copy run &id", lambda: self._copy(self._studio.current), "Ctrl+Shift+C", icon="copy"),
             self._add(
@@ -183,8 +184,9 @@ class Menus(QObject):
         return action
 
     def _enable(self) -> None:
+        states = self._does.states()
         for action, shown in self.on_runs.values():
-            shown.setEnabled(bool(self._does.fitting(action)))
+            shown.setEnabled(not action.verb.states.isdisjoint(states))
         for shown in self._for_one:
             shown.setEnabled(bool(self._studio.current))
 

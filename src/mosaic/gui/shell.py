@@ -1,5 +1,7 @@
 """The parts of the window and where they are: runs on the left, tabs in the centre, a new run's form on the right."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
@@ -21,6 +23,7 @@ from mosaic.gui.widgets.form.train_panel import TrainPanel
 from mosaic.gui.widgets.runs.empty_state import EmptyState
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.gui.widgets.tab_docks import Page, TabDocks
+from mosaic.gui.widgets.table.differences_dialog import DifferencesDialog
 
 LAYOUT_VERSION = 2
 """Raised when docks change: an older remembered layout is then not used."""
@@ -74,6 +77,8 @@ class Shell(QMainWindow):
         self._had_form = True
         """Before the table took its place."""
         table.run_asked.connect(self._show_run)
+        table.compare_asked.connect(self.compare)
+        self._differences: DifferencesDialog | None = None
         self.runs.table_asked.connect(self.switch_table)
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
@@ -133,6 +138,12 @@ class Shell(QMainWindow):
         self._stack.setCurrentWidget(self.bench)
         self.bench.maximise("Table")
         self.table.view.setFocus()
+
+    def compare(self, run_ids: Sequence[str] = ()) -> None:
+        """These runs, or the selected ones, side by side."""
+        if self._differences is None:
+            self._differences = DifferencesDialog(self, self.studio, self.theme)
+        self._differences.compare(run_ids or self._chosen_runs())
 
     def _chosen_runs(self) -> list[str]:
         """What is selected in the table while it is looked at, else in the list; more may be selected than drawn."""

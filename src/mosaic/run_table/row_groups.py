@@ -76,7 +76,7 @@ def cell_of(table: TableRows, group: RowGroup, name: str) -> GroupCell:
             return _mean(name, numbers, len(group.rows))
     codes = column.codes[group.rows]
     if (codes == codes[0]).all():
-        return GroupCell(shown_value(name, column.values[group.rows[0]]))
+        return GroupCell(shown_value(name, column.values[int(group.rows[0])]))
     firsts: list[int] = group.rows[np.unique(codes, return_index=True)[1]].tolist()
     values = [column.values[row] for row in firsts[:LISTED]]
     different = len(firsts)

@@ -192,6 +192,11 @@ class TableRows:
             column = self._columns[name] = Column([value(row) for row in range(len(self.records))])
         return column
 
+    def value(self, row: int, name: str) -> Value:
+        """One cell: what is only looked at needs no column."""
+        column = self._columns.get(name)
+        return self._reader(name)(row) if column is None else column.values[row]
+
     def newest_first(self) -> Rows:
         """All rows: a run id begins with the time at which the run was made."""
         if self._newest is None or len(self._newest) != len(self.records):

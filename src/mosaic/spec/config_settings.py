@@ -1,9 +1,11 @@
 """The settings of a run config by short names, as tables, filters and differences of runs name them."""
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from mosaic.config import JsonValue
+from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, Resources, TrainExtras
 
 ENVIRONMENT = "env."
 """Before the name of a setting of the environment, as in its flag."""
@@ -12,7 +14,7 @@ NOT_SETTINGS = frozenset({"mode", "notes", "algo_params", "tensorboard_dir", "po
 
 
 def settings_of(document: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Of the algorithm by their own names, of the environment as `env.NAME`, then options and resources of the run.
+    """Of the algorithm by their own names, then options and resources of the run, then env.NAME of the environment.
 
     Algorithm, environment, seed and steps are in the record of the run. Where an option is named like a setting of the
     algorithm, the setting counts.
@@ -21,13 +23,16 @@ def settings_of(document: Mapping[str, Any]) -> dict[str, JsonValue]:
     extras = _inner(worker, "extras")
     options = {name: value for name, value in extras.items() if name not in NOT_SETTINGS}
     environment = _inner(document, "environment", "settings")
-    found = _inner(document, "resources") | options | _inner(extras, "algo_params")
+    own = _inner(extras, "algo_params")
+    found = own | options | _inner(document, "resources") | own
     return found | {f"{ENVIRONMENT}{name}": value for name, value in environment.items()}
 
 
-def own_settings(document: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Those of the algorithm alone."""
-    return _inner(document, "metadata", "worker", "config", "extras", "algo_params")
+def option_defaults(kind: str) -> dict[str, JsonValue]:
+    """Of options and resources of a run of this kind."""
+    options = {"policy_eval": PolicyEvalExtras, "play": PlayExtras}.get(kind, TrainExtras)
+    given = [field for owner in (options, Resources) for field in fields(owner) if field.default is not MISSING]
+    return {field.name: field.default for field in given if field.name not in NOT_SETTINGS}
 
 
 def _inner(document: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def tag(argv: Sequence[str]) -> int:
     if flags.filter is None and flags.run is None:
         words.error("RUN is missing; give a run or --filter EXPR")
     with connect() as client:
-        runs = [pick(client, flags.run)] if flags.run else _fitting(client, flags.filter)
+        runs = [pick(client, flags.run)] if flags.run else _fitting(client, flags.filter or "")
         if not runs:
             note("no run matches")
             return 0

@@ -20,6 +20,7 @@ from mosaic.gui.widgets.table.run_table_view import RunTableView
 from mosaic.gui.widgets.table.table_bar import TableBar
 from mosaic.gui.widgets.visibility import Visibility
 from mosaic.run_table.run_columns import source_of
+from mosaic.spec.run_record import RunRecord
 
 TYPED_MS = 150
 """After the last letter of a filter it is followed."""
@@ -50,17 +51,17 @@ class TableTab(Panel):
         layout.addWidget(self.bar)
         layout.addWidget(self.view, 1)
         layout.addWidget(self.actions_on_chosen)
-        self.bar.filter_changed.connect(lambda _: self._typed.start(TYPED_MS))
+        self.bar.filter_changed.connect(self._type)
         self.bar.group_changed.connect(self._group)
-        self.bar.differing_changed.connect(lambda on: self._show(only_differing=on))
+        self.bar.differing_changed.connect(self._show_differing)
         self.bar.columns_asked.connect(self.choose_columns)
         self.bar.left.connect(self._leave_filter)
         self.view.sort_asked.connect(self._sort)
-        self.view.group_asked.connect(lambda name: self._group("" if self.table.arrangement.group == name else name))
+        self.view.group_asked.connect(self._group_or_not)
         self.view.hide_asked.connect(self._hide)
         self.view.move_asked.connect(self._move)
         self.view.columns_asked.connect(self.choose_columns)
-        self.view.find_asked.connect(self.find)
+        self.view.find_asked.connect(self.find_runs)
         self.view.chosen_changed.connect(self._select)
         self.view.open_asked.connect(self.run_asked)
         self.view.menu_asked.connect(self.actions_on_chosen.open_menu)
@@ -91,7 +92,7 @@ class TableTab(Panel):
     def choose_columns(self) -> None:
         if self._chooser is None:
             self._chooser = ColumnChooser(self.window(), self._theme)
-            self._chooser.changed.connect(lambda columns: self._show(columns=columns))
+            self._chooser.changed.connect(self._show_columns)
         rows = self.table.rows
         self._chooser.open_for(self.table.arrangement.columns, list(rows.setting_names), list(rows.metric_tags))
         self.values.ask_tags()
@@ -105,7 +106,7 @@ class TableTab(Panel):
         self.view.widths |= _widths(str(settings.value("table/widths") or ""))
         self.show_arrangement(_arrangement(str(settings.value("table/arrangement") or "")))
 
-    def find(self) -> None:
+    def find_runs(self) -> None:
         """The cursor goes to the filter."""
         self.bar.filter.setFocus()
         self.bar.filter.selectAll()
@@ -119,14 +120,26 @@ class TableTab(Panel):
         self.values.open(is_seen)
         self._say_count()
 
-    def _take(self, records: object, removed: object) -> None:
-        if self._is_open and isinstance(records, tuple) and isinstance(removed, tuple):
+    def _take(self, records: tuple[RunRecord, ...], removed: tuple[str, ...]) -> None:
+        if self._is_open:
             self.table.take(records, removed)
             self.values.runs_came(records)
 
     def _show(self, **changes: Any) -> None:
         self.table.show_as(replace(self.table.arrangement, **changes))
         self._show_group()
+
+    def _show_columns(self, columns: tuple[str, ...]) -> None:
+        self._show(columns=columns)
+
+    def _show_differing(self, on: bool) -> None:
+        self._show(only_differing=on)
+
+    def _group_or_not(self, name: str) -> None:
+        self._group("" if self.table.arrangement.group == name else name)
+
+    def _type(self, _: str) -> None:
+        self._typed.start(TYPED_MS)
 
     def _filter(self) -> None:
         self._show(filter=self.bar.filter.text())
@@ -173,13 +186,13 @@ class TableTab(Panel):
 
     def _select(self) -> None:
         self._studio.select(self.view.chosen)
-        self.actions_on_chosen.refresh()
+        self.actions_on_chosen.refresh_soon()
 
     def _follow(self) -> None:
         """Another part of the window may have selected runs."""
         if list(self._studio.selected) != self.view.chosen[:MOST_DRAWN]:
             self.view.choose(self._studio.selected)
-        self.actions_on_chosen.refresh()
+        self.actions_on_chosen.refresh_soon()
 
     def _say_count(self) -> None:
         total, fitting = len(self.table.rows), self.table.fitting

@@ -1,5 +1,6 @@
 """What can be done with runs: to which states it fits, what is asked first, and the daemon's call."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -85,6 +86,11 @@ class RunActions(QObject):
         """The selected runs that it can be done with."""
         found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
         return [run for run in found if run is not None and run.state in action.verb.states]
+
+    def states(self) -> Counter[RunState]:
+        """How many of the selected runs are in which state: what fits many runs is known by one look at each."""
+        found = (self._studio.runs.get(run_id) for run_id in self._chosen())
+        return Counter(run.state for run in found if run is not None)
 
     def do(self, action: Action, runs: Sequence[RunRecord]) -> None:
         self._each(runs, action.verb.ask, action.done)

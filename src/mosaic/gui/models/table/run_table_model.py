@@ -4,11 +4,12 @@ The values lie in columns (`mosaic.run_table.table_rows`); a filter or an order 
 the cells that are seen are put into words.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
 
+from mosaic.config import JsonValue
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import name_of
 from mosaic.run_table import filter_expression
@@ -29,7 +30,7 @@ SESSIONS = ("kind", "play")
 CALM_MS = 700
 """Rows change places no more often, so that the table can be read while returns change."""
 SOON_MS = 40
-NAMES_AT_ONCE = 6
+NAMES_AT_ONCE = 3
 """Settings that are compared over all runs between two events of the window."""
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -81,6 +82,7 @@ class RunTableModel(QAbstractTableModel):
         """Settings that are not the same in all runs that fit, as far as they were looked at."""
         self._unlooked: list[str] = []
         self._looked: list[str] = []
+        self._compared: list[Mapping[str, JsonValue] | None] = []
         self._comparing = QTimer(self)
         self._comparing.timeout.connect(self._compare_some)
         self._later = QTimer(self)
@@ -278,25 +280,29 @@ class RunTableModel(QAbstractTableModel):
 
     def _compare_soon(self) -> None:
         """Look which settings differ, a few at a time: all of ten thousand runs would be felt."""
-        self._unlooked = list(self.rows.setting_names)[::-1] if self.arrangement.only_differing else []
-        self._looked: list[str] = []
+        self._unlooked, self._looked = [], []
+        if self.arrangement.only_differing:
+            settings = self.rows.all_settings()
+            rows: list[int] = self.rows.in_order("", downwards=False, among=self._fits()).tolist()
+            self._compared = [settings[row] for row in rows]
+            self._unlooked = list(self.rows.setting_names)[::-1]
         if self._unlooked:
             self._comparing.start()
 
     def _compare_some(self) -> None:
-        rows: list[int] = self.rows.in_order("", downwards=False, among=self._fits()).tolist()
-        settings = self.rows.all_settings()
         names = [self._unlooked.pop() for _ in range(min(NAMES_AT_ONCE, len(self._unlooked)))]
-        self._looked += differing([settings[row] for row in rows], names)
+        self._looked += differing(self._compared, names)
         if not self._unlooked:
             self._comparing.stop()
+            self._compared = []
             if self._looked != self._differing:
                 self._differing = self._looked
                 self.arrange()
 
     def _differs(self, name: str, rows: Rows) -> bool:
-        codes = self.rows.column(name).codes[rows]
-        return bool(len(codes)) and bool((codes != codes[0]).any())
+        values = self.rows.column(name).values
+        found: list[int] = rows.tolist()
+        return any(values[row] != values[found[0]] for row in found)
 
     def _show_changed(self, run_ids: Sequence[str], names: set[str]) -> None:
         """Cells at once; places, where the order, the filter or the groups may be others now, in a moment."""
@@ -329,7 +335,7 @@ class RunTableModel(QAbstractTableModel):
     def _text(self, row: int, name: str) -> str:
         if name == "label":
             return name_of(self.rows.records[row])
-        return shown_value(name, self.rows.column(name).values[row])
+        return shown_value(name, self.rows.value(row, name))
 
     def _heading(self, group: RowGroup, name: str, place: int, role: int) -> object:
         if role == GROUP:

@@ -11,6 +11,7 @@ from mosaic.rpc.client import Client
 from mosaic.run_table import fetched_values
 from mosaic.run_table.fetched_values import PAGE, RunValues
 from mosaic.run_table.filter_expression import needed
+from mosaic.run_table.run_columns import WANTED
 from mosaic.spec.run_record import RunRecord
 
 AGAIN_MS = 2000
@@ -108,11 +109,7 @@ class TableValues(QObject):
                         rows.take_settings(run_id, {})
             if len(rows.setting_names) != named:
                 self._table.understand_again()
-            names = (
-                set(rows.setting_names)
-                if settings
-                else {f"{tag}.{end}" for end in ("last", "best", "highest", "lowest", "auc")}
-            )
+            names = list(rows.setting_names) if settings else [f"{tag}.{end}" for end in WANTED]
             self._table.values_came([run.run_id for run in page], names)
             self.progressed.emit()
             self._go_on()

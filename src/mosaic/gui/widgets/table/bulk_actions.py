@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from mosaic.gui.models.cli_process import CliProcess
@@ -20,6 +20,9 @@ from mosaic.spec.run_record import RunRecord
 
 SHOWN = ("Pause", "Continue", "Cancel…", "Resume from the newest checkpoint", "Delete…")
 """Of the actions on runs, those that are done to many."""
+
+
+SOON_MS = 300
 
 
 class BulkActions(QWidget):
@@ -52,19 +55,29 @@ class BulkActions(QWidget):
             for title, action in self._actions.items()
         }
         self.setLayout(row(self._said, 1, *self._buttons.values(), *self._verbs.values(), margins=(12, 2, 8, 2)))
-        self._does.changed.connect(self.refresh)
+        # A live run changes many times a second.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self.refresh)
+        self._does.changed.connect(self.refresh_soon)
         self.refresh()
 
     def refresh(self) -> None:
-        runs = self.runs()
-        self._said.setText(f"{len(runs):,} selected" if runs else "no run selected")
+        states = self._does.states()
+        count = states.total()
+        self._said.setText(f"{count:,} selected" if count else "no run selected")
         for text, button in self._buttons.items():
-            button.setEnabled(len(runs) > 1 if text == "Compare" else bool(runs))
+            button.setEnabled(count > 1 if text == "Compare" else count > 0)
         for title, action in self._actions.items():
-            fitting = self._does.fitting(action)
-            self._verbs[title].setEnabled(bool(fitting))
+            fitting = sum(states[state] for state in action.verb.states)
+            self._verbs[title].setEnabled(fitting > 0)
             what = title.removesuffix("…")
-            self._verbs[title].rename(f"{what}: {len(fitting):,} of {len(runs):,} runs" if len(runs) > 1 else what)
+            self._verbs[title].rename(f"{what}: {fitting:,} of {count:,} runs" if count > 1 else what)
+
+    def refresh_soon(self) -> None:
+        """What is selected, or what fits it, may be something else now."""
+        if not self._soon.isActive() and self.isVisible():
+            self._soon.start(SOON_MS)
 
     def runs(self) -> list[RunRecord]:
         found = (self._studio.runs.get(run_id) for run_id in self._chosen())
@@ -76,7 +89,7 @@ class BulkActions(QWidget):
         for text, _, does in self._own:
             action = menu.addAction(self._buttons[text].icon(), text)
             action.setEnabled(self._buttons[text].isEnabled())
-            action.triggered.connect(lambda _=False, does=does: does())
+            action.triggered.connect(partial(_call, does))
         menu.addSeparator()
         for title, action in self._actions.items():
             shown = menu.addAction(self._verbs[title].icon(), title)
@@ -119,7 +132,7 @@ class BulkActions(QWidget):
         runs = self.runs()
         if not runs:
             return
-        common = sorted(set.intersection(*(set(run.tags) for run in runs)))
+        common = sorted(tag for tag in runs[0].tags if all(tag in run.tags for run in runs))
         who = f"“{name_of(runs[0])}”" if len(runs) == 1 else f"these {len(runs):,} runs"
         about = f"Tags of {who}: words with spaces between them. One that you take out here is taken off."
         ask_text(self.window(), "Tags", about, " ".join(common), partial(self._tag, runs, common))
@@ -166,3 +179,7 @@ class BulkActions(QWidget):
         run_id, _ = self._left.pop(0)
         self._studio.noticed.emit(Notice(why, run_id))
         self._start_export()
+
+
+def _call(does: Callable[[], None], _: bool = False) -> None:
+    does()

@@ -30,11 +30,11 @@ class ColumnChooser(QDialog):
         self._chosen: list[str] = []
         self._names: list[str] = []
         self._is_filling = False
-        self.search = search_field(theme, "Find a column…", lambda _: self._fill())
+        self.search = search_field(theme, "Find a column…", self._search)
         self.list = QListWidget()
         self.list.setAccessibleName("Columns")
         self.list.itemChanged.connect(self._ticked)
-        self.list.currentItemChanged.connect(lambda *_: self._enable())
+        self.list.currentRowChanged.connect(self._went)
         self._up, self._down = QPushButton("Move up"), QPushButton("Move down")
         self._up.setToolTip("Ctrl+Up")
         self._down.setToolTip("Ctrl+Down")
@@ -73,6 +73,12 @@ class ColumnChooser(QDialog):
             self.close()
         else:
             super().keyPressEvent(event)
+
+    def _search(self, _: str) -> None:
+        self._fill()
+
+    def _went(self, _: int) -> None:
+        self._enable()
 
     def _fill(self) -> None:
         words = self.search.text().lower().split()
@@ -126,8 +132,7 @@ class ColumnChooser(QDialog):
         self.changed.emit(tuple(chosen))
 
     def _current(self) -> str:
-        item = self.list.currentItem()
-        return str(item.data(NAME)) if item is not None else ""
+        return str(self.list.currentItem().data(NAME)) if self.list.currentRow() >= 0 else ""
 
     def _enable(self) -> None:
         name = self._current()

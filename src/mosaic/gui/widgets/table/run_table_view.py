@@ -82,7 +82,7 @@ class RunTableView(QTableView):
         self.setTabKeyNavigation(False)
         self.setCornerButtonEnabled(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(lambda at: self.menu_asked.emit(self.viewport().mapToGlobal(at)))
+        self.customContextMenuRequested.connect(self._ask_menu)
         lines = self.verticalHeader()
         lines.hide()
         lines.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -91,10 +91,12 @@ class RunTableView(QTableView):
         header.setSectionsMovable(True)
         header.setSectionsClickable(True)
         header.setHighlightSections(False)
+        # To paint a section Qt would ask each of ten thousand rows whether it is selected.
+        header.setSelectionModel(QItemSelectionModel(table, header))
         header.setMinimumSectionSize(NARROWEST)
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._header_menu)
-        header.sectionClicked.connect(lambda section: self.sort_asked.emit(table.columns[section]))
+        header.sectionClicked.connect(self._sort)
         header.sectionResized.connect(self._resized)
         header.sectionMoved.connect(self._moved)
         self._settle = QTimer(self)
@@ -216,6 +218,12 @@ class RunTableView(QTableView):
         header.blockSignals(False)
         self.move_asked.emit(name, after - before)
 
+    def _ask_menu(self, at: QPoint) -> None:
+        self.menu_asked.emit(self.viewport().mapToGlobal(at))
+
+    def _sort(self, section: int) -> None:
+        self.sort_asked.emit(self._table.columns[section])
+
     def _header_menu(self, at: QPoint) -> None:
         section = self.horizontalHeader().logicalIndexAt(at)
         if not 0 <= section < len(self._table.columns):
@@ -275,20 +283,15 @@ class RunTableView(QTableView):
 
     def _selected(self) -> None:
         current = self.currentIndex().row()
-        lines = sorted({index.row() for index in self._first_cells()})
+        chosen = self.selectionModel().selection()
+        # By ranges: `selectedIndexes` would make one of every cell.
+        parts = [chosen.at(place) for place in range(chosen.count())]
+        lines = sorted({line for part in parts for line in range(part.top(), part.bottom() + 1)})
         if current in lines:
             lines.remove(current)
             lines.insert(0, current)
         self._chosen = self._table.ids_at(lines)
         self.chosen_changed.emit()
-
-    def _first_cells(self) -> list[QModelIndex]:
-        """One cell of each selected line: `selectedIndexes` would make one of every cell."""
-        return [
-            self._table.index(line, 0)
-            for part in self.selectionModel().selection()
-            for line in range(part.top(), part.bottom() + 1)
-        ]
 
 
 class RunTableDelegate(QStyledItemDelegate):

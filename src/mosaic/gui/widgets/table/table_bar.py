@@ -74,7 +74,8 @@ class TableBar(QWidget):
         self.group.setText(f"Group: {title_of_column(name) if name else 'none'}")
         self.group.setAccessibleName(self.group.text())
         self._groups.clear()
-        for choice in ("", *dict.fromkeys([*columns, *([name] if name else [])])):
+        offered: dict[str, None] = dict.fromkeys([*columns, *([name] if name else [])])
+        for choice in ("", *offered):
             action = QAction(title_of_column(choice) if choice else "No groups", self._groups)
             action.setCheckable(True)
             action.setChecked(choice == name)
