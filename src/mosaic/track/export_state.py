@@ -5,12 +5,14 @@ import json
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from mosaic import config
 from mosaic.errors import MosaicError
+from mosaic.log import get_logger
+from mosaic.spec.events import Event
 from mosaic.spec.files.shared_files import is_locked, write_atomically
 from mosaic.spec.run_dir import RunDir
 
@@ -19,6 +21,9 @@ State: TypeAlias = Literal["exporting", "offline", "syncing", "synced", "failed"
 UNDER_WAY: frozenset[State] = frozenset({"exporting", "syncing"})
 """States that a living process brings to an end; without one the export was cut off."""
 LOCK_WAIT_S = 0.5
+STATE_INTERVAL_S = 2.0
+
+log = get_logger()
 
 
 class AlreadyExporting(MosaicError):
@@ -79,6 +84,34 @@ def write(run_dir: RunDir, export: Export, tracker: str = WANDB) -> Export:
     stamped = replace(export, updated_at=time.time())
     write_atomically(run_dir.export_state(tracker), json.dumps(config.to_json(stamped), indent=1) + "\n")
     return stamped
+
+
+class ExportUnderWay:
+    """The state of an export that this process makes, kept up to date in its file."""
+
+    def __init__(self, run_dir: RunDir, tracker: str) -> None:
+        self.run_dir, self.tracker = run_dir, tracker
+        self._state = Export(state="exporting")
+        self._written_at = 0.0
+
+    def tell(self, **changes: object) -> None:
+        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+        self._written_at = time.monotonic()
+        # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
+        with suppress(OSError):
+            write(self.run_dir, self._state, self.tracker)
+
+    def progress(self, event: Event | None, rows: int) -> None:
+        """Also the newest event, if one was taken."""
+        self._state = replace(self._state, events=self._state.events if event is None else event.seq, rows=rows)
+        if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
+            self.tell()
+
+    def fail(self, error: Exception) -> int:
+        """The exit code."""
+        self.tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
+        log.exception("export.failed")
+        return 1
 
 
 @contextmanager

@@ -1,20 +1,13 @@
 """The export of one run to a tracker that needs no probe: repeated from the beginning whenever it was cut off."""
 
-import contextlib
-import time
-from dataclasses import replace
-
 from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
-from mosaic.spec.events import Event
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export_state, follow_events
-from mosaic.track.export_state import AlreadyExporting, Export
+from mosaic.track.export_state import AlreadyExporting, ExportUnderWay
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.run_description import about
 from mosaic.track.trackers import Local, exporter_of
-
-STATE_INTERVAL_S = 2.0
 
 log = get_logger()
 
@@ -37,34 +30,25 @@ def is_complete(run_dir: RunDir, tracker: str) -> bool:
     return not follow_events.is_alive(run_dir) and follow_events.last_seq(run_dir) <= done.events
 
 
-class _Exporting:
-    """The state of one process's work."""
-
-    def __init__(self, run_dir: RunDir, tracker: str) -> None:
-        self._run_dir, self._tracker = run_dir, tracker
-        self._state = Export(state="exporting")
-        self._written_at = 0.0
-
+class _Exporting(ExportUnderWay):
     def whole(self) -> int:
-        self._tell(state="exporting")
+        self.tell(state="exporting")
         try:
-            wait_for_begin(self._run_dir)
+            wait_for_begin(self.run_dir)
             while not self._once():
                 log.info("export.anew", reason="the run was resumed from an earlier step")
         except MissingExtra as error:
-            self._tell(state="failed", why=str(error))
+            self.tell(state="failed", why=str(error))
             return error.exit_code
         except Exception as error:  # A border: a tracker may raise anything; it is told, and ends this process only.
-            self._tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
-            log.exception("export.failed")
-            return 1
+            return self.fail(error)
         return 0
 
     def _once(self) -> bool:
         """False if the run was rewound meanwhile."""
-        told = about(self._run_dir)
-        exporter: Local = exporter_of(self._tracker)(self._run_dir, told)
-        self._tell(
+        told = about(self.run_dir)
+        exporter: Local = exporter_of(self.tracker)(self.run_dir, told)
+        self.tell(
             project=told.options.track_project_name,
             name=told.name,
             wandb_id=exporter.run_id,
@@ -74,22 +58,10 @@ class _Exporting:
             rows=0,
         )
         try:
-            ending = feed(self._run_dir, exporter, self._progress)
+            ending = feed(self.run_dir, exporter, self.progress)
         except Rewound:
             exporter.close(failed=False)
             return False
         exporter.close(failed=ending is None)
-        self._tell(state="synced", why="; ".join(exporter.refused), rows=exporter.rows)
+        self.tell(state="synced", why="; ".join(exporter.refused), rows=exporter.rows)
         return True
-
-    def _progress(self, event: Event | None, rows: int) -> None:
-        self._state = replace(self._state, events=self._state.events if event is None else event.seq, rows=rows)
-        if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
-            self._tell()
-
-    def _tell(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._written_at = time.monotonic()
-        # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
-        with contextlib.suppress(OSError):
-            export_state.write(self._run_dir, self._state, self._tracker)
