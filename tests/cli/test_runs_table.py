@@ -21,6 +21,8 @@ def test_settings_metrics_and_facts_filter_sort_and_are_columns(mosaic, finished
     assert ids(mosaic("runs", "--filter", f"{both} algo:ppo lr<1e-3", "--json")) == [finished]
     assert ids(mosaic("runs", "--filter", f"{both} env.is_slippery:false", "--json")) == [lake]
     assert ids(mosaic("runs", "--filter", f"{both} losses/value_loss.best>0", "--json")) == [finished]
+    assert ids(mosaic("runs", "--filter", f"{both} kind:play", "--json")) == []
+    assert finished in ids(mosaic("runs", "--filter", "kind:train", "--kind", "play", "--json"))
     by_steps = ("runs", "--filter", both, "--sort", "steps", "--json")
     assert ids(mosaic(*by_steps)) == [lake, finished]
     assert ids(mosaic(*by_steps, "--reverse")) == [finished, lake]
@@ -62,6 +64,7 @@ def test_a_tag_outlives_the_index(mosaic, lake):
         (("runs", "--filter", "lrr<3"), "did you mean lr?\n    lrr<3\n    ^^^"),
         (("runs", "--filter", "losses/value_los>3"), "did you mean losses/value_loss"),
         (("runs", "--sort", "foo"), "--sort: 'foo' is no column"),
+        (("runs", "--sort", "algo,seed"), "--sort: 'algo,seed' is no column"),
         (("runs", "--columns", "a b"), "--columns: 'a b' is no column"),
         (("runs", "--reverse"), "--reverse needs --sort"),
         (("runs", "--watch", "--filter", "ppo"), "leave out --filter"),

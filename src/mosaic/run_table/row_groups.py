@@ -4,6 +4,7 @@ on its 95 % interval (Student's t); below five there is none (`mosaic.statistics
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from mosaic.statistics.intervals import Interval, of_mean
 LISTED = 12
 """Values that a tool tip lists."""
 NOT_AVERAGED = frozenset({"moment", "text", "words", "setting"})
+NAMES_ONLY = frozenset({"seed", "attempt", "priority"})
+"""Numbers that are no measure."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class RowGroup:
     values: tuple[Value, ...]
     rows: Rows
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The same for the same values, whatever runs there are."""
         return "\n".join(f"{name}={shown_value(name, value)}" for name, value in zip(self.by, self.values, strict=True))
@@ -69,7 +72,7 @@ def grouped(table: TableRows, rows: Rows, by: Sequence[str]) -> list[RowGroup]:
 def cell_of(table: TableRows, group: RowGroup, name: str) -> GroupCell:
     """A group in one column."""
     column = table.column(name)
-    if kind_of(name) not in NOT_AVERAGED:
+    if kind_of(name) not in NOT_AVERAGED and name not in NAMES_ONLY:
         numbers = column.numbers[group.rows]
         numbers = numbers[~np.isnan(numbers)]
         if len(numbers):

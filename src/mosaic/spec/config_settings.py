@@ -31,8 +31,8 @@ def settings_of(document: Mapping[str, Any]) -> dict[str, JsonValue]:
 def option_defaults(kind: str) -> dict[str, JsonValue]:
     """Of options and resources of a run of this kind."""
     options = {"policy_eval": PolicyEvalExtras, "play": PlayExtras}.get(kind, TrainExtras)
-    given = [field for owner in (options, Resources) for field in fields(owner) if field.default is not MISSING]
-    return {field.name: field.default for field in given if field.name not in NOT_SETTINGS}
+    given = {field.name: field.default for owner in (options, Resources) for field in fields(owner)}
+    return {name: value for name, value in given.items() if value is not MISSING and name not in NOT_SETTINGS}
 
 
 def _inner(document: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from mosaic.run_table.table_rows import Rows, TableRows
 from mosaic.spec.run_record import RunRecord
 
 DEFAULT = ("label", "state", "algo", "env", "steps", "return", "started")
+_KIND = re.compile(r"(?<![\w./-])kind\s*(?:!=|:|=)")
 _COMMAS = re.compile(r"\s*,\s*")
 
 
@@ -29,9 +30,11 @@ def matching(client: Client, text: str, verb: str = "tag") -> list[RunRecord]:
 
 
 def show(client: Client, flags: argparse.Namespace) -> int:
-    words = {"columns": _split(flags.columns), "sort": _split(flags.sort), "group": _split(flags.group)}
+    words = {"columns": _split(flags.columns), "sort": [flags.sort] if flags.sort else [], "group": _split(flags.group)}
     given = [(flag, word) for flag, of in words.items() for word in of]
-    runs = client.list(states=flags.state, kinds=kinds_of(flags), text=flags.text)
+    # A filter that names the kind is asked of runs of every kind.
+    kinds = () if _KIND.search(flags.filter or "") else kinds_of(flags)
+    runs = client.list(states=flags.state, kinds=kinds, text=flags.text)
     rows, expression = _read(client, runs, flags.filter or "", given)
     names = {part: [_resolved(part, word, rows) for word in of] for part, of in words.items()}
     [sort] = names["sort"] or [""]

@@ -103,7 +103,9 @@ class RunTableModel(QAbstractTableModel):
         name = self._columns[section]
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return title_of_column(name)
+                wanted = self.arrangement
+                mark = ("  ↓" if wanted.downwards else "  ↑") if wanted.sort == name else ""
+                return title_of_column(name) + mark
             case Qt.ItemDataRole.ToolTipRole:
                 return tip(_about(name))
             case Qt.ItemDataRole.TextAlignmentRole:
@@ -247,7 +249,7 @@ class RunTableModel(QAbstractTableModel):
         shown: list[int] = []
         for place, group in enumerate(groups):
             shown.append(-place - 1)
-            if group.key not in self._collapsed:
+            if not self._collapsed or group.key not in self._collapsed:
                 shown += group.rows.tolist()
         return shown, groups
 

@@ -94,7 +94,7 @@ class TableValues(QObject):
         metrics = [tag] if tag else []
 
         def ask(client: Client) -> list[RunValues]:
-            return next(fetched_values.pages(client, ids, settings=settings, metrics=metrics, tags=bool(tag)), [])
+            return next(fetched_values.pages(client, ids, settings=settings, metrics=metrics, tags=bool(tag)))
 
         def came(page: list[RunValues]) -> None:
             self._asking = False

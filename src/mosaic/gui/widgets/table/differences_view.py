@@ -59,7 +59,7 @@ class DifferencesView(QTreeWidget):
         chosen = self.selectedItems()
         for place in range(self.topLevelItemCount()):
             item = self.topLevelItem(place)
-            if not chosen or item in chosen:
+            if item is not None and (not chosen or item in chosen):
                 rows.append([item.text(column) for column in range(self.columnCount())])
         return "\n".join("\t".join(row) for row in rows)
 

@@ -129,16 +129,11 @@ class RunTableView(QTableView):
             self.scrollTo(self._table.index(line, 0))
 
     def show_arrangement(self) -> None:
-        """Widths, and the mark of the order, as the model has them."""
-        header, wanted = self.horizontalHeader(), self._table.arrangement
+        """Widths as the user made them."""
+        was, self._is_rearranging = self._is_rearranging, True
         for place, name in enumerate(self._table.columns):
             self.setColumnWidth(place, self.widths.get(name) or self._width_of(name))
-        columns = list(self._table.columns)
-        shown = wanted.sort in columns
-        header.setSortIndicatorShown(shown)
-        if shown:
-            order = Qt.SortOrder.DescendingOrder if wanted.downwards else Qt.SortOrder.AscendingOrder
-            header.setSortIndicator(columns.index(wanted.sort), order)
+        self._is_rearranging = was
 
     def keyboardSearch(self, search: str) -> None:
         """Letters are commands here; the filter above finds runs."""
