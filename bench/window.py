@@ -9,6 +9,7 @@ import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import gc
 import json
 import subprocess
 import sys
@@ -63,7 +64,7 @@ MOST_START = 8.0
 """Times a bare window."""
 MOST_TURN = 4.0
 """Times the piece of work."""
-MOST_BY_CASE = {"ten_thousand_runs": 12.0, "a_table_of_ten_thousand_runs": 2.0}
+MOST_BY_CASE = {"ten_thousand_runs": 12.0, "a_table_of_ten_thousand_runs": 3.0}
 """The list puts ten thousand runs into another order at once; the table must not be felt: 50 ms."""
 FETCHED = 250
 """Runs whose values come at once."""
@@ -133,6 +134,7 @@ def ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
 
 def a_table_of_ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
     """With forty settings each; what is measured is what the table does, not the list beside it."""
+    opened.garbage.start()  # as in a window that is used: Python's own collection would fall into any turn
     opened.studio.take(Batch(records=tuple(record(number) for number in range(RUNS))))
     turns.settle()
     tab = opened.window.table
@@ -179,6 +181,9 @@ def a_table_of_ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
         newer = tuple(replace(run, last_return=1000.0 + step) for run in opened.studio.runs.records()[:30])
         turns.turn(lambda newer=newer: opened.studio.take(Batch(records=newer)))
         turns.settle(0.1)
+    opened.garbage.stop()
+    gc.unfreeze()
+    gc.enable()
 
 
 def a_million_lines(turns: Turns, opened: app.Opened) -> None:

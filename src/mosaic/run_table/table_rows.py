@@ -21,7 +21,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Summary:
     """A metric of a run in a few numbers."""
 

@@ -31,7 +31,7 @@ def settings_of(document: Mapping[str, Any]) -> dict[str, JsonValue]:
 def option_defaults(kind: str) -> dict[str, JsonValue]:
     """Of options and resources of a run of this kind."""
     options = {"policy_eval": PolicyEvalExtras, "play": PlayExtras}.get(kind, TrainExtras)
-    given = {field.name: field.default for owner in (options, Resources) for field in fields(owner)}
+    given: dict[str, Any] = {field.name: field.default for owner in (options, Resources) for field in fields(owner)}
     return {name: value for name, value in given.items() if value is not MISSING and name not in NOT_SETTINGS}
 
 

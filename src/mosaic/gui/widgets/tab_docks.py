@@ -114,6 +114,7 @@ class TabDocks(QMainWindow):
         return self._before if self.maximised else self.saveState(self._version)
 
     def restore(self, state: QByteArray) -> bool:
+        self.maximised = ""
         return self.restoreState(state, self._version)
 
     def _dock(self, page: Page) -> QDockWidget:
