@@ -42,7 +42,7 @@ TABS: Sequence[Tab] = (
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),
     Tab("Artifacts", "package", "centre", ArtifactsTab),
     Tab("Log", "terminal", "bottom", LogTab),
-    Tab("Notes", "notebook-pen", "bottom", NotesTab),
+    Tab("Dry runs", "flask-conical", "bottom", NotesTab),
     Tab("Sweeps", "layers", "centre", SweepsTab),
     Tab("Table", "table-2", "centre", TableTab),
 )

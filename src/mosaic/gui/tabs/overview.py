@@ -77,6 +77,8 @@ class OverviewTab(QWidget):
         record, detail = self._studio.record(), self._studio.detail()
         self._title.setText(name_of(record) if record else "Select a run on the left.")
         facts = _facts(record) if record else {}
+        if record and (why := self._studio.why_queued(record)):
+            facts["State"] += f": {why}"
         for name, value in self._facts.items():
             if value.text() != facts.get(name, ""):
                 value.setText(facts.get(name, ""))

@@ -105,13 +105,11 @@ class BulkActions(QWidget):
         if action.question is None:
             self._does.do(action, runs)
             return
-        what = {"Cancel…": "End", "Delete…": "Delete"}.get(action.title, action.title.removesuffix("…"))
-        many = "run" if len(runs) == 1 else f"{len(runs):,} runs"
         left = len(self.runs()) - len(runs)
         rest = f"\n\n{left:,} of the selected runs stay as they are: their state does not allow it." if left else ""
-        confirm(
-            self.window(), what, action.question(runs) + rest, f"{what} {many}", lambda: self._does.do(action, runs)
-        )
+        title = action.title.removesuffix("…")
+        question = action.question(runs) + rest
+        confirm(self.window(), title, question, action.answers_for(runs), lambda: self._does.do(action, runs))
 
     def delete(self) -> None:
         self.ask_and_do(self._actions["Delete…"])
