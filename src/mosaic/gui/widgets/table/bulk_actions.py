@@ -18,7 +18,7 @@ from mosaic.gui.widgets.labels_and_buttons import label, row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.spec.run_record import RunRecord
 
-SHOWN = ("Pause", "Continue", "Cancel…", "Resume from the newest checkpoint", "Delete…")
+SHOWN = ("Pause", "Continue", "End run…", "Resume from the newest checkpoint", "Delete…")
 """Of the actions on runs, those that are done to many."""
 
 
