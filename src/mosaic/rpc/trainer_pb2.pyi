@@ -458,10 +458,24 @@ class ListEnvironmentsRequest(_message.Message):
     def __init__(self, with_settings: _Optional[bool] = ...) -> None: ...
 
 class ListEnvironmentsReply(_message.Message):
-    __slots__ = ("families",)
+    __slots__ = ("families", "broken", "wrappers_json")
     FAMILIES_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_FIELD_NUMBER: _ClassVar[int]
+    WRAPPERS_JSON_FIELD_NUMBER: _ClassVar[int]
     families: _containers.RepeatedCompositeFieldContainer[EnvironmentFamily]
-    def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ...) -> None: ...
+    broken: _containers.RepeatedCompositeFieldContainer[BrokenEnvironment]
+    wrappers_json: bytes
+    def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ..., broken: _Optional[_Iterable[_Union[BrokenEnvironment, _Mapping]]] = ..., wrappers_json: _Optional[bytes] = ...) -> None: ...
+
+class BrokenEnvironment(_message.Message):
+    __slots__ = ("name", "place", "problem")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    place: str
+    problem: str
+    def __init__(self, name: _Optional[str] = ..., place: _Optional[str] = ..., problem: _Optional[str] = ...) -> None: ...
 
 class EnvironmentFamily(_message.Message):
     __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted", "settings_json")
@@ -482,7 +496,7 @@ class EnvironmentFamily(_message.Message):
     def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ..., settings_json: _Optional[bytes] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
-    __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space")
+    __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space", "place")
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -490,6 +504,7 @@ class EnvironmentInfo(_message.Message):
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     ACTION_SPACE_FIELD_NUMBER: _ClassVar[int]
     OBSERVATION_SPACE_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
     env_id: str
     actions: str
     observations: str
@@ -497,13 +512,16 @@ class EnvironmentInfo(_message.Message):
     problem: str
     action_space: str
     observation_space: str
-    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ...) -> None: ...
+    place: str
+    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ..., place: _Optional[str] = ...) -> None: ...
 
 class DescribeEnvironmentRequest(_message.Message):
-    __slots__ = ("env_id",)
+    __slots__ = ("env_id", "wrappers")
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    WRAPPERS_FIELD_NUMBER: _ClassVar[int]
     env_id: str
-    def __init__(self, env_id: _Optional[str] = ...) -> None: ...
+    wrappers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, env_id: _Optional[str] = ..., wrappers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class EnvironmentDescription(_message.Message):
     __slots__ = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "settings_schema_json", "near")

@@ -26,6 +26,8 @@ MAX_COMPLAINTS = 10
 MAX_ATTEMPT = 2**31 - 1
 RETURN_TAG, LENGTH_TAG = "charts/episodic_return", "charts/episodic_length"
 """CleanRL's tags of the two numbers of an episode."""
+SHAPED_RETURN_TAG = "charts/shaped_return"
+"""Sum of the rewards that an algorithm got in an episode, where wrappers change those of the environment."""
 EARLIEST, LATEST = -6e10, 1e11
 """Seconds since 1970 between which a time lies: years that have four digits, so that it can be shown."""
 

@@ -269,13 +269,18 @@ class TrainerService:
                 unlisted=[*family["unlisted"], *family.get("missing", ())],
                 settings_json=_settings(family) if request.with_settings else b"",
             )
-            for family in self._catalogue.part("families")
+            for family in self._catalogue.environments()
         ]
-        return pb.ListEnvironmentsReply(families=families)
+        broken = [
+            pb.BrokenEnvironment(name=one.name, place=one.place, problem=problem)
+            for one, problem in self._catalogue.own_environments.broken()
+        ]
+        wrappers = json.dumps(self._catalogue.part("wrappers")).encode() if request.with_settings else b""
+        return pb.ListEnvironmentsReply(families=families, broken=broken, wrappers_json=wrappers)
 
     def DescribeEnvironment(self, request: pb.DescribeEnvironmentRequest, context: Any) -> pb.EnvironmentDescription:
         _check_length("env_id", request.env_id, MAX_TEXT)
-        found = self._catalogue.environment(request.env_id)
+        found = self._catalogue.environment(request.env_id, wrappers=request.wrappers)
         facts = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "near")
         schema = b"" if found.settings is None else json.dumps(found.settings).encode()
         return pb.EnvironmentDescription(**{name: getattr(found, name) for name in facts}, settings_schema_json=schema)
