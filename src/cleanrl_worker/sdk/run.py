@@ -23,6 +23,7 @@ from cleanrl_worker.sdk.live.video import Video, Videos
 from cleanrl_worker.sdk.record.console import Console
 from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Sink
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from cleanrl_worker.sdk.record.run_versions import code_digest, package_versions
 from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
@@ -425,6 +426,8 @@ class Run:
             exact=self._exact,
             pid=os.getpid(),
             host=socket.gethostname(),
+            code=code_digest(self.spec.algo, self.spec.source),
+            versions=package_versions(),
         )
 
     def _video_saved(self, video: Video) -> None:

@@ -227,9 +227,18 @@ class Client:
 
     @translated
     def set_label(
-        self, run_id: str, *, label: str | None = None, notes: str | None = None, priority: int | None = None
+        self,
+        run_id: str,
+        *,
+        label: str | None = None,
+        notes: str | None = None,
+        priority: int | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
     ) -> RunRecord:
-        request = pb.SetLabelRequest(run_id=run_id, label=label, notes=notes, priority=priority)
+        request = pb.SetLabelRequest(
+            run_id=run_id, label=label, notes=notes, priority=priority, add_tags=add_tags, remove_tags=remove_tags
+        )
         return to_record(self._stub.SetLabel(request, timeout=CALL_TIMEOUT_S))
 
     @translated
@@ -317,6 +326,14 @@ class Client:
     @translated
     def tags(self, run_id: str) -> Sequence[str]:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
+
+    @translated
+    def run_values(
+        self, run_ids: Sequence[str], *, settings: bool = False, metrics: Sequence[str] = (), metric_tags: bool = False
+    ) -> pb.GetRunValuesReply:
+        """What tables show beside the records, of at most 1000 runs; not all are looked at where reading takes long."""
+        request = pb.GetRunValuesRequest(run_ids=run_ids, settings=settings, metrics=metrics, metric_tags=metric_tags)
+        return self._stub.GetRunValues(request, timeout=CALL_TIMEOUT_S)
 
     @translated
     def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> Stream[bytes]:

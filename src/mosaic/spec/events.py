@@ -10,7 +10,7 @@ earlier attempts logged after that step. Numbers that JSON cannot carry are the 
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from annotated_types import Ge, Le
@@ -60,6 +60,10 @@ class RunStarted:
     """Process id of the worker."""
     host: str = ""
     """Machine of the worker."""
+    code: str = ""
+    """Eight characters that change with the code of the algorithm; empty where it is not known."""
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    """Of Python and the packages that it trains with, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
