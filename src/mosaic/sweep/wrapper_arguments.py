@@ -5,7 +5,7 @@ is given.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from mosaic.near_names import no_such
 
@@ -63,6 +63,6 @@ def problems_of(document: Mapping[str, Any], names: Sequence[str]) -> Iterator[s
 
 
 def _wrappers(document: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    environment = document.get("environment", {})
-    found = environment.get("settings", {}).get(SETTING, []) if isinstance(environment, dict) else []
-    return found if isinstance(found, list) else []
+    environment: Any = document.get("environment", {})
+    found = environment.get("settings", {}).get(SETTING) if isinstance(environment, dict) else None
+    return cast("list[dict[str, Any]]", found) if isinstance(found, list) else []
