@@ -64,5 +64,5 @@ def problems_of(document: Mapping[str, Any], names: Sequence[str]) -> Iterator[s
 
 def _wrappers(document: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     environment: Any = document.get("environment", {})
-    found = environment.get("settings", {}).get(SETTING) if isinstance(environment, dict) else None
+    found: Any = environment.get("settings", {}).get(SETTING) if isinstance(environment, dict) else None
     return cast("list[dict[str, Any]]", found) if isinstance(found, list) else []
