@@ -63,6 +63,7 @@ def problems_of(document: Mapping[str, Any], names: Sequence[str]) -> Iterator[s
 
 
 def _wrappers(document: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    environment: Any = document.get("environment", {})
-    found: Any = environment.get("settings", {}).get(SETTING) if isinstance(environment, dict) else None
+    environment = document.get("environment")
+    settings: Any = cast("dict[str, Any]", environment).get("settings") if isinstance(environment, dict) else None
+    found = cast("dict[str, Any]", settings).get(SETTING) if isinstance(settings, dict) else None
     return cast("list[dict[str, Any]]", found) if isinstance(found, list) else []
