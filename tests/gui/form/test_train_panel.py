@@ -94,7 +94,7 @@ def test_the_list_of_algorithms_is_grouped_narrows_with_each_word_and_explains_e
     _, panel = open_panel()
     picker = panel.view.algorithm
     assert picker.text() == "ppo"
-    assert picker.explanation.text() == "PPO with a categorical policy on vector observations"
+    assert picker.explanation.text() == "PPO with a categorical policy for each element of an action"
     QTest.mouseClick(picker, Qt.MouseButton.LeftButton)
     offers = picker.offers()
     assert [offer.text for offer in offers if offer.kind == "heading"][:3] == [

@@ -181,7 +181,7 @@ def test_the_catalogue_has_schemas_docs_and_environments(shared):
     client = shared.client
     algorithms = client.algorithms()
     ppo = algorithms["ppo"]
-    assert ppo.actions == "discrete"
+    assert ppo.actions == "discrete, multi_discrete"
     assert "learning_rate" in ppo.schema["properties"]
     families = {family.name: family for family in client.environments()}
     actions = {one.env_id: one.actions for one in families["classic_control"].environments}

@@ -98,7 +98,7 @@ def test_a_checkpoint_of_an_earlier_version_is_resumed_with_one_warning(run_dir:
     for step in STEPS:
         path = run_dir.checkpoint(step) / "state.json"
         document = json.loads(path.read_bytes())
-        for later in ("sha256", "files", "threads", "source", "env_settings"):
+        for later in ("sha256", "files", "threads", "source", "env_settings", "env_sources"):
             del document[later]
         path.write_text(json.dumps(document))
     resume(run_dir)

@@ -14,8 +14,8 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import icon_label, label, restyle
 
 Area: TypeAlias = Literal["centre", "middle", "bottom"]
-BESIDE_TITLE = 14 + 16 + 8 + 18
-"""Pixels of a tab that are not its title: the space at its ends, the icon, and what is between."""
+BESIDE_TITLE = 66
+"""Pixels of a tab that are not its title, at most: the space at its ends, the icon, and what is between."""
 SHARES: dict[Area, int] = {"centre": 42, "middle": 38, "bottom": 20}
 """Of the height, where there is room for all three."""
 
