@@ -100,6 +100,11 @@ class Home:
         return self.trainer / "episodes.sqlite"
 
     @property
+    def presets(self) -> Path:
+        """Presets of the user."""
+        return self.root / "presets"
+
+    @property
     def configs(self) -> Path:
         return self.trainer / "configs"
 

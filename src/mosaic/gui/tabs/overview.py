@@ -23,6 +23,7 @@ from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import column, copy_button, label, restyle, row, scrolled
 from mosaic.plain_text import plain
+from mosaic.spec.presets import preset_use
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -63,6 +64,8 @@ class OverviewTab(QWidget):
         record, detail = self._studio.record(), self._studio.detail()
         self._title.setText(name_of(record) if record else "Select a run on the left.")
         facts = _facts(record) if record else {}
+        if record:
+            facts["Preset"] = plain(preset_use.spoken(detail.config)) or "–" if detail else "–"
         for name, value in self._facts.items():
             if value.text() != facts.get(name, ""):
                 value.setText(facts.get(name, ""))
@@ -136,6 +139,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "State": record.state + (f" · attempt {record.attempt}" if record.attempt > 1 else ""),
         "Algorithm": record.algo,
         "Environment": record.env_id,
+        "Preset": "",
         "Seed": str(record.seed),
         "Steps": f"{steps} of {record.steps_in_all:,}" if record.steps_in_all else steps,
         "Return": f"{_score(record.last_return)} · best {_score(record.best_return)}",

@@ -21,6 +21,7 @@ from mosaic.gui.models.form.run_settings import (
     FIXED,
     NOT_FOR_SCRIPTS,
     PARAMS,
+    PRESET,
     PRIORITY,
     SEED,
     SEEDS,
@@ -58,6 +59,8 @@ class TrainForm(QObject):
         self.sections: list[Section] = []
         self.problems: list[str] = []
         self._catalogue = catalogue
+        self._preset: JsonValue = None
+        """What the form was filled with, as `metadata.ui` of a run keeps it, until another algorithm or environment."""
         self._typed: dict[str, dict[str, str]] = {}
         """Texts of the algorithm's own fields that were changed, by algorithm."""
         self._typed_settings: dict[str, JsonObject] = {}
@@ -83,6 +86,11 @@ class TrainForm(QObject):
     def env_id(self) -> str:
         return str(self.fields[ENV_ID].value or "")
 
+    @property
+    def preset(self) -> str:
+        """The name of the preset that the form was filled with; empty if it was filled otherwise."""
+        return str(self._preset.get("name", "")) if isinstance(self._preset, dict) else ""
+
     def use(self, algo: str) -> None:
         """The form of this algorithm; the run's own settings stay, and so does the environment where it fits."""
         if algo not in self._catalogue.algorithms:
@@ -97,6 +105,8 @@ class TrainForm(QObject):
         kept |= self._typed.get(algo, {})
         if not self._catalogue.fits(kept.get(ENV_ID, ""), algo):
             del kept[ENV_ID]
+        if algo != self.algo:
+            self._preset = None
         self.algo = algo
         self._make_fields()
         for path, text in kept.items():
@@ -115,6 +125,7 @@ class TrainForm(QObject):
             return
         field.type(text)
         if path == ENV_ID:
+            self._preset = None
             self._renew_env_fields()
         if path == ENV_ID or is_of_environment(path):
             self._look_at_env()
@@ -134,6 +145,7 @@ class TrainForm(QObject):
         """Every default of this algorithm."""
         self._make_fields()
         self._typed.pop(self.algo, None)
+        self._preset = None
         self._make_env_fields({})
         self._say([])
         self.rebuilt.emit()
@@ -168,6 +180,8 @@ class TrainForm(QObject):
         for path, source in DERIVED.items():
             put(document, path, self.fields[source].value)
         put(document, ENVIRONMENT_SETTINGS, environment_fields.values_of(self.fields))
+        if self._preset is not None:
+            put(document, PRESET, self._preset)
         complete = config.to_json(run_config.parse(document))
         for path, value in secrets.items():
             if with_secrets and value and self.is_shown(path):
@@ -191,6 +205,7 @@ class TrainForm(QObject):
         if algo not in self._catalogue.algorithms:
             raise UnknownAlgorithm(str(algo), hint=f"there are {', '.join(sorted(self._catalogue.algorithms))}")
         self.algo = str(algo)
+        self._preset = look_up(document, PRESET, None)
         self._make_fields()
         for path, field in self.fields.items():
             value = look_up(document, path, field.setting.default)
@@ -205,7 +220,7 @@ class TrainForm(QObject):
         self._say([])
         self.rebuilt.emit()
         self.edited.emit()
-        others = [path for path in leaves(document) if path not in known and not is_of_environment(path)]
+        others = [path for path in leaves(document) if path not in known and not _is_elsewhere(path)]
         return [*others, *missing]
 
     def refuse(self, problems: Iterable[Problem]) -> None:
@@ -285,6 +300,11 @@ class TrainForm(QObject):
             field.hint = f"Not in the list of environments. {meant}A worker tries it before the run begins."
         else:
             field.hint = self._catalogue.misfit(self.env_id, self.algo, environment_fields.values_of(self.fields))
+
+
+def _is_elsewhere(path: str) -> bool:
+    """What a document says without a field of the form."""
+    return is_of_environment(path) or path.startswith(f"{PRESET}.")
 
 
 def is_of_environment(path: str) -> bool:
