@@ -37,6 +37,7 @@ class ReplayPage(QStackedWidget):
         self.both.left.connect(self.paired_replay.close)
         self.both.export_asked.connect(self._ask_film_of_both)
         self.paired_replay.changed.connect(self._show)
+        self.film.changed.connect(self._show_film)
         play.listed.connect(self._list)
 
     def close_all(self) -> None:
@@ -48,6 +49,9 @@ class ReplayPage(QStackedWidget):
 
     def _show(self) -> None:
         self.setCurrentWidget(self.both if self.paired_replay.is_open else self.episodes)
+
+    def _show_film(self) -> None:
+        self.episodes.show_film(self.film.progress or "filming …" if self.film.runs else "")
 
     def _ask_film(self, episodes: Sequence[RecordedEpisode]) -> None:
         names = [f"{episode.run_id}/{episode.episode}" for episode in episodes]
@@ -94,6 +98,7 @@ class EpisodeList(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._episodes: list[RecordedEpisode] = []
         self._what = ElidedLabel()
+        self._count = ""
         self._what.setProperty("muted", True)
         self.tree = list_of(COLUMNS, "Recorded episodes")
         self.tree.setAlternatingRowColors(True)
@@ -142,7 +147,12 @@ class EpisodeList(QWidget):
         fit(self.tree)
         count = len(self._episodes)
         self._point()
-        self._what.setText(f"{count or 'No'} recorded episode{'s' if count != 1 else ''} of {env_id}")
+        self._count = f"{count or 'No'} recorded episode{'s' if count != 1 else ''} of {env_id}"
+        self._what.setText(self._count)
+
+    def show_film(self, progress: str) -> None:
+        """How far a film is; empty once none is being made."""
+        self._what.setText(progress or self._count)
 
     def _point(self) -> None:
         count = len(self.tree.selectedItems())
