@@ -57,6 +57,8 @@ class Export:
     """Seq of the newest event that was exported."""
     rows: int = 0
     """Rows of history written."""
+    waits_for_cpu: bool = False
+    """It is under way and does not get the processor: other work has all cores."""
     updated_at: float = 0.0
     """Unix seconds."""
 
@@ -79,6 +81,11 @@ def write(run_dir: RunDir, export: Export, tracker: str = WANDB) -> Export:
     stamped = replace(export, updated_at=time.time())
     write_atomically(run_dir.export_state(tracker), json.dumps(config.to_json(stamped), indent=1) + "\n")
     return stamped
+
+
+def spoken(export: Export) -> str:
+    """Its state in words."""
+    return f"{export.state}, waiting for CPU" if export.waits_for_cpu else export.state
 
 
 @contextmanager

@@ -1,22 +1,18 @@
 """The export of one run to W&B, from its first event to its last: repeated from the beginning if it was cut off."""
 
-import contextlib
 import os
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mosaic.errors import MissingExtra, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec.events import Event
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export_state, follow_events, wandb_exporter, wandb_network
-from mosaic.track.export_state import AlreadyExporting, Export
+from mosaic.track.export_progress import ExportProgress
+from mosaic.track.export_state import AlreadyExporting
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.run_description import About, about
 from mosaic.track.wandb_exporter import WandbExporter
 from mosaic.track.wandb_network import Network
-
-STATE_INTERVAL_S = 2.0
 
 log = get_logger()
 
@@ -37,7 +33,7 @@ def export(run_dir: RunDir) -> int:
     """Follow a run until its end; the exit code. What happened is in `wandb/export.json`."""
     try:
         with export_state.exporting_alone(run_dir):
-            return 0 if is_complete(run_dir) else _Exporting(run_dir).whole()
+            return 0 if is_complete(run_dir) else _Exporting(run_dir).to_the_end()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
         return 0
@@ -72,16 +68,21 @@ class _Exporting:
 
     def __init__(self, run_dir: RunDir) -> None:
         self._run_dir = run_dir
-        self._state = Export(state="exporting")
-        self._written_at = 0.0
+        self._progress = ExportProgress(run_dir)
 
-    def whole(self) -> int:
-        self._tell(state="exporting")
+    def to_the_end(self) -> int:
+        try:
+            return self._whole()
+        finally:
+            self._progress.close()
+
+    def _whole(self) -> int:
+        self._progress.tell(state="exporting")
         try:
             wait_for_begin(self._run_dir)
             told = about(self._run_dir)
             way = wandb_network.network_of(told.options)
-            self._tell(
+            self._progress.tell(
                 project=told.options.wandb_project_name,
                 entity=told.options.wandb_entity or "",
                 name=told.name,
@@ -91,10 +92,10 @@ class _Exporting:
             )
             self._export(told, way, choose(way))
         except (MissingExtra, Disabled) as error:
-            self._tell(state="failed", why=str(error))
+            self._progress.tell(state="failed", why=str(error))
             return error.exit_code if isinstance(error, MissingExtra) else 0
         except Exception as error:  # A border: a tracker may raise anything; it is told, and ends this process only.
-            self._tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
+            self._progress.tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
             log.exception("export.failed")
             return 1
         return 0
@@ -103,7 +104,7 @@ class _Exporting:
         variables = {**way.environment, **wandb_exporter.environment(self._run_dir), "WANDB_BASE_URL": way.server}
         while True:
             wandb_exporter.clear(self._run_dir)
-            self._tell(state="exporting", why=chosen.why, online=chosen.online, events=0, rows=0)
+            self._progress.tell(state="exporting", why=chosen.why, online=chosen.online, events=0, rows=0)
             try:
                 exporter = WandbExporter(self._run_dir, told, online=chosen.online, variables=variables)
             except MissingExtra:
@@ -115,9 +116,9 @@ class _Exporting:
                 log.warning("init.failed", error=str(error))
                 chosen = Way(False, f"the server refused the run: {_first_line(error)}")
                 continue
-            self._tell(folder=exporter.folder, url=exporter.url)
+            self._progress.tell(folder=exporter.folder, url=exporter.url)
             try:
-                ending = feed(self._run_dir, exporter, self._progress)
+                ending = feed(self._run_dir, exporter, self._progress.count)
             except Rewound:
                 log.info("export.anew", reason="the run was resumed from an earlier step")
                 exporter.close(failed=False)
@@ -127,26 +128,18 @@ class _Exporting:
 
     def _finish(self, exporter: WandbExporter, chosen: Way, *, failed: bool) -> None:
         if chosen.online:
-            self._tell(state="syncing")
+            self._progress.tell(state="syncing")
         try:
             exporter.close(failed=failed)
         except TimeoutError:
-            self._tell(state="offline", rows=exporter.rows, why="the upload did not end in time; sync it later")
+            self._progress.tell(
+                state="offline", rows=exporter.rows, why="the upload did not end in time; sync it later"
+            )
             return
         why = "; ".join(text for text in (chosen.why, *exporter.refused) if text)
-        self._tell(state="synced" if chosen.online else "offline", why=why, rows=exporter.rows, url=exporter.url)
-
-    def _progress(self, event: Event | None, rows: int) -> None:
-        self._state = replace(self._state, events=self._state.events if event is None else event.seq, rows=rows)
-        if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
-            self._tell()
-
-    def _tell(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._written_at = time.monotonic()
-        # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
-        with contextlib.suppress(OSError):
-            export_state.write(self._run_dir, self._state)
+        self._progress.tell(
+            state="synced" if chosen.online else "offline", why=why, rows=exporter.rows, url=exporter.url
+        )
 
 
 def _first_line(error: Exception) -> str:

@@ -1,20 +1,14 @@
 """The export of one run to a tracker that needs no probe: repeated from the beginning whenever it was cut off."""
 
-import contextlib
-import time
-from dataclasses import replace
-
 from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
-from mosaic.spec.events import Event
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export_state, follow_events
-from mosaic.track.export_state import AlreadyExporting, Export
+from mosaic.track.export_progress import ExportProgress
+from mosaic.track.export_state import AlreadyExporting
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.run_description import about
 from mosaic.track.trackers import Local, exporter_of
-
-STATE_INTERVAL_S = 2.0
 
 log = get_logger()
 
@@ -23,7 +17,7 @@ def export_local(run_dir: RunDir, tracker: str) -> int:
     """Follow a run until its end; the exit code. What happened is in `<tracker>/export.json`."""
     try:
         with export_state.exporting_alone(run_dir, tracker):
-            return 0 if is_complete(run_dir, tracker) else _Exporting(run_dir, tracker).whole()
+            return 0 if is_complete(run_dir, tracker) else _Exporting(run_dir, tracker).to_the_end()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
         return 0
@@ -42,20 +36,25 @@ class _Exporting:
 
     def __init__(self, run_dir: RunDir, tracker: str) -> None:
         self._run_dir, self._tracker = run_dir, tracker
-        self._state = Export(state="exporting")
-        self._written_at = 0.0
+        self._progress = ExportProgress(run_dir, tracker)
 
-    def whole(self) -> int:
-        self._tell(state="exporting")
+    def to_the_end(self) -> int:
+        try:
+            return self._whole()
+        finally:
+            self._progress.close()
+
+    def _whole(self) -> int:
+        self._progress.tell(state="exporting")
         try:
             wait_for_begin(self._run_dir)
             while not self._once():
                 log.info("export.anew", reason="the run was resumed from an earlier step")
         except MissingExtra as error:
-            self._tell(state="failed", why=str(error))
+            self._progress.tell(state="failed", why=str(error))
             return error.exit_code
         except Exception as error:  # A border: a tracker may raise anything; it is told, and ends this process only.
-            self._tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
+            self._progress.tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
             log.exception("export.failed")
             return 1
         return 0
@@ -64,7 +63,7 @@ class _Exporting:
         """False if the run was rewound meanwhile."""
         told = about(self._run_dir)
         exporter: Local = exporter_of(self._tracker)(self._run_dir, told)
-        self._tell(
+        self._progress.tell(
             project=told.options.track_project_name,
             name=told.name,
             wandb_id=exporter.run_id,
@@ -74,22 +73,10 @@ class _Exporting:
             rows=0,
         )
         try:
-            ending = feed(self._run_dir, exporter, self._progress)
+            ending = feed(self._run_dir, exporter, self._progress.count)
         except Rewound:
             exporter.close(failed=False)
             return False
         exporter.close(failed=ending is None)
-        self._tell(state="synced", why="; ".join(exporter.refused), rows=exporter.rows)
+        self._progress.tell(state="synced", why="; ".join(exporter.refused), rows=exporter.rows)
         return True
-
-    def _progress(self, event: Event | None, rows: int) -> None:
-        self._state = replace(self._state, events=self._state.events if event is None else event.seq, rows=rows)
-        if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
-            self._tell()
-
-    def _tell(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._written_at = time.monotonic()
-        # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
-        with contextlib.suppress(OSError):
-            export_state.write(self._run_dir, self._state, self._tracker)

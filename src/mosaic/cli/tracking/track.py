@@ -74,5 +74,6 @@ def _export(run: RunRecord, tracker: str) -> None:
 
 def _line(run: RunRecord, tracker: str, export: Export) -> str:
     name = "W&B" if tracker == WANDB else exporter_of(tracker).title
-    text = f"{run.run_id}  {name}  {paint(export.state, COLOURS[export.state])}: {plural(export.rows, 'row')}"
+    state = paint(export_state.spoken(export), COLOURS[export.state])
+    text = f"{run.run_id}  {name}  {state}: {plural(export.rows, 'row')}"
     return "  ".join(part for part in (text, clean(export.why), clean(export.url)) if part)
