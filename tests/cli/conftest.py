@@ -21,6 +21,8 @@ from mosaic.spec.run_dir import Home
 
 HERE = str(Path(__file__).parent)
 MOSAIC = Path(sys.executable).parent / "mosaic"
+ENDS = ("finished", "failed", "cancelled", "lost")
+"""Of runs and of sweeps."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,26 @@ def mosaic(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[..., 
         # By another process: one that this process started would be its child until the end of all tests.
         subprocess.run([MOSAIC, "daemon", "start"], check=True, stdout=subprocess.DEVNULL)
         yield run
-        for line in run("runs", "--json", "--limit", "0", "--kind", "all").objects:
-            if line["state"] not in ("finished", "failed", "cancelled", "lost"):
-                run("cancel", line["run_id"])
+        end_everything()
         pid = json.loads(home.lock.read_text())["pid"]
         os.kill(pid, signal.SIGTERM)
         until(lambda: running_address(home) is None)
+
+
+def end_everything() -> None:
+    """Cancel sweeps and runs, and wait for their ends."""
+    for sweep in run("sweeps", "--json").objects:
+        if sweep["phase"] not in ENDS:
+            run("sweep", "cancel", sweep["sweep_id"])
+    until(lambda: all(sweep["phase"] in ENDS for sweep in run("sweeps", "--json").objects))
+    for line in going_on():
+        run("cancel", line["run_id"])
+    until(lambda: not going_on())
+
+
+def going_on() -> list[Any]:
+    lines = run("runs", "--json", "--limit", "0", "--kind", "all").objects
+    return [line for line in lines if line["state"] not in ENDS]
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +101,7 @@ def endless(mosaic: Callable[..., Said]) -> Generator[str]:
     until(lambda: state(run_id) == "running" and steps(run_id) > 0)
     yield run_id
     mosaic("cancel", run_id)
-    until(lambda: state(run_id) in ("cancelled", "finished", "failed", "lost"))
+    until(lambda: state(run_id) in ENDS)
 
 
 def state(run_id: str) -> str:

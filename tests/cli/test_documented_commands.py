@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import state, steps, until
+from .conftest import end_everything, state, steps, until
 from .test_terminal import at_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -203,8 +203,7 @@ def typed(mosaic: Callable[..., Any], trained: list[str], desk: Path) -> Iterato
         return said.code, said.out + said.err
 
     yield type_in
-    for run_id in living:
-        mosaic("cancel", run_id)
+    end_everything()  # Sweeps that go on would submit runs beside the tests of other files.
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != BENCHMARKS and any(blocks(page))])

@@ -1,25 +1,28 @@
 """What cannot work is refused at submit, by what the daemon knows: nothing is made, and the answer says what would."""
 
 import json
+import re
 
 import pytest
 
 from mosaic.rpc.client import Client, Refused
 from mosaic.spec.run_dir import Home
 
+RUN_ID = re.compile(r"[0-9A-Z]{26}")
+
 
 @pytest.fixture
 def nothing_made():
-    """Afterwards the home has the files that it had before; what a daemon writes for itself apart."""
+    """Afterwards the home has the runs that it had before, and no file of another one."""
 
-    def files():
-        root = Home.resolve().root
-        kept = [path for folder in ("runs", "configs") for path in (root / "trainer" / folder).rglob("*")]
-        return sorted(map(str, kept))
+    def runs():
+        trainer = Home.resolve().root / "trainer"
+        named = [path.name for folder in ("runs", "configs") for path in (trainer / folder).iterdir()]
+        return {found[0] for name in named if (found := RUN_ID.search(name))}
 
-    before = files()
+    before = runs()
     yield
-    assert files() == before
+    assert runs() == before
 
 
 FITTING = ", ".join(f"{name}_continuous_action" for name in ("ddpg", "ppo", "rpo", "sac", "td3"))

@@ -1,6 +1,9 @@
 """envpool: its slots are shown and counted; `env_type="gym"` means what it meant before."""
 
 import functools
+import os
+import tempfile
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -87,6 +90,8 @@ class Pool:
 
 
 def hook(hooks: Hooks, shown_environments: ShownEnvironments, counts: StepCounts) -> None:
+    # envpool makes this folder when it is imported, in /tmp unless told otherwise: the script may have another TMPDIR.
+    os.environ.setdefault("ENVPOOL_JUMANJI_MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "envpool-matplotlib"))
     hooks.when_imported("envpool", functools.partial(_change, shown_environments=shown_environments, counts=counts))
 
 

@@ -77,7 +77,7 @@ class SweepsTab(QWidget):
         self.buttons: dict[str, QPushButton] = {}
         for verb, icon, text, about in ACTIONS:
             self.buttons[verb] = icon_button(theme, icon, text)
-            self.buttons[verb].setToolTip(about)
+            self.buttons[verb].setToolTip(tip(about))
             self.buttons[verb].clicked.connect(lambda _=False, verb=verb: self.model.ask(verb))
         self.train = icon_button(theme, "play", "Train the best")
         self.train.setToolTip("Put the best settings into the form of a new run")
