@@ -92,11 +92,6 @@ def _progress(done: dict[str, Any]) -> str:
     return f"filming … {done['frame']} of about {done['of']} pictures"
 
 
-def _progress_for_programs(done: dict[str, Any]) -> None:
-    """On stderr, a line each: the window shows how far it is."""
-    note(_progress(done))
-
-
 def _filmed(found: Sequence[Found], flags: argparse.Namespace) -> int:
     """A replay that differs is filmed all the same, and said to differ."""
     out = flags.video.absolute()
@@ -109,8 +104,9 @@ def _filmed(found: Sequence[Found], flags: argparse.Namespace) -> int:
             "speed": flags.speed or 1.0,
         }
         with waiting("filming …") as say:
-            tell = _progress_for_programs if flags.json and not is_terminal() else lambda done: say(_progress(done))
-            made = run_program(FILMING, request, tell)
+            # For the window, which shows the last line of stderr.
+            tell = note if flags.json and not is_terminal() else say
+            made = run_program(FILMING, request, lambda done: tell(_progress(done)))
     differences = [f"{each.name}: {what}" for each, what in zip(found, made["differences"], strict=True) if what]
     if flags.json:
         print_json({"out": str(out), **made, "episodes": [each.name for each in found]})

@@ -32,7 +32,7 @@ GIF_FPS = 50
 TOLD_EVERY = 10
 """Frames between two words of how far it is."""
 FAR_OFF = 24
-"""Levels of a colour, of 255, by which a pixel is off for anybody to see."""
+"""Levels of a colour, of 255, by which a pixel is off for a viewer to see it."""
 FEW = 2e-5
 """Share of the pixels: in a picture of 600 × 400 five of them."""
 CAPTION_PX = 22
@@ -192,7 +192,7 @@ class Gif:
 
 
 def _share_off(made: Image.Image, picture: Picture) -> float:
-    """Of the pixels, those that anybody sees to be of another colour."""
+    """Of the pixels, those that a viewer sees to be of another colour."""
     shown = np.asarray(made.convert("RGB"))
     # In bytes: the larger of the two minus the smaller one cannot be negative.
     off = np.maximum(shown, picture) - np.minimum(shown, picture)

@@ -98,7 +98,7 @@ class Preset:
     left_out: tuple[str, ...] = ()
     """What the reference says that has no setting here, or another value here."""
     measured: Measured | None = None
-    """What it scored; null where nobody has measured it."""
+    """What it scored; null where it was not measured."""
 
     @property
     def env_id(self) -> str:

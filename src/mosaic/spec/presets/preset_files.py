@@ -86,7 +86,7 @@ class Presets:
         return [*own, *shipped()], problems
 
     def find(self, name: str, algo: str, env_id: str) -> Preset:
-        """The preset of this algorithm in this environment; `name` may also be a file that somebody gave away."""
+        """The preset of this algorithm in this environment; `name` may also be the file of another user."""
         if name.endswith(SUFFIX):
             return _meant(read(Path(name).expanduser()), algo, env_id)
         every, problems = self.all()

@@ -43,7 +43,7 @@ def read_use(document: Mapping[str, Any]) -> PresetUse | None:
     try:
         return config.from_json(PresetUse, cast("dict[str, Any]", ui)[UI])
     except ConfigError:
-        return None  # Free JSON of whoever wrote the config.
+        return None  # `metadata.ui` may hold any JSON.
 
 
 def spoken(document: Mapping[str, Any]) -> str:
