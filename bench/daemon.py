@@ -309,7 +309,7 @@ def slow_watchers(home: Home, *run_ids: str) -> Iterator[int]:
         "import sys, time\n"
         "from mosaic.rpc import trainer_pb2 as pb\n"
         "from mosaic.rpc.channel import open_channel\n"
-        "from mosaic.rpc.trainer_pb2_grpc import TrainerStub\n"
+        "from mosaic.rpc.trainer_methods import TrainerStub\n"
         "stub = TrainerStub(open_channel(sys.argv[1]))\n"
         "streams = [stub.WatchEvents(pb.WatchEventsRequest(run_id=run)) for run in sys.argv[2:] for _ in range(10)]\n"
         "[next(stream) for stream in streams]\n"

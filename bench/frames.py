@@ -19,9 +19,8 @@ from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import FrameHead, Tile
 from mosaic.fastlane.viewer import Viewer
-from mosaic.rpc import trainer_pb2_grpc
 from mosaic.rpc.client import Client
-from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
+from mosaic.rpc.trainer_methods import answer_with
 from mosaic.spec import manifest
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
@@ -64,12 +63,12 @@ def write(height: int, width: int, tiles: int) -> None:
 
 
 def serve(run_dir: Path) -> None:
-    class Service(TrainerServicer):
+    class Service:
         def StreamFrames(self, request: Any, context: Any) -> Any:  # noqa: N802
             return live_frames.stream(RunDir(run_dir), live_frames.checked(request), DaemonBell(), context)
 
     server = grpc.server(ThreadPoolExecutor(4))
-    trainer_pb2_grpc.add_TrainerServicer_to_server(Service(), server)
+    answer_with(Service(), server)
     print(server.add_insecure_port(f"unix:{run_dir}/socket"), flush=True)
     server.start()
     sys.stdin.read()

@@ -200,7 +200,7 @@ ADDITIONS = {
             Line(
                 "mosaic/intake/search.py",
                 "SOURCES: Sequence[Source] = (",
-                "    Source(is_there=diary.is_there, identity=diary.identity, read=diary.read, is_whole=True),",
+                "    diary,",
             ),
             Line("mosaic/intake/search.py", "from mosaic.intake import", "from mosaic.intake import diary"),
         ),

@@ -12,6 +12,7 @@ MIRRORED = (
 )
 """Folders that show the same things by the same words: what a tab knows and shows, an algorithm and its fast path."""
 MEANT = {
+    "bdi_q": "the algorithm, and the actor that learns by it in Play",
     "actors": "the verb `mosaic actors`, and what an actor is (`mosaic.spec.actors`, which plugins import)",
     "evaluate": "the verb, the tab, and the worker's program that both start (`python -m cleanrl_worker.evaluate`)",
     "log": "the Log tab, and the logs of all processes",

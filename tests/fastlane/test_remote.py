@@ -19,9 +19,8 @@ from mosaic.errors import ConfigError
 from mosaic.fastlane import viewer_lease
 from mosaic.fastlane.ring import RingReader
 from mosaic.rpc import trainer_pb2 as pb
-from mosaic.rpc import trainer_pb2_grpc
 from mosaic.rpc.client import Client, Refused
-from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
+from mosaic.rpc.trainer_methods import answer_with
 from mosaic.spec import manifest
 from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
@@ -49,12 +48,12 @@ def announce(run_dir: RunDir, ring: Path) -> None:
 def client(run_dir: RunDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """Of a server on loopback that has nothing but StreamFrames."""
 
-    class Service(TrainerServicer):
+    class Service:
         def StreamFrames(self, request: Any, context: Any) -> Any:  # noqa: N802
             return live_frames.stream(run_dir, live_frames.checked(request), ChangeSignal(), context)
 
     server = grpc.server(ThreadPoolExecutor(8), interceptors=[Interceptor(None)])
-    trainer_pb2_grpc.add_TrainerServicer_to_server(Service(), server)  # type: ignore[no-untyped-call]
+    answer_with(Service(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     token = tmp_path / "token"

@@ -6,11 +6,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from strict_spool import decode_spool
 
 from mosaic.intake import sb3_monitors, wandb_runs, write_run
 from mosaic.intake.found import NotImportable
 from mosaic.intake.search import search
-from mosaic.spec import events
 from mosaic.spec.run_dir import Home
 
 
@@ -59,7 +59,7 @@ def test_a_time_that_is_no_number_costs_no_episode(tmp_path: Path) -> None:
     home.create()
     run_dir = home.run(write_run.write(home, sb3_monitors.read(tmp_path / "old")))
     with run_dir.events.open("rb") as file:
-        found = list(events.decode_spool(file))
+        found = list(decode_spool(file))
     assert len([event for event in found if event.body.kind == "episode"]) == 2
     assert all(math.isfinite(event.time) for event in found)
 

@@ -9,11 +9,12 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from cleanrl_worker import cli
 from mosaic.errors import ActorFailed, ConfigError
 from mosaic.play import actors
 from mosaic.play.actor import Context, View
 from mosaic.play.arenas.arena import Arena
-from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 LAKE = "gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv"
 gym.register("FirmLake-v0", LAKE, kwargs={"is_slippery": False}, max_episode_steps=100)
@@ -190,6 +191,24 @@ def test_learning_finds_the_best_plan_and_a_later_session_goes_on_with_it(play: 
 def test_learning_finds_where_to_drive(play: Callable[..., Any]) -> None:
     total = returns(play("Taxi-v4", "bdi_q", episodes=40))
     assert np.mean(total[-10:]) > np.mean(total[:10]) + 5
+
+
+def test_what_a_training_run_has_learnt_plays_and_goes_on_learning(play: Callable[..., Any], tmp_path: Path) -> None:
+    run_dir = RunDir(tmp_path / "home" / "trainer" / "runs" / new_run_id())
+    flags = ["--algo=bdi_q", "--env-id=CliffWalking-v1", "--total-timesteps=1500", "--quiet", "--no-tensorboard"]
+    assert cli.main([*flags, "--run-dir", str(run_dir.root)]) == 0
+    played = play("CliffWalking-v1", f"policy:{run_dir.run_id}", episodes=2, deterministic=True)
+    assert returns(played) == [-13, -13]
+    [policy] = run_dir.root.glob("runs/*/*.cleanrl_model")
+    for word in (f"bdi_q:{run_dir.run_id}", f"bdi_q:{policy}"):
+        later = play("CliffWalking-v1", word, episodes=2, deterministic=True)
+        assert returns(later) == [-13, -13]
+    # Its table has the plans of the policy with it, whatever becomes of the policy.
+    policy.unlink()
+    last = play("CliffWalking-v1", f"bdi_q:{later.run_dir.run_id}", episodes=1, deterministic=True)
+    table = json.loads((last.run_dir.root / "actors" / "bdi_q-agent_0.json").read_text())
+    assert table["episodes"] == 3
+    assert table["values"]["!cross when position(3, 0)"]["@edge"][1] > 50
 
 
 def test_a_table_that_does_not_fit_is_refused(context: Callable[..., Context], tmp_path: Path) -> None:

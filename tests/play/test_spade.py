@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from agentspeak import GoalType, Literal, Trigger
 
+from cleanrl_worker.sdk.bdi.spade_mailbox import SpadeBox
 from mosaic.errors import ActorFailed
-from mosaic.play.actors.bdi_spade.spade_mailbox import SpadeBox
 
 TELL = (Trigger.addition, GoalType.belief)
 COACH = """

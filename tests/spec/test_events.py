@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from mosaic import config
 from mosaic.errors import SpoolCorrupt
 from mosaic.spec import events
-from mosaic.spec.events import KINDS, Episode, Event, RunCompleted, Scalars, Warned
+from mosaic.spec.events import KINDS, Episode, Event, EventReader, RunCompleted, Scalars, Warned
 
 NUMBERS = st.floats().map(events.number)
 TIMES = st.floats(0, 4e9).map(lambda seconds: round(seconds, 3))
 
 
+def field_names(kind: str) -> list[str]:
+    return [field.name for field in dataclasses.fields(KINDS[kind])]
+
+
 def bodies(kind: str) -> st.SearchStrategy[Any]:
     hints = get_type_hints(KINDS[kind], include_extras=True)
-    return st.builds(KINDS[kind], **{name: values(hints[name]) for name in events.field_docs(kind)})
+    return st.builds(KINDS[kind], **{name: values(hints[name]) for name in field_names(kind)})
 
 
 def values(hint: Any) -> st.SearchStrategy[Any]:
@@ -42,10 +46,6 @@ def line_of(**changes: object) -> bytes:
     return json.dumps(data).encode() + b"\n"
 
 
-def spool_of(*seqs: int) -> list[bytes]:
-    return [line_of(seq=seq) for seq in seqs]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=30)
 @given(data=st.data())
@@ -59,7 +59,7 @@ def test_every_kind_of_event_survives_its_line(kind: str, data: st.DataObject) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_kind_has_a_field_that_hides_a_field_of_the_head(kind: str) -> None:
-    assert not {"v", "seq", "time", "kind"} & set(events.field_docs(kind))
+    assert not {"v", "seq", "time", "kind"} & set(field_names(kind))
 
 
 def test_the_line_is_flat_and_starts_with_its_head() -> None:
@@ -169,36 +169,12 @@ def test_a_flipped_byte_decodes_or_is_spool_corrupt(position: int, byte: int) ->
         events.decode(bytes(line))
 
 
-def test_a_spool_is_read_in_order() -> None:
-    assert [event.seq for event in events.decode_spool(spool_of(1, 2, 3))] == [1, 2, 3]
-    assert list(events.decode_spool([])) == []
-
-
-def test_a_torn_last_line_is_left_out() -> None:
-    whole, last = spool_of(1, 2), line_of(seq=3)
-    for cut in range(len(last)):
-        assert [event.seq for event in events.decode_spool([*whole, last[:cut]])] == [1, 2]
-
-
-@pytest.mark.parametrize("seqs", [(2,), (1, 3), (1, 2, 2), (1, 2, 1)])
-def test_a_gap_or_a_repeat_is_detected(seqs: tuple[int, ...]) -> None:
-    with pytest.raises(SpoolCorrupt, match="missing"):
-        list(events.decode_spool(spool_of(*seqs)))
-
-
-def test_a_broken_line_before_the_last_is_an_error_after_the_good_ones() -> None:
-    spool = events.decode_spool([line_of(), b'{"v":1,"se\n', line_of(seq=2)])
-    assert next(spool).seq == 1
-    with pytest.raises(SpoolCorrupt):
-        next(spool)
-
-
 def test_events_of_an_attempt_and_its_resume_are_one_sequence() -> None:
     started = KINDS["run.started"]
     first = started(algo="ppo", env_id="E-v0", seed=1, total_timesteps=10)  # type: ignore[call-arg]
     again = dataclasses.replace(first, attempt=2, resumed_from_step=4)  # type: ignore[type-var]
     lines = [events.encode(Event(seq, 0.0, body)).encode() + b"\n" for seq, body in enumerate((first, again), 1)]
-    assert [event.body for event in events.decode_spool(lines)] == [first, again]
+    assert [event.body for event in EventReader().read(lines)] == [first, again]
 
 
 def test_the_schema_of_every_kind_describes_every_field() -> None:

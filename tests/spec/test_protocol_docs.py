@@ -14,7 +14,7 @@ from mosaic.spec.manifest import Artifact, Manifest
 from mosaic.spec.presets import preset
 from mosaic.spec.processes import process_identity
 from mosaic.spec.processes.process_identity import ProcessIdentity
-from mosaic.spec.run_dir import Home, RunDir
+from mosaic.spec.run_dir import Home, PathBelow, RunDir
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import LIVE, TERMINAL, RunState, can_move
 from mosaic.track.export_state import Export
@@ -192,12 +192,12 @@ def paths_in_code() -> set[str]:
         getattr(owner, name)
         for owner in (home, run)
         for name, member in vars(type(owner)).items()
-        if isinstance(member, property)
+        if isinstance(member, property | PathBelow)
     ]
     paths = [path for path in properties if isinstance(path, Path) and path != home.trainer]
     paths += [run.root, home.config(RUN), home.config(RUN, policy=True), home.worker_config(RUN, 7)]
     paths += [part("<tracker>") for part in (run.export_state, run.export_lock, run.export_log)]
-    paths += [run.checkpoint(9), run.policy("<label>", "<algo>")]
+    paths += [run.export_lock("wandb"), run.checkpoint(9), run.policy("<label>", "<algo>")]
     texts = {path.relative_to(home.trainer).as_posix().replace(RUN, "<RUN>") for path in paths}
     return {text.replace("-7.json", "-<slot>.json").replace("step-9", "step-<n>") for text in texts}
 
@@ -241,7 +241,7 @@ def test_the_example_run_configs_parse(name: str, extras: type[Any]) -> None:
 
 def spool(name: str) -> list[events.Event]:
     with (EXAMPLES / name).open("rb") as lines:
-        return list(events.decode_spool(lines))
+        return [events.decode(line) for line in lines]
 
 
 @pytest.mark.parametrize("name", SPOOLS)

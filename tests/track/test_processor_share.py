@@ -10,8 +10,7 @@ import pytest
 from mosaic.operating_system import LINUX, waited_s
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export_state
-from mosaic.track.export_progress import ExportProgress
-from mosaic.track.export_state import Export
+from mosaic.track.export_state import Export, ExportUnderWay
 from mosaic.track.processor_share import Waiting
 
 RUN = "01K9CG05J5Y0FFQMT1T920EZK2"
@@ -37,8 +36,7 @@ def test_the_system_tells_how_long_a_thread_has_waited():
 def test_what_waits_is_written_down_until_the_export_has_ended(tmp_path):
     run_dir = RunDir(tmp_path / RUN)
     run_dir.export_state(export_state.WANDB).parent.mkdir(parents=True)
-    progress = ExportProgress(run_dir)
-    try:
+    with ExportUnderWay(run_dir, export_state.WANDB) as progress:
         progress.tell(rows=3)
         progress.wait_for_cpu(True)
         told = export_state.read(run_dir)
@@ -46,10 +44,9 @@ def test_what_waits_is_written_down_until_the_export_has_ended(tmp_path):
         assert (told.rows, told.waits_for_cpu, export_state.spoken(told)) == (3, True, "exporting, waiting for CPU")
         progress.tell(state="synced")
         progress.wait_for_cpu(True)
-        assert export_state.read(run_dir) is not None
-        assert not export_state.read(run_dir).waits_for_cpu
-    finally:
-        progress.close()
+        ended = export_state.read(run_dir)
+        assert ended is not None
+        assert not ended.waits_for_cpu
     assert export_state.spoken(Export(state="failed")) == "failed"
 
 

@@ -50,6 +50,15 @@ class RecurrentPolicy(Policy, Protocol):
         ...
 
 
+@runtime_checkable
+class RewardedPolicy(Policy, Protocol):
+    """A policy whose next action may depend on what the last one earned."""
+
+    def rewarded(self, rewards: Array) -> None:
+        """What the last actions earned, (rows,) float."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class PolicyFile:
     """What a policy file holds."""
@@ -64,7 +73,7 @@ class PolicyFile:
     env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the environment that it was trained in."""
     source: SourceCopy | None = None
-    """The code of an algorithm of a user's that trained it; None for ours."""
+    """A copy of what it was trained by: the code of an algorithm of a user's, or plans."""
     running_normaliser: bool = False
     """Learn the moments of the observations anew while it plays; never written."""
     has_digest: bool = True

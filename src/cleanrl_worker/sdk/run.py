@@ -79,7 +79,7 @@ class RunSpec:
     remarks: tuple[str, ...] = ()
     """What the user should know of the way in which this attempt begins."""
     source: SourceCopy | None = None
-    """The code of an algorithm of a user's, which checkpoints and the policy carry; None for ours."""
+    """The user's code, or plans, which checkpoints and the policy carry a copy of."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -118,7 +118,8 @@ class Run:
         self._manifest_writer = ManifestWriter(self.run_dir, self._new_manifest())
         if spec.source is not None:
             kept = self.run_dir.source / spec.source.short / spec.source.file
-            self._manifest_writer.add(Artifact(kind="script", path=self.run_dir.relative(kept)))
+            kind = "script" if kept.suffix == ".py" else "plans"
+            self._manifest_writer.add(Artifact(kind=kind, path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
         with ExitStack() as undo:
             undo.callback(spool.close)

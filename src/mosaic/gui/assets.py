@@ -57,16 +57,10 @@ def pixmap(theme: Theme, name: str, token: str = "muted", size: int = 16) -> QPi
 
 def keep_icon(theme: Theme, name: str, show: Callable[[QIcon], object], token: str = "muted") -> None:
     """Show an icon now and again whenever the theme changes."""
-    _keep(theme, lambda: show(QIcon(pixmap(theme, name, token))))
 
+    def paint() -> None:
+        show(QIcon(pixmap(theme, name, token)))
 
-def keep_pixmap(
-    theme: Theme, name: str, show: Callable[[QPixmap], object], token: str = "muted", size: int = 16
-) -> None:
-    _keep(theme, lambda: show(pixmap(theme, name, token, size)))
-
-
-def _keep(theme: Theme, paint: Callable[[], object]) -> None:
     def paint_again() -> None:
         try:
             paint()

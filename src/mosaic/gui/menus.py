@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QMessageBox, QWidget
 
 from mosaic import __version__
 from mosaic.gui.assets import keep_icon
@@ -17,7 +17,7 @@ from mosaic.gui.shell import Shell
 from mosaic.gui.tabs import TABS
 from mosaic.gui.widgets.command_palette import CommandPalette
 from mosaic.gui.widgets.dialogs import ask_long_text, ask_text, confirm
-from mosaic.gui.widgets.labels_and_buttons import icon_button
+from mosaic.gui.widgets.labels_and_buttons import icon_button, row
 from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 
@@ -144,24 +144,15 @@ class Menus(QObject):
     def _make_corner(self) -> QWidget:
         """The ways to a new run, always in reach."""
         theme = self._window.theme
-        load = icon_button(theme, "brain-circuit", "Load policy…")
+        load = icon_button(theme, "brain-circuit", "Load policy…", self._window.load_policy)
         load.setToolTip("Evaluate a trained policy, or compare several (Ctrl+L)")
-        load.clicked.connect(self._window.load_policy)
-        configure = icon_button(theme, "sliders-horizontal", "Configure…")
+        configure = icon_button(theme, "sliders-horizontal", "Configure…", self._window.configure)
         configure.setToolTip("Open the form of a new run (Ctrl+N)")
-        configure.clicked.connect(self._window.configure)
-        train: QPushButton = icon_button(theme, "play", "Train", token="on_accent")
-        train.setProperty("primary", True)
+        train = icon_button(theme, "play", "Train", self._window.form.train_last, primary=True)
         train.setToolTip("Start the last configuration again, at once (Ctrl+T)")
-        train.clicked.connect(self._window.form.train_last)
         made = QWidget()
         made.setProperty("corner", True)
-        layout = QHBoxLayout(made)
-        layout.setContentsMargins(0, 3, 10, 3)
-        layout.setSpacing(8)
-        layout.addWidget(load)
-        layout.addWidget(configure)
-        layout.addWidget(train)
+        row(load, configure, train, of=made, margins=(0, 3, 10, 3))
         return made
 
     def _add(

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
@@ -17,6 +17,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.daemon.status_line import StatusLine
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
 from mosaic.gui.widgets.form.train_panel import TrainPanel
+from mosaic.gui.widgets.labels_and_buttons import pages
 from mosaic.gui.widgets.runs.empty_state import EmptyState
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.gui.widgets.tab_docks import Page, TabDocks
@@ -42,9 +43,7 @@ class Shell(QMainWindow):
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
         self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
-        self._stack = QStackedWidget()
-        self._stack.addWidget(EmptyState(studio, theme))
-        self._stack.addWidget(self.bench)
+        self._stack = pages(EmptyState(studio, theme), self.bench)
         self.setCentralWidget(self._stack)
         left = self._dock("Runs", self.runs, Qt.DockWidgetArea.LeftDockWidgetArea)
         right = self._dock("New run", self.form, Qt.DockWidgetArea.RightDockWidgetArea)

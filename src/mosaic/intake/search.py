@@ -1,39 +1,38 @@
 """Looking through a folder for runs of other tools."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from mosaic.errors import MosaicError
 from mosaic.intake import exported_runs, sb3_monitors, tensorboard_runs, wandb_runs
 from mosaic.intake.found import UNKNOWN, Found, NotImportable
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(Protocol):
     """A way in which a tool leaves its runs behind."""
 
-    is_there: Callable[[Path], object]
-    """Whether a folder is such a run."""
-    identity: Callable[[Path], str]
-    """The same for the same run, at once and however much it grows."""
-    read: Callable[[Path], Found]
-    is_whole: bool
-    """All that is below the folder belongs to it; else it may lie beside others."""
+    def is_there(self, folder: Path, /) -> bool:
+        """Whether a folder is such a run."""
+        ...
+
+    def identity(self, folder: Path, /) -> str:
+        """The same for the same run, at once and however much it grows."""
+        ...
+
+    def read(self, folder: Path, /) -> Found: ...
 
 
+WHOLE: Sequence[Source] = (exported_runs, wandb_runs)
+"""All that is below such a folder belongs to it."""
 SOURCES: Sequence[Source] = (
-    Source(is_there=exported_runs.is_there, identity=exported_runs.identity, read=exported_runs.read, is_whole=True),
-    Source(is_there=wandb_runs.is_there, identity=wandb_runs.identity, read=wandb_runs.read, is_whole=True),
-    Source(
-        is_there=tensorboard_runs.is_there,
-        identity=tensorboard_runs.identity,
-        read=tensorboard_runs.read,
-        is_whole=False,
-    ),
-    Source(is_there=sb3_monitors.is_there, identity=sb3_monitors.identity, read=sb3_monitors.read, is_whole=False),
+    *WHOLE,
+    tensorboard_runs,
+    sb3_monitors,
 )
+"""The others may lie beside one another."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def search(root: Path) -> Iterator[Candidate]:
         folder = Path(name)
         inner[:] = sorted(each for each in inner if not each.startswith(".") and each != "__pycache__")
         there = [source for source in SOURCES if source.is_there(folder)]
-        whole = [source for source in there if source.is_whole]
+        whole = [source for source in there if source in WHOLE]
         if whole:
             inner.clear()
         if there:

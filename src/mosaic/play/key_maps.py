@@ -14,6 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mosaic.config import JsonValue
+from mosaic.envs.action_names import NAMES, atari_meanings, bare_name
 from mosaic.errors import ActorFailed
 from mosaic.play.json_values import action_from_json, to_json
 from mosaic.play.known_keys import (
@@ -90,7 +91,7 @@ def checked(data: Any, space: Any) -> KeyMap:
 
 def default_map(env_id: str, env: Any) -> KeyMap:
     """The map that an environment begins with; empty for a space that keys cannot fill."""
-    space, name = env.action_space, _name(env_id)
+    space, name = env.action_space, bare_name(env_id)
     if isinstance(space, spaces.Box):
         return _continuous(name, space)
     if not isinstance(space, spaces.Discrete):
@@ -102,22 +103,9 @@ def default_map(env_id: str, env: Any) -> KeyMap:
 def touch_of(env_id: str, space: Any) -> Sequence[Sequence[int]] | None:
     """What a click into the picture means, where that is known: rows of equal places."""
     for prefix, rows in TOUCH.items():
-        if _name(env_id).startswith(prefix) and int(getattr(space, "n", 0)) == sum(map(len, rows)):
+        if bare_name(env_id).startswith(prefix) and int(getattr(space, "n", 0)) == sum(map(len, rows)):
             return rows
     return None
-
-
-def known_names(env_id: str, count: int) -> tuple[str, ...]:
-    """What so many actions are called, by the name of the environment alone; empty if that is not known."""
-    for prefix, (_, _, names) in DISCRETE.items():
-        if _name(env_id).startswith(prefix) and count == len(names):
-            return names
-    return ()
-
-
-def _name(env_id: str) -> str:
-    """Without the module that registers it and the namespace."""
-    return env_id.rpartition(":")[2].rpartition("/")[2]
 
 
 def _on_pad(keys: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -131,10 +119,10 @@ def _on_pad(keys: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _discrete(name: str, space: Any, env: Any) -> KeyMap:
-    for prefix, (keys, idle, names) in DISCRETE.items():
-        if name.startswith(prefix) and int(space.n) == len(names):
+    for prefix, (keys, idle) in DISCRETE.items():
+        if name.startswith(prefix) and int(space.n) == len(NAMES[prefix]):
             return KeyMap(dict(keys), idle)
-    meanings = _atari_meanings(env)
+    meanings = atari_meanings(env)
     if meanings:
         return KeyMap({_chord(meaning): at for at, meaning in enumerate(meanings) if meaning != "NOOP"}, 0)
     enumerated = getattr(env.unwrapped, "actions", None)
@@ -143,25 +131,6 @@ def _discrete(name: str, space: Any, env: Any) -> KeyMap:
         return KeyMap({MINIGRID[each.name]: int(each) for each in actions if each.name in MINIGRID})
     start = int(space.start)
     return KeyMap({digit: start + at for at, digit in enumerate(DIGITS) if at < int(space.n)})
-
-
-def action_names(env: Any) -> tuple[str, ...]:
-    """What the actions of a discrete space are called."""
-    space = env.action_space
-    if not isinstance(space, spaces.Discrete):
-        return ()
-    count = int(space.n)
-    env_id = env.spec.id if env.spec else ""
-    # By its class too: a user's own FrozenLake, under another id, has the same actions.
-    if names := known_names(env_id, count) or known_names(type(env.unwrapped).__name__, count):
-        return names
-    if meanings := _atari_meanings(env):
-        return tuple(meaning.lower() for meaning in meanings)
-    enumerated: Any = getattr(env.unwrapped, "actions", None)
-    if isinstance(enumerated, type) and hasattr(enumerated, "forward"):
-        named = {int(each): each.name for each in enumerated}  # type: ignore[attr-defined]
-        return tuple(named.get(at, str(at)) for at in range(count))
-    return tuple(str(int(space.start) + at) for at in range(count))
 
 
 def _continuous(name: str, space: Any) -> KeyMap:
@@ -184,11 +153,6 @@ def _continuous(name: str, space: Any) -> KeyMap:
 def _along(at: int, space: Any) -> JsonValue:
     """The vector of one component, as far as its bounds and no further than one."""
     return [float(min(space.high[at], 1.0)) if each == at else 0.0 for each in range(space.shape[0])]
-
-
-def _atari_meanings(env: Any) -> list[str]:
-    asked: Any = getattr(env.unwrapped, "get_action_meanings", None)
-    return [str(meaning) for meaning in asked()] if asked is not None else []
 
 
 def _chord(meaning: str) -> str:

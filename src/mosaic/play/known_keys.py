@@ -1,4 +1,4 @@
-"""What is known of the keys and actions of environments, by the beginning of their names."""
+"""What is known of the keys of environments, by the beginning of their names."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,47 +12,25 @@ MINIGRID = {
     "toggle": "Space",
     "done": "Return",
 }
-DISCRETE: Mapping[str, tuple[Mapping[str, int], int | None, tuple[str, ...]]] = {
-    # env id prefix: keys, idle action, names of the actions
-    "CartPole": ({"Left": 0, "Right": 1}, None, ("push left", "push right")),
-    "Acrobot": ({"Left": 0, "Right": 2}, 1, ("torque −1", "no torque", "torque +1")),
-    "MountainCar-": ({"Left": 0, "Right": 2}, 1, ("push left", "no push", "push right")),
-    "LunarLander": ({"Left": 1, "Up": 2, "Right": 3}, 0, ("nothing", "left engine", "main engine", "right engine")),
-    "CarRacing": ({"Right": 1, "Left": 2, "Up": 3, "Down": 4}, 0, ("nothing", "right", "left", "gas", "brake")),
-    "FrozenLake": ({"Left": 0, "Down": 1, "Right": 2, "Up": 3}, None, ("left", "down", "right", "up")),
-    "CliffWalking": ({"Up": 0, "Right": 1, "Down": 2, "Left": 3}, None, ("up", "right", "down", "left")),
-    "Taxi": (
-        {"Down": 0, "Up": 1, "Right": 2, "Left": 3, "P": 4, "D": 5},
-        None,
-        ("south", "north", "east", "west", "pick up", "drop off"),
-    ),
-    "Blackjack": ({"S": 0, "H": 1}, None, ("stick", "hit")),
+DISCRETE: Mapping[str, tuple[Mapping[str, int], int | None]] = {
+    # env id prefix, as in `mosaic.envs.action_names`: keys, idle action
+    "CartPole": ({"Left": 0, "Right": 1}, None),
+    "Acrobot": ({"Left": 0, "Right": 2}, 1),
+    "MountainCar-": ({"Left": 0, "Right": 2}, 1),
+    "LunarLander": ({"Left": 1, "Up": 2, "Right": 3}, 0),
+    "CarRacing": ({"Right": 1, "Left": 2, "Up": 3, "Down": 4}, 0),
+    "FrozenLake": ({"Left": 0, "Down": 1, "Right": 2, "Up": 3}, None),
+    "CliffWalking": ({"Up": 0, "Right": 1, "Down": 2, "Left": 3}, None),
+    "Taxi": ({"Down": 0, "Up": 1, "Right": 2, "Left": 3, "P": 4, "D": 5}, None),
+    "Blackjack": ({"S": 0, "H": 1}, None),
     # Squares are counted down the columns; the keys lie as on a number pad.
-    "tictactoe": (
-        {"7": 0, "4": 1, "1": 2, "8": 3, "5": 4, "2": 5, "9": 6, "6": 7, "3": 8},
-        None,
-        (
-            "top left",
-            "middle left",
-            "bottom left",
-            "top",
-            "middle",
-            "bottom",
-            "top right",
-            "middle right",
-            "bottom right",
-        ),
-    ),
-    "connect_four": ({str(at + 1): at for at in range(7)}, None, tuple(f"column {at + 1}" for at in range(7))),
-    "rps": ({"R": 0, "P": 1, "S": 2}, None, ("rock", "paper", "scissors")),
-    "simple": ({"Left": 1, "Right": 2, "Down": 3, "Up": 4}, 0, ("nothing", "left", "right", "down", "up")),
-    "cooperative_pong": ({"Up": 1, "Down": 2}, 0, ("nothing", "up", "down")),
-    "knights_archers_zombies": (
-        {"Up": 0, "Down": 1, "Left": 2, "Right": 3, "Space": 4},
-        5,
-        ("forward", "backward", "turn left", "turn right", "attack", "nothing"),
-    ),
-    "pursuit": ({"Left": 0, "Right": 1, "Up": 2, "Down": 3}, 4, ("left", "right", "up", "down", "nothing")),
+    "tictactoe": ({"7": 0, "4": 1, "1": 2, "8": 3, "5": 4, "2": 5, "9": 6, "6": 7, "3": 8}, None),
+    "connect_four": ({str(at + 1): at for at in range(7)}, None),
+    "rps": ({"R": 0, "P": 1, "S": 2}, None),
+    "simple": ({"Left": 1, "Right": 2, "Down": 3, "Up": 4}, 0),
+    "cooperative_pong": ({"Up": 1, "Down": 2}, 0),
+    "knights_archers_zombies": ({"Up": 0, "Down": 1, "Left": 2, "Right": 3, "Space": 4}, 5),
+    "pursuit": ({"Left": 0, "Right": 1, "Up": 2, "Down": 3}, 4),
 }
 TOUCH: Mapping[str, Sequence[Sequence[int]]] = {
     "tictactoe": ((0, 3, 6), (1, 4, 7), (2, 5, 8)),

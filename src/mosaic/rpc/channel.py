@@ -27,10 +27,6 @@ _OPTIONS: Sequence[tuple[str, int]] = (
 )
 
 
-def default_target(home: Home) -> str:
-    return f"unix:{home.socket}"
-
-
 def open_channel(target: str, *, home: Home | None = None, certificate: Path | None = None) -> grpc.Channel:
     """A channel to `unix:/path` or `host:port`; TCP carries the token, and TLS where `certificate` is given."""
     if target.startswith("unix:"):

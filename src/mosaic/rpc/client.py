@@ -1,25 +1,25 @@
 """The Python client: the daemon's interface with typed results (docs/python-api.md)."""
 
 import json
-import queue
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
-
-import grpc
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mosaic import config
-from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, Problem, RunNotFound, SpoolCorrupt
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.call_errors import Refused as Refused
-from mosaic.rpc.call_errors import ours, translated
+from mosaic.rpc.call_errors import translated
 from mosaic.rpc.channel import open_channel
+from mosaic.rpc.client_results import Algorithm as Algorithm
+from mosaic.rpc.client_results import BrokenAlgorithm as BrokenAlgorithm
+from mosaic.rpc.client_results import NewRows as NewRows
+from mosaic.rpc.client_results import Series as Series
+from mosaic.rpc.client_results import settings_by_environment as settings_by_environment
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
 from mosaic.rpc.dry_run import Validation, dry_run
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
@@ -27,11 +27,12 @@ from mosaic.rpc.newest import Newest
 from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
 from mosaic.rpc.patient_submit import SubmitInterrupted as SubmitInterrupted
 from mosaic.rpc.patient_submit import SubmitUnknown as SubmitUnknown
+from mosaic.rpc.play_link import PlayLink as PlayLink
 from mosaic.rpc.policy_info import PolicyInfo
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.reply_stream import Stream as Stream
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.rpc.training_document import nothing, training_document
 from mosaic.spec.actors import ActorDescriptor
-from mosaic.spec.catalogue import known_environments
 from mosaic.spec.catalogue.known_environments import Found, Status
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
@@ -44,58 +45,9 @@ from mosaic.spec.states import TERMINAL
 if TYPE_CHECKING:
     from mosaic.fastlane.viewer_lease import Mode
 
-T = TypeVar("T")
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 0.5
-
-
-@dataclass(frozen=True)
-class Series:
-    """Points of one metric."""
-
-    tag: str
-    steps: list[int]
-    values: list[float]
-    times: list[float]
-    total: int
-    """Points before the reduction."""
-
-
-@dataclass(frozen=True)
-class NewRows:
-    """Rows of a run's metrics that came after those that the client has."""
-
-    generation: int
-    """If it is not the one that was asked with, all rows from before are void."""
-    rows: dict[str, tuple[int, bytes]]
-    """Tag to the place of its first new row, and rows of three little-endian float64: step, value, unix seconds."""
-    more: bool
-    """There are more: ask again."""
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """One algorithm of the catalogue."""
-
-    name: str
-    summary: str
-    actions: str
-    schema: JsonObject
-    docs: str
-    observations: str = ""
-    """What it sees: vector or pixels; empty of a script."""
-    place: str = ""
-    """Of a user's: its file, or its module and package; empty for those of this version."""
-
-
-@dataclass(frozen=True)
-class BrokenAlgorithm:
-    """An algorithm of a user's that cannot be trained with."""
-
-    name: str
-    place: str
-    problem: str
 
 
 class Client:
@@ -311,14 +263,14 @@ class Client:
                 return found
 
     @translated
-    def watch_runs(self, *, after_revision: int = 0) -> "Stream[RunRecord]":
+    def watch_runs(self, *, after_revision: int = 0) -> Stream[RunRecord]:
         """Every change of every run, for ever."""
         return Stream(self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision)), to_record)
 
     @translated
     def watch_events(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
-    ) -> "Stream[Event]":
+    ) -> Stream[Event]:
         """The events of a run until it has ended: all kinds, or some."""
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _event)
@@ -326,7 +278,7 @@ class Client:
     @translated
     def watch_event_lines(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
-    ) -> "Stream[pb.EventLine]":
+    ) -> Stream[pb.EventLine]:
         """The same as they are written, with the lines that are no events."""
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _as_it_is)
@@ -359,7 +311,7 @@ class Client:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
 
     @translated
-    def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> "Stream[bytes]":
+    def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> Stream[bytes]:
         request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
         return Stream(self._stub.StreamLogs(request), _data)
 
@@ -406,7 +358,7 @@ class Client:
         return {file.path: file.bytes for file in reply.files}
 
     @translated
-    def read_artifact(self, run_id: str, path: str) -> "Stream[bytes]":
+    def read_artifact(self, run_id: str, path: str) -> Stream[bytes]:
         request = pb.ReadArtifactRequest(run_id=run_id, path=path)
         return Stream(self._stub.ReadArtifact(request), _data)
 
@@ -499,7 +451,7 @@ class Client:
         return self._stub.ListEpisodes(request, timeout=CALL_TIMEOUT_S).episodes
 
     @translated
-    def play(self, run_id: str) -> "PlayLink":
+    def play(self, run_id: str) -> PlayLink:
         """The controls of a living play session."""
         return PlayLink(self._stub, run_id)
 
@@ -535,59 +487,6 @@ class Client:
         self._stub.Shutdown(pb.Empty(), timeout=CALL_TIMEOUT_S)
 
 
-class Stream(Generic[T]):
-    """What the daemon sends, one after the other."""
-
-    def __init__(self, call: Any, convert: Callable[[Any], T | None]) -> None:
-        """What `convert` makes None of is left out."""
-        self._call = call
-        self._convert = convert
-        self._stopped = False
-
-    def __iter__(self) -> "Stream[T]":
-        return self
-
-    def __next__(self) -> T:
-        try:
-            while True:
-                made = self._convert(next(self._call))
-                if made is not None:
-                    return made
-        except grpc.RpcError as error:
-            if self._stopped:
-                raise StopIteration from None
-            raise ours(error) from None
-
-    def stop(self) -> None:
-        """End it, from any thread and without waiting; its reader gets its end."""
-        self._stopped = True
-        self._call.cancel()
-
-
-class PlayLink:
-    """Commands to a play session, from any thread; iterate over it for states and answers (docs/protocols/play.md)."""
-
-    def __init__(self, stub: Any, run_id: str) -> None:
-        self._commands: queue.SimpleQueue[pb.PlayCommand | None] = queue.SimpleQueue()
-        self._commands.put(pb.PlayCommand(run_id=run_id))
-        self._states: Stream[JsonObject] = Stream(stub.Play(iter(self._commands.get, None)), _state)
-
-    def send(self, do: str, **values: config.JsonValue) -> None:
-        """Never waits."""
-        self._commands.put(pb.PlayCommand(json=json.dumps({"do": do, **values}).encode()))
-
-    def __iter__(self) -> "Stream[JsonObject]":
-        return self._states
-
-    def close(self) -> None:
-        self._commands.put(None)
-        self._states.stop()
-
-
-def _state(message: pb.PlayState) -> JsonObject:
-    return config.loads(message.json, what="state of a play session")
-
-
 def _event(line: pb.EventLine) -> Event | None:
     """None for a damaged line: the record of the run counts it."""
     try:
@@ -602,15 +501,3 @@ def _as_it_is(line: pb.EventLine) -> pb.EventLine:
 
 def _data(chunk: "pb.LogChunk | pb.FileChunk") -> bytes:
     return chunk.data
-
-
-def settings_by_environment(families: Iterable[pb.EnvironmentFamily]) -> dict[str, dict[str, Any]]:
-    """The schemas that families were listed with."""
-    found: dict[str, dict[str, Any]] = {}
-    for family in families:
-        about: dict[str, Any] = json.loads(family.settings_json) if family.settings_json else {}
-        for env_id, settings in about.get("environments", {}).items():
-            schema = known_environments.settings_of({"settings": settings}, {"settings": about["schemas"]})
-            if schema is not None:
-                found[env_id] = schema
-    return found

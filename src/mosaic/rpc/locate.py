@@ -14,8 +14,8 @@ import grpc
 
 from mosaic.errors import HomeVanished, MosaicError
 from mosaic.rpc.channel import open_channel, split_address
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.rpc.trainer_pb2 import Empty
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.files.shared_files import scratch_file
 from mosaic.spec.processes import home_claim, secret_keys
 from mosaic.spec.processes.python_child import PythonChild

@@ -45,21 +45,22 @@ class Allowed:
 
     def add(self, folder: Path, *, verb: str = "scripts") -> Path:
         """Allow the code of a folder and of those in it; the folder after symlinks."""
+
+        def refused(why: str) -> ConfigError:
+            return ConfigError([Problem(str(folder), why)], what=f"mosaic {verb} add")
+
         try:
             real = folder.expanduser().resolve(strict=True)
         except (OSError, RuntimeError) as error:
-            raise ConfigError([Problem(str(folder), f"is not a folder: {error}")], what=f"mosaic {verb} add") from error
+            raise refused(f"is not a folder: {error}") from error
         if not real.is_dir():
-            raise ConfigError(
-                [Problem(str(folder), "is not a folder; give the one that holds the files")], what=f"mosaic {verb} add"
-            )
+            raise refused("is not a folder; give the one that holds the files")
         if _is_too_wide(real):
-            raise ConfigError(
-                [Problem(str(folder), "is too wide; give the folder that holds the files")], what=f"mosaic {verb} add"
-            )
+            raise refused("is too wide; give the folder that holds the files")
         if (run := _run_with_sources(real)) is not None:
-            message = f"lies in the run directory {run}, and nothing there may run; copy the code to another folder"
-            raise ConfigError([Problem(str(folder), message)], what=f"mosaic {verb} add")
+            raise refused(
+                f"lies in the run directory {run}, and nothing there may run; copy the code to another folder"
+            )
         with self._changing():
             self._write([*(one for one in self.folders() if one != real), real])
         return real

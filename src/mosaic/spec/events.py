@@ -7,10 +7,9 @@ from `seq`. A resumed run writes a further `run.started` with `attempt` + 1 and 
 earlier attempts logged after that step. Numbers that JSON cannot carry are the strings "nan", "inf" and "-inf".
 """
 
-import dataclasses
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -316,22 +315,6 @@ def decode(line: str | bytes) -> Event:
     return event
 
 
-def decode_spool(lines: Iterable[bytes]) -> Iterator[Event]:
-    """The whole events of a spool, checked to be gap-free.
-
-    A last line without a line feed is one that a kill cut off: it is left out. Any other broken line is an error.
-    """
-    expected = 1
-    for line in lines:
-        if not line.endswith(b"\n"):
-            return
-        event = decode(line)
-        if event.seq != expected:
-            raise SpoolCorrupt(f"event {expected} is missing: the next one has seq {event.seq}")
-        expected += 1
-        yield event
-
-
 class EventReader:
     """The lines of a spool in, its events out, each once and in sequence; what is damaged is kept out and counted.
 
@@ -428,8 +411,3 @@ class EventReader:
         self.first_damaged = min(line, self.first_damaged or line)
         if len(self.complaints) < MAX_COMPLAINTS:
             self.complaints.append(f"line {line} of events.jsonl: {reason}")
-
-
-def field_docs(kind: str) -> list[str]:
-    """Names of the fields of a kind, as docs/protocols/events.md lists them."""
-    return [field.name for field in dataclasses.fields(KINDS[kind])]

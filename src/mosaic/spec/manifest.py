@@ -27,6 +27,7 @@ ArtifactKind: TypeAlias = Literal[
     "fastlane",
     "episodes",
     "script",
+    "plans",
 ]
 
 

@@ -53,10 +53,40 @@ def run_label(env_id: str, algo: str, seed: int, unix_s: int) -> str:
 
 
 @dataclass(frozen=True)
+class PathBelow:
+    """An attribute of a home or a run: the path of something in it."""
+
+    relative: str
+
+    def __get__(self, owner: "Home | RunDir", _: type) -> Path:
+        return owner.root / self.relative
+
+
+@dataclass(frozen=True)
 class Home:
     """The folder that holds the trainer's index, configs and runs."""
 
     root: Path
+
+    trainer = PathBelow("trainer")
+    index = PathBelow("trainer/index.sqlite")
+    lock = PathBelow("trainer/daemon.lock")
+    socket = PathBelow("trainer/daemon.sock")
+    token = PathBelow("trainer/daemon.token")
+    metrics = PathBelow("trainer/metrics")
+    """Columns of every run's metrics: a cache, rebuilt from the events."""
+    episodes = PathBelow("trainer/episodes.sqlite")
+    """The list of recorded episodes: a cache, rebuilt from the recordings."""
+    presets = PathBelow("presets")
+    """Presets of the user."""
+    configs = PathBelow("trainer/configs")
+    runs = PathBelow("trainer/runs")
+    reserve = PathBelow("trainer/reserve")
+    """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
+    imports = PathBelow("trainer/imports")
+    """Runs of other tools while they are being written."""
+    imports_lock = PathBelow("trainer/imports.lock")
+    """Locked (flock) by an import as long as it works."""
 
     @classmethod
     def resolve(cls) -> "Home":
@@ -68,64 +98,6 @@ class Home:
             return cls(Path(chosen).expanduser().absolute())
         except RuntimeError as error:
             raise HomeUnusable(f"MOSAIC_HOME is '{chosen}': {error}; set it to a folder that exists") from error
-
-    @property
-    def trainer(self) -> Path:
-        return self.root / "trainer"
-
-    @property
-    def index(self) -> Path:
-        return self.trainer / "index.sqlite"
-
-    @property
-    def lock(self) -> Path:
-        return self.trainer / "daemon.lock"
-
-    @property
-    def socket(self) -> Path:
-        return self.trainer / "daemon.sock"
-
-    @property
-    def token(self) -> Path:
-        return self.trainer / "daemon.token"
-
-    @property
-    def metrics(self) -> Path:
-        """Columns of every run's metrics: a cache, rebuilt from the events."""
-        return self.trainer / "metrics"
-
-    @property
-    def episodes(self) -> Path:
-        """The list of recorded episodes: a cache, rebuilt from the recordings."""
-        return self.trainer / "episodes.sqlite"
-
-    @property
-    def presets(self) -> Path:
-        """Presets of the user."""
-        return self.root / "presets"
-
-    @property
-    def configs(self) -> Path:
-        return self.trainer / "configs"
-
-    @property
-    def runs(self) -> Path:
-        return self.trainer / "runs"
-
-    @property
-    def reserve(self) -> Path:
-        """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
-        return self.trainer / "reserve"
-
-    @property
-    def imports(self) -> Path:
-        """Runs of other tools while they are being written."""
-        return self.trainer / "imports"
-
-    @property
-    def imports_lock(self) -> Path:
-        """Locked (flock) by an import as long as it works."""
-        return self.trainer / "imports.lock"
 
     def config(self, run_id: str, *, policy: bool = False) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}{'-policy' if policy else ''}.json"
@@ -150,35 +122,48 @@ class RunDir:
 
     root: Path
 
+    events = PathBelow("events.jsonl")
+    worker = PathBelow("worker.json")
+    config = PathBelow("config.json")
+    """The run config without its secrets, so that this folder alone tells the whole story."""
+    record = PathBelow("run.json")
+    """What the daemon decided: state, reason, label, priority."""
+    damaged_record = PathBelow("run.json.damaged")
+    """A `run.json` that could not be read, kept for a look."""
+    life_lock = PathBelow("worker.lock")
+    """Locked (flock) by the worker as long as it lives, from before its first instruction on."""
+    manifest = PathBelow("analytics.json")
+    damaged_manifest = PathBelow("analytics.json.damaged")
+    """A manifest that could not be read, kept for a look."""
+    logs = PathBelow("logs")
+    stdout = PathBelow("logs/cleanrl.stdout.log")
+    stderr = PathBelow("logs/cleanrl.stderr.log")
+    tensorboard = PathBelow("tensorboard")
+    tensorboard_eval = PathBelow("tensorboard_eval")
+    eval_summary = PathBelow("eval_summary.json")
+    wandb = PathBelow("wandb")
+    wandb_export = PathBelow("wandb/export.json")
+    wandb_log = PathBelow("logs/wandb.log")
+    episodes = PathBelow("episodes")
+    """Recordings of a play session."""
+    play_socket = PathBelow("play.sock")
+    """Where a living play session takes commands."""
+    play_summary = PathBelow("play_summary.json")
+    """Results of a play session."""
+    actors = PathBelow("actors")
+    """What actors of a play session leave behind: what they learnt, what was said to a language model."""
+    source = PathBelow(SOURCES)
+    """Copies of the code of a user's own algorithm, a folder for each version; never imported."""
+    imported = PathBelow("imported")
+    """Files of the tool that an imported run comes from."""
+    checkpoints = PathBelow("checkpoints")
+
     def __post_init__(self) -> None:
         checked_run_id(self.root.name)
 
     @property
     def run_id(self) -> str:
         return self.root.name
-
-    @property
-    def events(self) -> Path:
-        return self.root / "events.jsonl"
-
-    @property
-    def worker(self) -> Path:
-        return self.root / "worker.json"
-
-    @property
-    def config(self) -> Path:
-        """The run config without its secrets, so that this folder alone tells the whole story."""
-        return self.root / "config.json"
-
-    @property
-    def record(self) -> Path:
-        """What the daemon decided: state, reason, label, priority."""
-        return self.root / "run.json"
-
-    @property
-    def damaged_record(self) -> Path:
-        """A `run.json` that could not be read, kept for a look."""
-        return self.root / "run.json.damaged"
 
     def files(self) -> Iterator[tuple[str, int]]:
         """Names and sizes of all plain files, sorted; without the life lock, which is no business of a copy."""
@@ -188,48 +173,6 @@ class RunDir:
                 found = path.lstat()
                 if stat.S_ISREG(found.st_mode) and path != self.life_lock:
                     yield path.relative_to(self.root).as_posix(), found.st_size
-
-    @property
-    def life_lock(self) -> Path:
-        """Locked (flock) by the worker as long as it lives, from before its first instruction on."""
-        return self.root / "worker.lock"
-
-    @property
-    def manifest(self) -> Path:
-        return self.root / "analytics.json"
-
-    @property
-    def damaged_manifest(self) -> Path:
-        """A manifest that could not be read, kept for a look."""
-        return self.root / "analytics.json.damaged"
-
-    @property
-    def logs(self) -> Path:
-        return self.root / "logs"
-
-    @property
-    def stdout(self) -> Path:
-        return self.logs / "cleanrl.stdout.log"
-
-    @property
-    def stderr(self) -> Path:
-        return self.logs / "cleanrl.stderr.log"
-
-    @property
-    def tensorboard(self) -> Path:
-        return self.root / "tensorboard"
-
-    @property
-    def tensorboard_eval(self) -> Path:
-        return self.root / "tensorboard_eval"
-
-    @property
-    def eval_summary(self) -> Path:
-        return self.root / "eval_summary.json"
-
-    @property
-    def wandb(self) -> Path:
-        return self.root / "wandb"
 
     def export_state(self, tracker: str) -> Path:
         """How far the export to a tracker is."""
@@ -244,18 +187,6 @@ class RunDir:
         return self.logs / f"{tracker}.log"
 
     @property
-    def wandb_export(self) -> Path:
-        return self.export_state("wandb")
-
-    @property
-    def wandb_lock(self) -> Path:
-        return self.export_lock("wandb")
-
-    @property
-    def wandb_log(self) -> Path:
-        return self.export_log("wandb")
-
-    @property
     def videos(self) -> Path:
         return self.root / "videos" / self.run_id
 
@@ -263,45 +194,11 @@ class RunDir:
     def eval_videos(self) -> Path:
         return self.root / "videos" / f"{self.run_id}-eval"
 
-    @property
-    def episodes(self) -> Path:
-        """Recordings of a play session."""
-        return self.root / "episodes"
-
     def episode(self, number: int) -> Path:
         return self.episodes / f"episode-{number:06d}.jsonl"
 
-    @property
-    def play_socket(self) -> Path:
-        """Where a living play session takes commands."""
-        return self.root / "play.sock"
-
-    @property
-    def play_summary(self) -> Path:
-        """Results of a play session."""
-        return self.root / "play_summary.json"
-
-    @property
-    def actors(self) -> Path:
-        """What actors of a play session leave behind: what they learnt, what was said to a language model."""
-        return self.root / "actors"
-
     def actor_file(self, name: str) -> Path:
         return self.inside(Path("actors") / _LABEL_UNSAFE.sub("-", name))
-
-    @property
-    def source(self) -> Path:
-        """Copies of the code of a user's own algorithm, a folder for each version; never imported."""
-        return self.root / SOURCES
-
-    @property
-    def imported(self) -> Path:
-        """Files of the tool that an imported run comes from."""
-        return self.root / "imported"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.root / "checkpoints"
 
     def checkpoint(self, global_step: int) -> Path:
         return self.checkpoints / f"step-{global_step}"

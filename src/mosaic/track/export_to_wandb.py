@@ -7,8 +7,7 @@ from mosaic.errors import MissingExtra, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export_state, follow_events, wandb_exporter, wandb_network
-from mosaic.track.export_progress import ExportProgress
-from mosaic.track.export_state import AlreadyExporting
+from mosaic.track.export_state import WANDB, AlreadyExporting, ExportUnderWay
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.run_description import About, about
 from mosaic.track.wandb_exporter import WandbExporter
@@ -33,7 +32,10 @@ def export(run_dir: RunDir) -> int:
     """Follow a run until its end; the exit code. What happened is in `wandb/export.json`."""
     try:
         with export_state.exporting_alone(run_dir):
-            return 0 if is_complete(run_dir) else _Exporting(run_dir).to_the_end()
+            if is_complete(run_dir):
+                return 0
+            with _Exporting(run_dir, WANDB) as exporting:
+                return exporting.whole()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
         return 0
@@ -63,26 +65,14 @@ def choose(way: Network) -> Way:
     return Way(answer.reachable, "" if answer.reachable else answer.text)
 
 
-class _Exporting:
-    """The state of one process's work."""
-
-    def __init__(self, run_dir: RunDir) -> None:
-        self._run_dir = run_dir
-        self._progress = ExportProgress(run_dir)
-
-    def to_the_end(self) -> int:
+class _Exporting(ExportUnderWay):
+    def whole(self) -> int:
+        self.tell(state="exporting")
         try:
-            return self._whole()
-        finally:
-            self._progress.close()
-
-    def _whole(self) -> int:
-        self._progress.tell(state="exporting")
-        try:
-            wait_for_begin(self._run_dir)
-            told = about(self._run_dir)
+            wait_for_begin(self.run_dir)
+            told = about(self.run_dir)
             way = wandb_network.network_of(told.options)
-            self._progress.tell(
+            self.tell(
                 project=told.options.wandb_project_name,
                 entity=told.options.wandb_entity or "",
                 name=told.name,
@@ -92,21 +82,19 @@ class _Exporting:
             )
             self._export(told, way, choose(way))
         except (MissingExtra, Disabled) as error:
-            self._progress.tell(state="failed", why=str(error))
+            self.tell(state="failed", why=str(error))
             return error.exit_code if isinstance(error, MissingExtra) else 0
         except Exception as error:  # A border: a tracker may raise anything; it is told, and ends this process only.
-            self._progress.tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
-            log.exception("export.failed")
-            return 1
+            return self.fail(error)
         return 0
 
     def _export(self, told: About, way: Network, chosen: Way) -> None:
-        variables = {**way.environment, **wandb_exporter.environment(self._run_dir), "WANDB_BASE_URL": way.server}
+        variables = {**way.environment, **wandb_exporter.environment(self.run_dir), "WANDB_BASE_URL": way.server}
         while True:
-            wandb_exporter.clear(self._run_dir)
-            self._progress.tell(state="exporting", why=chosen.why, online=chosen.online, events=0, rows=0)
+            wandb_exporter.clear(self.run_dir)
+            self.tell(state="exporting", why=chosen.why, online=chosen.online, events=0, rows=0)
             try:
-                exporter = WandbExporter(self._run_dir, told, online=chosen.online, variables=variables)
+                exporter = WandbExporter(self.run_dir, told, online=chosen.online, variables=variables)
             except MissingExtra:
                 raise
             except Exception as error:
@@ -116,9 +104,9 @@ class _Exporting:
                 log.warning("init.failed", error=str(error))
                 chosen = Way(False, f"the server refused the run: {_first_line(error)}")
                 continue
-            self._progress.tell(folder=exporter.folder, url=exporter.url)
+            self.tell(folder=exporter.folder, url=exporter.url)
             try:
-                ending = feed(self._run_dir, exporter, self._progress.count)
+                ending = feed(self.run_dir, exporter, self.progress)
             except Rewound:
                 log.info("export.anew", reason="the run was resumed from an earlier step")
                 exporter.close(failed=False)
@@ -128,18 +116,14 @@ class _Exporting:
 
     def _finish(self, exporter: WandbExporter, chosen: Way, *, failed: bool) -> None:
         if chosen.online:
-            self._progress.tell(state="syncing")
+            self.tell(state="syncing")
         try:
             exporter.close(failed=failed)
         except TimeoutError:
-            self._progress.tell(
-                state="offline", rows=exporter.rows, why="the upload did not end in time; sync it later"
-            )
+            self.tell(state="offline", rows=exporter.rows, why="the upload did not end in time; sync it later")
             return
         why = "; ".join(text for text in (chosen.why, *exporter.refused) if text)
-        self._progress.tell(
-            state="synced" if chosen.online else "offline", why=why, rows=exporter.rows, url=exporter.url
-        )
+        self.tell(state="synced" if chosen.online else "offline", why=why, rows=exporter.rows, url=exporter.url)
 
 
 def _first_line(error: Exception) -> str:

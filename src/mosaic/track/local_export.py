@@ -4,8 +4,7 @@ from mosaic.errors import MissingExtra
 from mosaic.log import get_logger
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import export_state, follow_events
-from mosaic.track.export_progress import ExportProgress
-from mosaic.track.export_state import AlreadyExporting
+from mosaic.track.export_state import AlreadyExporting, ExportUnderWay
 from mosaic.track.feeding import Rewound, feed, wait_for_begin
 from mosaic.track.run_description import about
 from mosaic.track.trackers import Local, exporter_of
@@ -17,7 +16,10 @@ def export_local(run_dir: RunDir, tracker: str) -> int:
     """Follow a run until its end; the exit code. What happened is in `<tracker>/export.json`."""
     try:
         with export_state.exporting_alone(run_dir, tracker):
-            return 0 if is_complete(run_dir, tracker) else _Exporting(run_dir, tracker).to_the_end()
+            if is_complete(run_dir, tracker):
+                return 0
+            with _Exporting(run_dir, tracker) as exporting:
+                return exporting.whole()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
         return 0
@@ -31,39 +33,25 @@ def is_complete(run_dir: RunDir, tracker: str) -> bool:
     return not follow_events.is_alive(run_dir) and follow_events.last_seq(run_dir) <= done.events
 
 
-class _Exporting:
-    """The state of one process's work."""
-
-    def __init__(self, run_dir: RunDir, tracker: str) -> None:
-        self._run_dir, self._tracker = run_dir, tracker
-        self._progress = ExportProgress(run_dir, tracker)
-
-    def to_the_end(self) -> int:
+class _Exporting(ExportUnderWay):
+    def whole(self) -> int:
+        self.tell(state="exporting")
         try:
-            return self._whole()
-        finally:
-            self._progress.close()
-
-    def _whole(self) -> int:
-        self._progress.tell(state="exporting")
-        try:
-            wait_for_begin(self._run_dir)
+            wait_for_begin(self.run_dir)
             while not self._once():
                 log.info("export.anew", reason="the run was resumed from an earlier step")
         except MissingExtra as error:
-            self._progress.tell(state="failed", why=str(error))
+            self.tell(state="failed", why=str(error))
             return error.exit_code
         except Exception as error:  # A border: a tracker may raise anything; it is told, and ends this process only.
-            self._progress.tell(state="failed", why=f"{type(error).__name__}: {error}" if str(error) else repr(error))
-            log.exception("export.failed")
-            return 1
+            return self.fail(error)
         return 0
 
     def _once(self) -> bool:
         """False if the run was rewound meanwhile."""
-        told = about(self._run_dir)
-        exporter: Local = exporter_of(self._tracker)(self._run_dir, told)
-        self._progress.tell(
+        told = about(self.run_dir)
+        exporter: Local = exporter_of(self.tracker)(self.run_dir, told)
+        self.tell(
             project=told.options.track_project_name,
             name=told.name,
             wandb_id=exporter.run_id,
@@ -73,10 +61,10 @@ class _Exporting:
             rows=0,
         )
         try:
-            ending = feed(self._run_dir, exporter, self._progress.count)
+            ending = feed(self.run_dir, exporter, self.progress)
         except Rewound:
             exporter.close(failed=False)
             return False
         exporter.close(failed=ending is None)
-        self._progress.tell(state="synced", why="; ".join(exporter.refused), rows=exporter.rows)
+        self.tell(state="synced", why="; ".join(exporter.refused), rows=exporter.rows)
         return True

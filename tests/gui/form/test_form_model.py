@@ -208,6 +208,25 @@ def change(form):
         assert not form.fields[path].problem, path
 
 
+def test_a_setting_that_may_name_a_file_says_so_and_switches_govern_what_is_theirs(form):
+    form.use("bdi_q")
+    plans = form.fields[f"{PARAMS}.plans"].setting
+    assert (plans.kind, plans.file_ending, plans.example) == ("text", ".asl", "FILE.asl")
+    assert not form.is_shown(f"{PARAMS}.spade_port")
+    form.type(f"{PARAMS}.spade", "true")
+    assert form.is_shown(f"{PARAMS}.spade_port")
+
+
+def test_an_environment_without_numbered_states_is_refused_in_the_form(form):
+    form.use("bdi_q")
+    assert form.env_id == "FrozenLake-v1"
+    assert form.catalogue_.misfit("FrozenLake-v1", "bdi_q") == ""
+    assert form.catalogue_.misfit("CartPole-v1", "bdi_q").startswith("bdi_q needs discrete observations, CartPole-v1")
+    offered = {env_id for family in form.catalogue_.search("", "bdi_q") for env_id, _ in family.environments}
+    assert {"FrozenLake-v1", "CliffWalking-v1", "Taxi-v4"} <= offered
+    assert offered.isdisjoint({"CartPole-v1", "Blackjack-v1", "Pendulum-v1"})
+
+
 def test_the_command_line_parses_back_to_the_same_document(form, client):
     change(form)
     words = shlex.split(command_line(form))

@@ -174,7 +174,7 @@ def test_an_episode_is_replayed_and_scrubbed(shown: Shown) -> None:
 def test_an_actor_that_does_not_fit_or_fails_says_why(shown: Shown, tmp_path: Path) -> None:
     tab = opened(shown)
     tab.play.choose_environment("ALE/Pong-v5")
-    misfits = {choice.word: choice.misfit for choice in tab.play.choices(tab.play.seats[0])}
+    misfits = {choice.word: choice.misfit for choice in tab.play.choices(tab.play.seating.seats[0])}
     assert misfits["bdi"] == "BDI agent knows discrete and vector and composite observations, not pixels"
     tab.play.choose_environment("CartPole-v1")
     tab.play.choose_actor("scripted")

@@ -121,8 +121,8 @@ def test_one_key_is_one_move_and_choices_are_remembered(shown: Shown, tab: PlayT
     finish(shown, tab)
     tab.play.choose_environment("classic/tictactoe-v3")
     tab.play.choose_environment("classic/connect_four-v3")
-    assert tab.play.actor_at("player_0") == "human"
-    assert tab.play.actor_at("player_1") == "random"
+    assert tab.play.seating.at("player_0") == "human"
+    assert tab.play.seating.at("player_1") == "random"
     # A seat that asks for more than its actor can do says so.
     tab.play.choose_actor("scripted", "player_1")
     assert tab.start.toolTip() == "player_1: fill in FILE.py"

@@ -14,7 +14,7 @@ from mosaic.cli.runs import runs, show
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.codec import to_message, to_record
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.trainer.index.index_store import Store

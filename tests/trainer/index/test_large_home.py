@@ -9,8 +9,8 @@ from itertools import chain
 import grpc
 import pytest
 
-from mosaic.rpc import trainer_pb2_grpc
 from mosaic.rpc.client import Client
+from mosaic.rpc.trainer_methods import answer_with
 from mosaic.spec import ulid
 from mosaic.spec.files.spool_reader import LONGEST, LineReader
 from mosaic.spec.run_dir import Home
@@ -97,7 +97,7 @@ def large(tmp_path, catalogue_file, monkeypatch):
     health = Health(supervisor, [], lambda: False)
     service = TrainerService(supervisor, Catalogue(home, warm_output_of=lambda *_: None), health, Sweeps(home))
     server = grpc.server(ThreadPoolExecutor(8), interceptors=[Interceptor(None)])
-    trainer_pb2_grpc.add_TrainerServicer_to_server(service, server)
+    answer_with(service, server)
     server.add_insecure_port(f"unix:{home.socket}")
     server.start()
     supervisor.indexing.start(wait_s=0)

@@ -9,7 +9,7 @@ from planted_runs import plant
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 
 
 def test_a_stopped_daemon_and_slow_watchers_hold_no_run_up(daemons, kit):

@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
 
+from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk.policy import PolicyFile
 from mosaic import envs
 from mosaic.errors import MissingExtra, MissingPackage, MosaicError
 from mosaic.installation import Installation, install_line
@@ -53,6 +57,9 @@ def asked(env_id: str, *, algo: str = "ppo", **options: Any) -> TrainRunConfig:
         (asked("CartPole-v1", algo="ppo_atari"), "atari"),
         (asked("butterfly/pistonball-v6", mode="play", actors={"*": "random"}), "pettingzoo"),
         (asked("tictactoe_v3", mode="play", actors={"*": "random"}), "pettingzoo"),
+        (asked("FrozenLake-v1", algo="bdi_q"), "bdi"),
+        (asked("FrozenLake-v1", algo="bdi_q", algo_params={"spade": True}), "bdi"),
+        (asked("FrozenLake-v1", algo="bdi_q", mode="policy_eval", policy_path="/a/bdi_q.cleanrl_model"), "bdi"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "bdi"}), "bdi"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "bdi_spade"}), "spade"),
         (asked("FrozenLake-v1", mode="play", actors={"agent_0": "llm:tiny"}), "llm"),
@@ -66,6 +73,25 @@ def test_a_submit_names_the_extra_that_a_run_needs(document: TrainRunConfig, ext
         submit.refuse_missing(document, sees_pixels=lambda algo: algo == "ppo_atari")
     assert caught.value.extra == extra
     assert str(caught.value).endswith(f": {install_line(extra)}")
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_a_policy_that_is_to_play_names_what_its_algorithm_needs(tmp_path: Path) -> None:
+    path, spaces = tmp_path / "bdi_q.cleanrl_model", [gymnasium.spaces.Discrete(number) for number in (16, 4)]
+    file = {
+        "algo": "bdi_q",
+        "env_id": "FrozenLake-v1",
+        "args": {},
+        "global_step": 1,
+        "arrays": {"agent.x": np.zeros(1)},
+    }
+    policy.write(path, PolicyFile(**file, observation_space=spaces[0], action_space=spaces[1]))
+    with pytest.raises(MissingExtra, match="a policy of 'bdi_q' needs the extra 'bdi'"):
+        submit.refuse_missing(
+            asked("FrozenLake-v1", mode="play", actors={"agent_0": f"policy:{path}"}), sees_pixels=bool
+        )
+    other = asked("FrozenLake-v1", mode="play", actors={"agent_0": f"policy:{tmp_path / 'missing'}"})
+    submit.refuse_missing(other, sees_pixels=bool)
 
 
 @pytest.mark.usefixtures("nothing_installed")
@@ -183,9 +209,14 @@ def test_commands_end_with_3_before_anything_is_made(daemons, kit, tmp_path: Pat
         assert "Traceback" not in done.stderr
 
     alone = [sys.executable, str(SUPPORT / "without_packages.py"), MISSING, "cleanrl_worker.cli", "--algo", "ppo"]
-    done = subprocess.run([*alone, "--track-wandb"], env=variables, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, "--track-wandb needs the extra 'wandb'" in done.stderr) == (3, True), done
+    for flags, told in (
+        (["--track-wandb"], "--track-wandb needs the extra 'wandb'"),
+        (["--algo=bdi_q"], "bdi_q needs"),
+    ):
+        done = subprocess.run([*alone, *flags], env=variables, capture_output=True, text=True, timeout=300)
+        assert (done.returncode, told in done.stderr) == (3, True), done
     typed("play", "butterfly/pistonball-v6", "--actor", "random")
+    typed("train", "bdi_q")
     typed("gui")
     typed("sweep", "ppo", "--trials", "3")
     plan = {"document": kit.document(), "space": [{"name": "gamma", "low": 0.9, "high": 0.99}], "defaults": {}}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.spec.run_dir import new_run_id
 
 FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -13,7 +13,7 @@ from run_directories import healthy_lines, make_run, write_policy
 from mosaic.errors import MosaicError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.spec.processes import process_identity
 
 METHODS = [method for method in pb.DESCRIPTOR.services_by_name["Trainer"].methods if method.name != "Shutdown"]

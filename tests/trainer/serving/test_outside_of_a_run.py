@@ -20,7 +20,7 @@ from planted_runs import Artifact, file_in, plant
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.spec import episode_file
 from mosaic.spec.episode_file import EpisodeHead
 from mosaic.spec.events import Event, Warned, encode

@@ -18,7 +18,7 @@ from planted_runs import plant
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 
 STRANGER = 65534
 OWNER = 65533
@@ -26,7 +26,7 @@ CALLER = """
 import os, socket, sys
 import grpc
 from mosaic.rpc import trainer_pb2 as pb
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 
 path, uid, way = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 os.setgroups([])
@@ -54,10 +54,11 @@ import os, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import grpc
-from mosaic.rpc import trainer_pb2 as pb, trainer_pb2_grpc
+from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.trainer_methods import answer_with
 from mosaic.trainer.serving.local_socket import LocalSocket
 
-class Service(trainer_pb2_grpc.TrainerServicer):
+class Service:
     def GetHealth(self, request, context):
         return pb.Health(pid=os.getpid())
 
@@ -66,7 +67,7 @@ os.setgroups([])
 os.setgid(uid)
 os.setuid(uid)
 server = grpc.server(ThreadPoolExecutor(4))
-trainer_pb2_grpc.add_TrainerServicer_to_server(Service(), server)
+answer_with(Service(), server)
 local = LocalSocket(Path(sys.argv[1]), server)
 server.start()
 local.start()

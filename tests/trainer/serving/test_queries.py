@@ -9,7 +9,7 @@ from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.client import Refused
 from mosaic.rpc.locate import DaemonUnavailable
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.trainer.index.metric_columns import RunMetrics
 from mosaic.trainer.index.metric_rows import reduce_rows
 

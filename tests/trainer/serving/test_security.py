@@ -19,7 +19,7 @@ from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.client import Client
 from mosaic.rpc.locate import DaemonUnavailable
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
+from mosaic.rpc.trainer_methods import TrainerStub
 
 KEY = "secret0123456789abcdefsecret0123456789abcd"
 VARIABLES = (

@@ -155,7 +155,7 @@ def test_a_bad_config_says_why(
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        ([], "--algo: is missing; there are c51, c51_atari,"),
+        ([], "--algo: is missing; there are bdi_q, c51,"),
         (["--algo=pppo"], "algorithm 'pppo' is not known; did you mean ppo?"),
         (["--algo=ppo", "--learning-rat=1"], "--learning-rate"),
         (

@@ -9,13 +9,13 @@ import grpc
 from run_directories import healthy_lines
 
 from cleanrl_worker.sdk.record.event_publisher import EventPublisher
+from mosaic.rpc.trainer_methods import answer_with
 from mosaic.rpc.trainer_pb2 import PublishEventsReply, PublishEventsRequest, RegisterWorkerReply, RegisterWorkerRequest
-from mosaic.rpc.trainer_pb2_grpc import TrainerServicer, add_TrainerServicer_to_server
 from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 
-class Listener(TrainerServicer):
+class Listener:
     """Keeps what it is told."""
 
     def __init__(self, run_dir: RunDir) -> None:
@@ -43,7 +43,7 @@ def test_a_ping_names_the_run_and_carries_no_event(tmp_path: Path) -> None:
     run_dir.events.write_bytes(first)
     listener = Listener(run_dir)
     server = grpc.server(ThreadPoolExecutor(4))
-    add_TrainerServicer_to_server(listener, server)
+    answer_with(listener, server)
     port = server.add_insecure_port(f"unix:{tmp_path / 'd.sock'}")
     assert port
     server.start()

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from strict_spool import decode_spool
 
 from cleanrl_worker.sdk.record.event_recorder import EventRecorder
 from cleanrl_worker.sdk.record.spool import Spool
 from mosaic.errors import HomeUnusable
-from mosaic.spec.events import Event, Heartbeat, RunFailed, RunStarted, Warned, decode_spool, encode
+from mosaic.spec.events import Event, Heartbeat, RunFailed, RunStarted, Warned, encode
 
 
 def note(text: str) -> Warned:

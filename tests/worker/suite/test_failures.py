@@ -21,7 +21,7 @@ from mosaic.spec.events import RunCompleted, RunFailed
 from mosaic.spec.files import disk_room
 from mosaic.spec.run_dir import RunDir
 
-GOOD_STEPS = {"vector": 300, "pixels": 100}
+GOOD_STEPS = {"vector": 300, "pixels": 100, "discrete": 300}
 """Of one environment; networks for pictures take longer for each."""
 
 
@@ -29,11 +29,13 @@ class Faulty(gym.Env[Any, Any]):
     """Ten steps an episode; after its good steps it rewards with NaN, or raises."""
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-    observation_space: gym.spaces.Box = gym.spaces.Box(-1, 1, (2,), np.float32)
+    observation_space: gym.Space[Any] = gym.spaces.Box(-1, 1, (2,), np.float32)
 
     def __init__(self, actions: str, seen: str, fault: str, render_mode: str | None = None) -> None:
         if seen == "pixels":
             self.observation_space = gym.spaces.Box(0, 255, (84, 84), np.uint8)
+        if seen == "discrete":
+            self.observation_space = gym.spaces.Discrete(4)
         self.action_space: gym.Space[Any] = (
             gym.spaces.Discrete(2) if actions == "discrete" else gym.spaces.Box(-1, 1, (1,), np.float32)
         )
@@ -54,6 +56,8 @@ class Faulty(gym.Env[Any, Any]):
         return self._obs(), reward, self.steps % 10 == 0, False, {}
 
     def _obs(self) -> Any:
+        if isinstance(self.observation_space, gym.spaces.Discrete):
+            return int(self.np_random.integers(4))
         if self.observation_space.dtype == np.uint8:
             return np.full(self.observation_space.shape, self.np_random.integers(256), np.uint8)
         return self.np_random.random(2, dtype=np.float32)
@@ -68,7 +72,7 @@ def faulty() -> Iterator[Callable[[str, str], str]]:
         env_id = f"test/Faulty{len(made)}-v0"
         kwargs = {
             "actions": algorithm_catalogue.load(algo).ACTIONS,
-            "seen": algorithm_catalogue.observations(algo),
+            "seen": algorithm_catalogue.needed_observations(algo),
             "fault": fault,
         }
         gym.register(env_id, Faulty, kwargs=kwargs, disable_env_checker=True)
@@ -81,7 +85,7 @@ def faulty() -> Iterator[Callable[[str, str], str]]:
 
 
 def run(case: Case, run_dir: RunDir, *flags: str) -> int:
-    return cli.main([*case.flags, *flags, "--run-dir", str(run_dir.root), "--quiet"])
+    return cli.main([*case.flags, *case.elsewhere, *flags, "--run-dir", str(run_dir.root), "--quiet"])
 
 
 def the_failure(run_dir: RunDir) -> RunFailed:

@@ -33,8 +33,8 @@ from mosaic.spec.files.shared_files import sync_folder
 from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.run_dir import RunDir
 
-FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", "n_atoms", "v_min", "v_max")
-"""Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, the last three a network."""
+FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", "n_atoms", "v_min", "v_max", "plans")
+"""Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, the next three a network."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ Those of users (`cleanrl_worker.sdk.command.own_algorithm`) are found by their n
 
 import ast
 import importlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import cleanrl_worker
 from cleanrl_worker.sdk.command import own_algorithm
@@ -14,6 +15,7 @@ from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from cleanrl_worker.sdk.run import Run
 from mosaic.errors import UnknownAlgorithm
 from mosaic.scripts import code_gate
+from mosaic.spec.catalogue import fitting as environment_fitting
 from mosaic.spec.files.source_copy import SourceCopy
 
 PACKAGE = "cleanrl_worker.algorithms"
@@ -26,7 +28,8 @@ class Algorithm(Protocol):
     ACTIONS: str
     """"discrete" or "continuous"."""
 
-    # OBSERVATIONS: "vector" where the file does not say "pixels"; `observations` below reads it.
+    # OBSERVATIONS: "vector" where the file says neither "pixels" nor "discrete"; `needed_observations` below reads it.
+    # sources(args, env_settings): the files that a run is trained by and keeps a copy of, where there are any.
 
     def train(self, run: Run, args: Any, /) -> None: ...
 
@@ -77,18 +80,35 @@ def source_of(name: str) -> SourceCopy | None:
     return None if name in names() else own_algorithm.of_name(name).source
 
 
+def sources_of(algorithm: Algorithm) -> Callable[[Any, Mapping[str, Any]], SourceCopy | None] | None:
+    """What finds the files that a run is trained by, of its settings and those of its environment."""
+    return getattr(algorithm, "sources", None)
+
+
 def observations(name: str) -> Literal["vector", "pixels"]:
     """What an algorithm sees: one vector, or a stack of pictures (its file says `OBSERVATIONS = "pixels"`)."""
+    return "pixels" if needed_observations(name) == "pixels" else "vector"
+
+
+def needed_observations(name: str) -> str:
+    """What an environment must show to it: `vector` is anything that can be one, `discrete` the number of a state."""
     if name in names():
-        seen = _constant(name, "OBSERVATIONS")
+        needed = _constant(name, "OBSERVATIONS")
     else:
-        seen = getattr(load(name), "OBSERVATIONS", "") if name and is_known(name) else ""
-    return "pixels" if seen == "pixels" else "vector"
+        needed = getattr(load(name), "OBSERVATIONS", "") if name and is_known(name) else ""
+    return str(needed or "vector")
 
 
-def fitting(actions: str, seen: str = "vector") -> list[str]:
+def fitting(actions: str, shown: str = "vector") -> list[str]:
     """Algorithms for this kind of action space and of observation."""
-    return [name for name in names() if _constant(name, "ACTIONS") == actions and observations(name) == seen]
+    needs = [_Needs(name, str(_constant(name, "ACTIONS")), needed_observations(name)) for name in names()]
+    return environment_fitting.fitting(needs, actions, shown)
+
+
+class _Needs(NamedTuple):
+    name: str
+    actions: str
+    observations: str
 
 
 def _constant(name: str, variable: str) -> object:

@@ -124,7 +124,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         envs.make_vec(env_id, 1, backend=choice.backend, observations=seen, settings=plan.env_settings).close()
     summary: dict[str, Any] = {
         "algo": plan.algo,
-        "module": f"{algorithm_catalogue.PACKAGE}.{plan.algo}" if plan.source is None else plan.source.file,
+        "module": _module_of(plan),
         "args": config.to_json(plan.args),
         "run_dir": str(plan.run_dir.root),
         "resume_from": None if plan.resume_from is None else str(plan.resume_from),
@@ -149,6 +149,12 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     return Rehearsal(summary=summary | {"ok": True})
 
 
+def _module_of(plan: Plan) -> str:
+    """Where the code of the algorithm is."""
+    own = algorithm_catalogue.source_of(plan.algo)
+    return f"{algorithm_catalogue.PACKAGE}.{plan.algo}" if own is None else own.file
+
+
 def _one_environment(plan: Plan) -> gym.Env[Any, Any]:
     """As the algorithm will see it."""
     env_id, settings = plan.args.env_id, plan.env_settings
@@ -165,14 +171,15 @@ def _one_environment(plan: Plan) -> gym.Env[Any, Any]:
 
 def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     """The algorithm can act here, or the error names those that can."""
-    actions = _action_kind(env)
+    actions, shown = _action_kind(env), envs.observation_kind(env.observation_space)
     if actions != plan.algorithm.ACTIONS:
         shows_pictures = envs.family_of(plan.args.env_id).observations == "pixels"
-        fits = algorithm_catalogue.fitting(
-            actions, "pixels" if shows_pictures else algorithm_catalogue.observations(plan.algo)
-        )
+        fits = algorithm_catalogue.fitting(actions, "pixels" if shows_pictures else shown)
         wanted, has = plan.algorithm.ACTIONS, str(env.action_space)
         raise IncompatibleSpaces(fitting.wrong_actions(plan.algo, wanted, plan.args.env_id, has, fits))
+    if algorithm_catalogue.needed_observations(plan.algo) == fitting.STATES != shown:
+        fits, shows = algorithm_catalogue.fitting(actions, shown), str(env.observation_space)
+        raise IncompatibleSpaces(fitting.no_states(plan.algo, plan.args.env_id, shows, fits))
 
 
 def _action_kind(env: gym.Env[Any, Any]) -> str:
@@ -251,7 +258,7 @@ def write_start(run_dir: RunDir, document: TrainRunConfig) -> None:
 
 
 def keep_source(run_dir: RunDir, source: SourceCopy | None) -> None:
-    """A copy of the code of a user's, one for each version of it that an attempt of the run was trained by."""
+    """A copy of the user's files, one for each version of them that an attempt of the run was trained by."""
     if source is not None:
         try:
             source.write(run_dir.source / source.short)

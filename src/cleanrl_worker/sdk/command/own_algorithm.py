@@ -26,7 +26,7 @@ from mosaic.spec.run_dir import Home
 NEEDED_SETTINGS = ("env_id", "seed", "total_timesteps", "num_envs")
 """Fields of Args by which the studio lists a run and makes its environments."""
 ACTIONS = ("discrete", "continuous")
-OBSERVATIONS = ("vector", "pixels")
+OBSERVATIONS = ("vector", "pixels", "discrete")
 
 
 @dataclass(frozen=True)

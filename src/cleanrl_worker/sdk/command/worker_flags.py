@@ -4,10 +4,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +18,9 @@ from cleanrl_worker.sdk.command import algorithm_catalogue, own_algorithm
 from cleanrl_worker.sdk.command.algorithm_catalogue import Algorithm
 from cleanrl_worker.sdk.command.config_file import OUTSIDE, around, read_document
 from mosaic import config
-from mosaic.errors import CheckpointError, ConfigError, MosaicError, Problem
+from mosaic.errors import CheckpointError, ConfigError, MissingExtra, MosaicError, Problem
 from mosaic.scripts.script import is_script
-from mosaic.spec import environment_flags, environment_settings
+from mosaic.spec import environment_flags, environment_settings, user_files
 from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.files import checkpoint_files, source_copy
 from mosaic.spec.files.source_copy import SourceCopy
@@ -93,7 +93,7 @@ class Plan:
     env_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the environment, checked."""
     source: SourceCopy | None = None
-    """The code of an algorithm of a user's, as it was loaded."""
+    """The files that it is trained by: the code of an algorithm of a user's, plans."""
     remarks: tuple[str, ...] = ()
     """What the user should know of that choice."""
 
@@ -159,12 +159,16 @@ def resolve(line: CommandLine) -> Plan:
     flags, args = _override(algorithm, defaults, args, line.words)
     env_settings = settings_of(line, document, args.env_id)
     source = algorithm_catalogue.source_of(algo)
-    remarks = resumed.remarks if resumed else ()
+    remarks, saved = resumed.remarks if resumed else (), None
     if resumed is not None and resumed.checkpoint is not None:
         before = checkpoint.check_fits(
             resumed.checkpoint, algo=algo, args=config.to_json(args), env_settings=env_settings
         )
         remarks += tuple(_changes(before, source, threads=flags.cpus, run_dir=resumed.run_dir))
+        saved = before.source_copy
+    if (sources := algorithm_catalogue.sources_of(algorithm)) is not None:
+        source, more = _kept_sources(saved, partial(sources, args, env_settings))
+        remarks += more
     return Plan(
         algo=algo,
         algorithm=algorithm,
@@ -265,8 +269,11 @@ def _override(algorithm: Algorithm, flags: WorkerFlags, args: Any, argv: Sequenc
     # value. So the parser gets a twin without it, and the real one is made of what is within bounds.
     twin: Any = type(algorithm.Args.__name__, (algorithm.Args,), {"__post_init__": _unchecked})
     flags, parsed = config.from_joined_flags(flags, twin(**vars(args)), argv, prog=prog)
+    # A file that is not typed now was there when the run was made; a run that goes on needs it no more.
+    typed = {name: value for name, value in vars(parsed).items() if value != getattr(args, name)}
+    files = user_files.absolute(config.json_schema(algorithm.Args), typed, what=prog)
     try:
-        return flags, config.from_json(algorithm.Args, vars(parsed))
+        return flags, config.from_json(algorithm.Args, vars(parsed) | files)
     except ConfigError as error:
         raise config.as_flags_of(algorithm.Args, error, what=prog) from None
 
@@ -340,6 +347,23 @@ def _changes(before: checkpoint.Header, source: SourceCopy | None, *, threads: i
             f"{saved.file} is not what it was at step {before.global_step} ({difference}): the run goes on with the"
             f" file as it is now; 'mosaic algos copy {run_dir.run_id} DIR --version {saved.short}' writes it as it was"
         )
+
+
+def _kept_sources(
+    saved: SourceCopy | None, sources: Callable[[], SourceCopy | None]
+) -> tuple[SourceCopy | None, tuple[str, ...]]:
+    """The files that a run began with, which it goes on with; of a fresh run those that are there."""
+    if saved is None:
+        return sources(), ()
+    try:
+        now = sources()
+        changed = "" if now is None else source_copy.difference(saved, now)
+    except MissingExtra:
+        raise
+    except MosaicError as error:
+        changed = str(error)
+    goes_on = "the run goes on with its own copy; a new run takes the file as it is now"
+    return saved, (f"{saved.file} is not what it was when the run began ({changed}): {goes_on}",) if changed else ()
 
 
 def _worker_of(run_dir: RunDir) -> process_identity.ProcessIdentity | None:

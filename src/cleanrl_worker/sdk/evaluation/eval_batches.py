@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.sdk.evaluation.eval_plan import Plan
-from cleanrl_worker.sdk.policy import Policy, RecurrentPolicy
+from cleanrl_worker.sdk.policy import Policy, RecurrentPolicy, RewardedPolicy
 from cleanrl_worker.sdk.record.event_recorder import EventRecorder
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
 from cleanrl_worker.sdk.vector import Envs
@@ -190,12 +190,16 @@ def play(
     obs = lanes.reset(None if quotas.each_seeded else quotas.seeds[0])
     starts = np.ones(num_envs, np.bool_)
     remembering = actor if isinstance(actor, RecurrentPolicy) else None
+    rewarded = actor if isinstance(actor, RewardedPolicy) else None
     while quotas.played < total:
         if stop():
             return None
         if remembering is not None:
             remembering.forget(starts)
-        obs, _, terminations, truncations, _ = lanes.step(actor.act(obs, generator, deterministic=deterministic))
+        actions = actor.act(obs, generator, deterministic=deterministic)
+        obs, rewards, terminations, truncations, _ = lanes.step(actions)
+        if rewarded is not None:
+            rewarded.rewarded(rewards)
         starts = terminations | truncations
     return [episode for episode in played if episode is not None]
 

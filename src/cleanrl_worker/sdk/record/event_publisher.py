@@ -11,8 +11,8 @@ from typing import Any
 from mosaic import config
 from mosaic.log import get_logger
 from mosaic.rpc.channel import open_channel
+from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.rpc.trainer_pb2 import PublishEventsRequest, RegisterWorkerRequest
-from mosaic.rpc.trainer_pb2_grpc import TrainerStub
 from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import RunDir
 

@@ -31,14 +31,12 @@ def show(
     """Each policy's result, and what it returns more than the first one, episode by episode."""
     returns = [returns_of(client, run) for run in runs]
     pairs = [None, *(paired(each, returns[0]) for each in returns[1:])]
+    compared = list(zip(policies, runs, summaries, pairs, strict=True))
     if json:
-        for policy, run, summary, pair in zip(policies, runs, summaries, pairs, strict=True):
+        for policy, run, summary, pair in compared:
             print_json({**summary, "run_id": run.run_id, "policy": policy.path} | _as_json(pair))
         return
-    rows = [
-        _row(policy, run, summary, pair)
-        for policy, run, summary, pair in zip(policies, runs, summaries, pairs, strict=True)
-    ]
+    rows = [_row(*each) for each in compared]
     names = ("run", "policy", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
     for line in table(names, rows, right=("episodes", "mean"), shrink="policy"):
         print(line)

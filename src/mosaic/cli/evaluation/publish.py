@@ -123,7 +123,7 @@ def _publication(client: Client, policy: PolicyInfo, run: RunRecord, summary: di
         env_id=policy.env_id,
         seed=policy.seed or 0,
         global_step=policy.global_step or 0,
-        args=_args_of(model),
+        args=json.loads(_metadata(model)["args"]),
         model=model,
         script=_own_script(model) or _script_of(policy.algo),
         is_own=bool(_own_script(model)),
@@ -137,18 +137,18 @@ def _bytes(client: Client, run_id: str, path: str) -> bytes:
     return b"".join(client.read_artifact(run_id, path))
 
 
-def _args_of(model: bytes) -> dict[str, Any]:
+def _metadata(model: bytes) -> dict[str, str]:
     """From the header of the policy file, which the daemon has looked at already."""
     length = int.from_bytes(model[:8], "little")
-    return json.loads(json.loads(model[8 : 8 + length])["__metadata__"]["args"])
+    return json.loads(model[8 : 8 + length])["__metadata__"]
 
 
 def _own_script(model: bytes) -> str:
     """The file of a user's algorithm, which its policy carries; empty for one of ours."""
-    length = int.from_bytes(model[:8], "little")
-    text = json.loads(model[8 : 8 + length])["__metadata__"].get("source")
+    text = _metadata(model).get("source")
     copy = None if text is None else source_copy.from_json(json.loads(text))
-    return "" if copy is None else copy.texts[copy.file]
+    is_code = copy is not None and copy.file.endswith(".py")
+    return copy.texts[copy.file] if copy is not None and is_code else ""
 
 
 def _script_of(algo: str) -> str:

@@ -99,15 +99,7 @@ def _local(viewer: Viewer) -> Iterator[RunFrames | None]:
 def _remote(client: Client, run: RunRecord, wishes: Wishes) -> Iterator[RunFrames | None]:
     from PIL import Image
 
-    stream = client.frames(
-        run.run_id,
-        mode=wishes.mode,
-        slot=wishes.slot,
-        fps=wishes.fps,
-        quality=REMOTE_QUALITY,
-        tile_width=wishes.tile_width,
-    )
-    with closing(stream):
+    with closing(client.frames(run.run_id, quality=REMOTE_QUALITY, **vars(wishes))) as stream:
         for frame in stream:
             if frame.note:
                 raise NothingToSee(frame.note)

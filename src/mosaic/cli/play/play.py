@@ -22,23 +22,14 @@ from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.code_gate import SCRIPTED
 from mosaic.spec import environment_flags
 from mosaic.spec.actors import split
+from mosaic.spec.play_config import document_of
 from mosaic.spec.processes.language_model import LANGUAGE_MODEL, secrets_of
-from mosaic.spec.run_config import (
-    Artifacts,
-    Environment,
-    Metadata,
-    PlayExtras,
-    TrainRunConfig,
-    Worker,
-    WorkerConfig,
-)
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seat_names import EVERY_SEAT, SEAT, has_several
 from mosaic.spec.states import TERMINAL, RunState
 
 SUMMARY = "play_summary.json"
-MODULE = "mosaic.play"
 PERSON = "human"
 PICTURE_WAIT_S = 20.0
 
@@ -192,25 +183,6 @@ def _own_code(word: str, file: Path) -> Path:
     except ConfigError as error:
         raise BadArguments(f"{word}: {error.problems[0].message}") from error
     return path
-
-
-def document_of(
-    env_id: str,
-    actors: dict[str, str],
-    options: dict[str, Any],
-    *,
-    seed: int,
-    settings: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    from mosaic import config
-
-    extras = PlayExtras(mode="play", actors=actors, **options)
-    made = TrainRunConfig(
-        environment=Environment(env_id=env_id, settings=settings or {}),
-        artifacts=Artifacts(),
-        metadata=Metadata(worker=Worker(module=MODULE, config=WorkerConfig(env_id=env_id, seed=seed, extras=extras))),
-    )
-    return config.to_json(made)
 
 
 def watch(client: Client, run: RunRecord, *, mode: Literal["single", "grid"] = "single") -> None:

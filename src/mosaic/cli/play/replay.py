@@ -9,10 +9,11 @@ from typing import Any
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.play.episode_by_name import Found, find, run_program
-from mosaic.cli.play.play import SUMMARY, document_of, watch
+from mosaic.cli.play.play import SUMMARY, watch
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.terminal.printing import is_terminal, note, paint, print_json, waiting
 from mosaic.rpc.client import Client
+from mosaic.spec.play_config import document_of
 from mosaic.spec.states import RunState
 
 DIFFERS = 1

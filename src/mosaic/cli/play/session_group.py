@@ -11,13 +11,13 @@ from typing import Any
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import BadArguments
-from mosaic.cli.play.play import document_of
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, exit_code, follow
 from mosaic.cli.runs.run_by_name import SESSION, pick, short
 from mosaic.cli.terminal.printing import note
 from mosaic.rpc.client import Client
 from mosaic.spec import episode_file
 from mosaic.spec.episode_file import EpisodeHead
+from mosaic.spec.play_config import document_of
 from mosaic.spec.processes.language_model import secrets_of
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL, RunState

@@ -4,14 +4,13 @@ Colours are Okabe and Ito's, which readers with any kind of colour vision tell a
 """
 
 import io
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from mosaic.errors import HomeUnusable
-from mosaic.spec.catalogue.extras import PLOTS
+from mosaic.spec.files.shared_files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,11 +51,6 @@ STYLES: Mapping[Ground, Style] = {
         ("#56b4e9", "#ff8a3d", "#2fd0a2", "#e79cc6", "#f0c04a", "#8fa8ff", "#bbbbbb"),
     ),
 }
-
-
-def require_plots(what: str) -> None:
-    """Before any work: MissingExtra with the line that installs it."""
-    PLOTS.require(what)
 
 
 def new_figure(width: float, height: float, style: Style) -> "Figure":
@@ -125,15 +119,8 @@ def save(figures: "Mapping[str, Figure]", folder: Path) -> list[Path]:
                 (folder / f"{name}.png", png.getvalue()),
                 (folder / f"{name}.svg", svg(figure).encode()),
             ):
-                write_whole(path, content)
+                write_atomically(path, content)
                 made.append(path)
     except OSError as error:
         raise HomeUnusable(f"{folder} could not be written: {error.strerror}; name another folder") from error
     return made
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
-        part.write(content)
-    Path(part.name).chmod(0o644)
-    Path(part.name).replace(path)

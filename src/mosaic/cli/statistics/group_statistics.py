@@ -66,6 +66,12 @@ class Statistics:
     def names(self) -> list[str]:
         return list(dict.fromkeys(line.group.name for line in self.lines))
 
+    def first_in(self, env_id: str) -> Line | None:
+        """What the others are compared with there; None where the first group has no run."""
+        return next(
+            (line for line in self.lines if (line.group.name, line.group.env_id) == (self.names[0], env_id)), None
+        )
+
 
 def statistics_of(
     groups: Sequence[ScoredGroup],

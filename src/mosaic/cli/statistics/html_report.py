@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mosaic import __version__
-from mosaic.cli.statistics.figure_style import STYLES, svg, write_whole
+from mosaic.cli.statistics.figure_style import STYLES, svg
 from mosaic.cli.statistics.group_statistics import Statistics
 from mosaic.cli.statistics.stats_figures import figures_of
 from mosaic.cli.statistics.table_formats import Table, power_of, remarks_of, tables_of
 from mosaic.errors import HomeUnusable
+from mosaic.spec.files.shared_files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +65,7 @@ def write_report(path: Path, found: Statistics, notes: Sequence[str], *, command
     parts += [_references(found), _runs(found)]
     page = f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>mosaic stats</title><style>{CSS}</style>"
     try:
-        write_whole(path, f"{page}</head><body>{''.join(parts)}</body></html>\n".encode())
+        write_atomically(path, f"{page}</head><body>{''.join(parts)}</body></html>\n".encode())
     except OSError as error:
         raise HomeUnusable(f"{path} could not be written: {error.strerror}; name another place") from error
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.runs.run_by_name import TRAINING
-from mosaic.cli.statistics.figure_style import STYLES, Ground, require_plots, save
+from mosaic.cli.statistics.figure_style import STYLES, Ground, save
 from mosaic.cli.statistics.group_statistics import Statistics, as_json, statistics_of
 from mosaic.cli.statistics.run_groups import BY, EVALUATION, RunGroup, groups_of
 from mosaic.cli.statistics.run_scores import LAST, NoScore, scored
 from mosaic.cli.statistics.table_formats import FORMATS, power_of
 from mosaic.cli.terminal.printing import note, print_json
 from mosaic.near_names import no_such
+from mosaic.spec.catalogue.extras import PLOTS
 from mosaic.statistics.reference_scores import Reference, reference_scores
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ JSON = "json"
 def main(argv: Sequence[str]) -> int:
     flags = _flags(argv)
     if flags.figures or flags.report:
-        require_plots("drawing figures")
+        PLOTS.require("drawing figures")
     with connect() as client:
         groups = groups_of(client, flags.groups, flags.by, EVALUATION if flags.evaluations else TRAINING)
         references = _references(groups, flags)

@@ -183,10 +183,7 @@ def _improvement(found: Statistics, style: Style) -> "Figure":
     first = found.names[0]
     rows: list[tuple[str, Interval, int]] = []
     for line in found.lines:
-        if line.improvement is not None:
-            against = next(
-                one for one in found.lines if (one.group.name, one.group.env_id) == (first, line.group.env_id)
-            )
+        if line.improvement is not None and (against := found.first_in(line.group.env_id)) is not None:
             few = _WORDS[trust(min(line.n, against.n))]
             label = f"{_short(line.group.name)}, {line.group.env_id} (n = {line.n} and {against.n}{few})"
             rows.append((label, line.improvement, found.names.index(line.group.name)))

@@ -59,9 +59,7 @@ def power_of(found: Statistics) -> list[str]:
         if line.group.name == first:
             continue
         place = f"{line.group.name} and {first} in {line.group.env_id}"
-        against = next(
-            (one for one in found.lines if (one.group.name, one.group.env_id) == (first, line.group.env_id)), None
-        )
+        against = found.first_in(line.group.env_id)
         if against is None:
             said.append(f"{place}: {first} has no run there")
         elif line.needed is None:
@@ -116,11 +114,9 @@ def _scores(found: Statistics) -> Table:
 
 
 def _improvement(found: Statistics, line: Line) -> str:
-    if line.improvement is None:
+    against = found.first_in(line.group.env_id)
+    if line.improvement is None or against is None:
         return "reference" if line.group.name == found.names[0] else NONE
-    against = next(
-        one for one in found.lines if (one.group.name, one.group.env_id) == (found.names[0], line.group.env_id)
-    )
     return line.improvement.text(min(line.n, against.n), ".2f")
 
 

@@ -9,9 +9,8 @@ from mosaic.cli.daemon.connection import connect, parser, refuse_remote
 from mosaic.cli.runs.run_by_name import TRAINING, pick_all
 from mosaic.cli.terminal.printing import clean, note, paint, print_json, say, waiting
 from mosaic.cli.terminal.readable import plural
-from mosaic.cli.tracking.wandb import COLOURS
+from mosaic.cli.tracking.wandb import COLOURS, read
 from mosaic.errors import MissingExtra, MosaicError
-from mosaic.rpc.client import Client
 from mosaic.spec.catalogue.extras import TRACKERS
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
@@ -45,14 +44,6 @@ def main(argv: Sequence[str]) -> int:
         if not any(of.run_id == run.run_id for of, _, _ in exports):
             note(f"{run.run_id}  is not exported; --to {' or '.join(local())}, or 'mosaic wandb sync', exports it")
     return 1 if any(export.state == "failed" for _, _, export in exports) else 0
-
-
-def read(client: Client, run: RunRecord, tracker: str) -> Export | None:
-    """From the daemon, so that it works from afar too; None for a run that is not exported."""
-    name = f"{tracker}/export.json"
-    if name not in client.files(run.run_id):
-        return None
-    return export_state.parse(b"".join(client.read_artifact(run.run_id, name)))
 
 
 def _export(run: RunRecord, tracker: str) -> None:

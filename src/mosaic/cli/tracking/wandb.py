@@ -39,7 +39,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def status(argv: Sequence[str]) -> int:
-    """From the daemon, so that it works from afar too."""
     flags = parser("wandb status", "How the exports of runs are.", json=True, runs="RUN…").parse_args(argv)
     with connect() as client:
         found = [(run, read(client, run)) for run in pick_all(client, flags.runs, TRAINING)]
@@ -52,11 +51,12 @@ def status(argv: Sequence[str]) -> int:
     return 1 if any(export is not None and export.state == "failed" for _, export in found) else 0
 
 
-def read(client: Client, run: RunRecord) -> Export | None:
-    """None for a run that is not exported."""
-    if "wandb/export.json" not in client.files(run.run_id):
+def read(client: Client, run: RunRecord, tracker: str = export_state.WANDB) -> Export | None:
+    """From the daemon, so that it works from afar too; None for a run that is not exported."""
+    name = f"{tracker}/export.json"
+    if name not in client.files(run.run_id):
         return None
-    return export_state.parse(b"".join(client.read_artifact(run.run_id, "wandb/export.json")))
+    return export_state.parse(b"".join(client.read_artifact(run.run_id, name)))
 
 
 def sync(argv: Sequence[str]) -> int:

@@ -117,7 +117,8 @@ def copy(argv: Sequence[str]) -> int:
         print_json({"file": str(path), "files": sorted(source.texts)})
     else:
         print(path)
-        note(f"read it, then allow its folder: mosaic algos add {folder}")
+        is_code = path.suffix == ".py"
+        note(f"read it, then allow its folder: mosaic algos add {folder}" if is_code else f"--plans {path} uses it")
     return 0
 
 

@@ -8,14 +8,14 @@ The flags are those of the run (`RunFlags`) and of the algorithm, as the schema 
 import os
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge
 
 from mosaic import config
-from mosaic.cli.daemon.connection import BadArguments, connect, refuse_remote
+from mosaic.cli.daemon.connection import BadArguments, connect, current, refuse_remote
 from mosaic.cli.runs.follow_to_end import follow_and_report
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal import readable
@@ -31,7 +31,7 @@ from mosaic.rpc.client import Client, Refused
 from mosaic.scripts import algorithm_file, own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
-from mosaic.spec import environment_flags, environment_settings
+from mosaic.spec import environment_flags, environment_settings, user_files
 from mosaic.spec.catalogue import known_environments
 from mosaic.spec.presets.preset import Preset
 from mosaic.spec.presets.preset_use import as_ui
@@ -183,7 +183,9 @@ def parse(
         parsed, flags = config.from_joined_flags(*before, words, prog=prog, description=plain(summary))
     if flags.follow and flags.detach:
         raise ConfigError([Problem("--follow", "contradicts --detach")], what=prog)
-    return parsed, flags, preset
+    # The files of another machine are looked for by its worker.
+    here = {} if current().target else user_files.absolute(known[algo].schema, config.to_json(parsed), what=prog)
+    return replace(parsed, **here), flags, preset
 
 
 def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from mosaic.envs.observations.pixels import FRAMES, SHAPE, SIDE, open_cv, shrinker
+from mosaic.envs.observations.pixels import FRAMES, SHAPE, open_cv, shrinker
 
 Picture = NDArray[np.uint8]
 
@@ -54,10 +54,3 @@ class StackedPictures(gymnasium.Wrapper[Any, Any, Any, Any]):
         if picture.shape[2:] == (3,):
             return self._cv2.cvtColor(picture, self._cv2.COLOR_RGB2GRAY)
         return picture.reshape(picture.shape[:2])
-
-
-def shrunk(picture: Picture) -> Picture:
-    """One grey picture as the algorithms see it."""
-    small = np.zeros((SIDE, SIDE), np.uint8)
-    shrinker()(picture, small)
-    return small

@@ -9,18 +9,17 @@ from typing import TypeVar
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QStackedWidget
+from PySide6.QtWidgets import QPlainTextEdit
 
 from mosaic.errors import MosaicError
-from mosaic.gui.assets import mono_font
 from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.runs.artifacts import Kept, Text, fetch, text_of
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of, size
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
-from mosaic.gui.widgets.dialogs import confirm
-from mosaic.gui.widgets.labels_and_buttons import Panel, column, copy_button, icon_button, label, row
+from mosaic.gui.widgets.dialogs import choose_file, confirm
+from mosaic.gui.widgets.labels_and_buttons import Panel, column, copy_button, icon_button, label, pages, read_only, row
 from mosaic.gui.widgets.runs.video_view import VideoView
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
@@ -46,25 +45,16 @@ class ArtifactPage(Panel):
         """Folder of the videos that were fetched."""
         self.blank = BlankPage(theme, "package")
         self.film = VideoView(theme)
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setFont(mono_font())
+        self.text = read_only("Content")
         self.text.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setAccessibleName("Content")
-        self.view = QStackedWidget()
-        for page in (self.blank, self.film, self.text):
-            self.view.addWidget(page)
+        self.view = pages(self.blank, self.film, self.text)
         self._title, self._about = label("", "heading"), label("", "faint")
-        self.resume = icon_button(theme, "rotate-ccw", "Resume from this checkpoint")
-        self.discard = icon_button(theme, "trash-2", "Resume here and discard newer…")
-        self.open = icon_button(theme, "folder-open", "Open folder")
-        self.save = icon_button(theme, "download", "Save as…")
+        self.resume = icon_button(theme, "rotate-ccw", "Resume from this checkpoint", self._resume)
+        self.discard = icon_button(theme, "trash-2", "Resume here and discard newer…", self._ask_to_discard)
+        self.open = icon_button(theme, "folder-open", "Open folder", self._open_folder)
+        self.save = icon_button(theme, "download", "Save as…", self._ask_where)
         self.copy = copy_button(theme, "Copy path", self._path)
-        self.resume.clicked.connect(self._resume)
-        self.discard.clicked.connect(self._ask_to_discard)
-        self.open.clicked.connect(self._open_folder)
-        self.save.clicked.connect(self._ask_where)
         column(
             self,
             row(self._title, self._about, 1, margins=(14, 14, 12, 8)),
@@ -184,12 +174,7 @@ class ArtifactPage(Panel):
     def _ask_where(self) -> None:
         if self.kept is None:
             return
-        dialog = QFileDialog(self, "Save as")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.selectFile(Path(self.kept.path).name)
-        dialog.fileSelected.connect(self._save_to)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        choose_file(self, "Save as", self._save_to, save_as=Path(self.kept.path).name)
 
 
 def _words(run: RunRecord | None, kept: Kept | None) -> str:

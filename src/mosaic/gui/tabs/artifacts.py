@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.runs.artifacts import Kept, listed
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.tabs.artifact_page import ArtifactPage
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import column
+from mosaic.gui.widgets.labels_and_buttons import column, split
 from mosaic.gui.widgets.runs.artifact_tree import ArtifactTree
 from mosaic.gui.widgets.visibility import Visibility
 
@@ -41,16 +41,9 @@ class ArtifactsTab(QWidget):
         self._listed_at = -REFRESH_S
         self.tree = ArtifactTree(theme)
         self.page = ArtifactPage(studio, theme)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(self.tree)
-        split.addWidget(self.page)
         self.tree.setMinimumWidth(TREE_WIDTH)
-        split.setSizes([300, 700])
-        split.setChildrenCollapsible(False)
-        split.setHandleWidth(1)
-        column(self, split, spacing=None)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
+        column(self, split(self.tree, self.page, sizes=[300, 700]), spacing=None)
+        self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self.refresh)
         self._seen = Visibility(self)
         self._seen.changed.connect(self.refresh)

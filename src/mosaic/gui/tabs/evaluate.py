@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from mosaic.gui.models.evaluation.evaluations import Evaluations
 from mosaic.gui.models.evaluation.return_histogram import histogram
@@ -16,7 +16,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.evaluation.comparison_table import ComparisonTable
 from mosaic.gui.widgets.evaluation.histogram_view import HistogramView
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, column, icon_button, label, row
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, icon_button, label, pages, row, split
 from mosaic.spec.states import TERMINAL
 
 if TYPE_CHECKING:
@@ -46,11 +46,10 @@ class EvaluateTab(QWidget):
         """Made with the page, when there is something to show."""
         self.table = ComparisonTable(theme)
         self.blank = BlankPage(theme, "brain-circuit", NOTHING)
-        self._load = [icon_button(theme, "brain-circuit", "Load trained policy…") for _ in range(2)]
-        for button in self._load:
-            button.clicked.connect(lambda _=False: self.load_asked.emit())
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._nothing())
+        self._load = [
+            icon_button(theme, "brain-circuit", "Load trained policy…", self.load_asked.emit) for _ in range(2)
+        ]
+        self._stack = pages(self._nothing())
         column(self, self._stack, spacing=None)
         self.model.changed.connect(self.refresh)
         studio.selection_changed.connect(self.refresh)
@@ -95,51 +94,29 @@ class EvaluateTab(QWidget):
             self.blank.say(WAITING.format(name=name_of(record)))
 
     def _nothing(self) -> QWidget:
-        made = QWidget()
-        made.setProperty("panel", True)
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        made = Panel()
         column(made, (self.blank, 1), row(1, self._load[0], 1), margins=(0, 0, 0, 24), spacing=None)
         return made
 
     def _page(self, chart: "ScalarChart") -> QWidget:
-        charts = QSplitter(Qt.Orientation.Horizontal)
-        charts.addWidget(_card("Distribution of the return", "share of the episodes; dashed: mean", self.histogram))
-        charts.addWidget(
-            _card("Running estimate", "mean of the first n episodes, from 5 on with its 95 % interval", chart)
+        charts = split(
+            _card("Distribution of the return", "share of the episodes; dashed: mean", self.histogram),
+            _card("Running estimate", "mean of the first n episodes, from 5 on with its 95 % interval", chart),
+            sizes=[1, 1],
+            line=False,
         )
-        charts.setSizes([1, 1])
-        charts.setChildrenCollapsible(False)
         chart.setMinimumWidth(160)
-        whole = QSplitter(Qt.Orientation.Vertical)
-        whole.addWidget(charts)
-        whole.addWidget(self.table)
-        whole.setSizes([250, 150])
-        whole.setChildrenCollapsible(False)
-        made = QWidget()
-        made.setProperty("panel", True)
-        made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        layout = QVBoxLayout(made)
-        layout.setContentsMargins(12, 8, 12, 8)
-        layout.setSpacing(8)
-        top = row(self.line, self._load[1])
-        top.setStretch(0, 1)
-        layout.addLayout(top)
-        layout.addWidget(whole, 1)
+        whole = split(charts, self.table, sizes=[250, 150], upright=True, line=False)
+        made = Panel()
+        column(made, row((self.line, 1), self._load[1]), (whole, 1), margins=(12, 8, 12, 8), spacing=8)
         return made
 
 
 def _card(title: str, about: str, content: QWidget) -> QFrame:
     made = QFrame()
     made.setProperty("card", True)
-    layout = QVBoxLayout(made)
-    layout.setContentsMargins(10, 8, 10, 8)
-    layout.setSpacing(6)
-    faint = ElidedLabel()
+    faint = ElidedLabel("faint")
     faint.setText(about)
-    faint.setProperty("faint", True)
     faint.setToolTip(tip(about))
-    top = row(label(title, "heading"), faint)
-    top.setStretch(1, 1)
-    layout.addLayout(top)
-    layout.addWidget(content, 1)
+    column(made, row(label(title, "heading"), (faint, 1)), (content, 1), margins=(10, 8, 10, 8), spacing=6)
     return made

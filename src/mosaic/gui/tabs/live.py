@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeyEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from mosaic.fastlane.viewer_lease import USUAL_FPS
 from mosaic.gui.models.daemon.news import Notice
@@ -15,7 +15,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
-from mosaic.gui.widgets.labels_and_buttons import column, label, row
+from mosaic.gui.widgets.labels_and_buttons import Panel, column, label, pages, row
 from mosaic.gui.widgets.live.hud import Hud, Tone
 from mosaic.gui.widgets.live.live_grid import LiveGrid
 from mosaic.gui.widgets.tool_button import IconTool
@@ -52,12 +52,8 @@ class LiveTab(QWidget):
         self._options.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._full = IconTool(theme, "maximize", "Full screen", self.toggle_full_screen)
         tools = (self._back, self._pause, self._snapshot, self._record, self._options, self._full)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.blank)
-        self._stack.addWidget(self.grid)
-        self.page = page = QWidget()
-        page.setProperty("panel", True)
-        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._stack = pages(self.blank, self.grid)
+        self.page = page = Panel()
         column(
             page,
             row(self.hud, 1, *tools, spacing=2, margins=(12, 8, 8, 8)),

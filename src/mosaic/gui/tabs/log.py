@@ -3,15 +3,22 @@
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtWidgets import QVBoxLayout
-
 from mosaic.gui.models.daemon.news import Level, LogSource
 from mosaic.gui.models.runs.log_model import SOURCES
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, chip_button, icon_button, label, row, search_field
+from mosaic.gui.widgets.labels_and_buttons import (
+    ElidedLabel,
+    Panel,
+    chip_button,
+    column,
+    icon_button,
+    label,
+    row,
+    search_field,
+)
 from mosaic.gui.widgets.runs.log_view import LogView
 
 LEVELS: Mapping[str, Level] = {"all": "", "warnings": "WARN", "errors": "ERR"}
@@ -29,8 +36,7 @@ class LogTab(Panel):
         super().__init__()
         self._studio = studio
         self.view = LogView(studio.log, theme)
-        self._name, self._count = ElidedLabel(), label("", "faint")
-        self._name.setProperty("faint", True)
+        self._name, self._count = ElidedLabel("faint"), label("", "faint")
         chips = [
             chip_button(source, checked=source in studio.log.sources, toggled=partial(self._show_source, source))
             for source in SOURCES
@@ -44,14 +50,8 @@ class LogTab(Panel):
         self.follow.setToolTip("Keep the newest line in view")
         self.follow.toggled.connect(self._follow)
         self.view.left_end.connect(partial(self.follow.setChecked, False))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        left, right = (*chips, self.level, self._name), (self._count, self._search, self.follow)
-        line = row(*left, *right, spacing=6, margins=(12, 8, 12, 6))
-        line.setStretchFactor(self._name, 1)
-        layout.addLayout(line)
-        layout.addWidget(self.view, 1)
+        left, right = (*chips, self.level, (self._name, 1)), (self._count, self._search, self.follow)
+        column(self, row(*left, *right, spacing=6, margins=(12, 8, 12, 6)), (self.view, 1))
         studio.selection_changed.connect(self._show_name)
         studio.runs_changed.connect(self._show_name)
         studio.log.searching_changed.connect(self._show_count)

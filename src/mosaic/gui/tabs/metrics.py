@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCursor, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.charts.chart_export import ChartExport
 from mosaic.gui.models.charts.chart_options import ChartOptions
@@ -23,6 +23,7 @@ from mosaic.gui.widgets.charts.chart_card_tools import FORMATS, CardTools
 from mosaic.gui.widgets.charts.chart_controls import ChartControls
 from mosaic.gui.widgets.charts.chart_legend import Legend
 from mosaic.gui.widgets.charts.chart_readout import Readout
+from mosaic.gui.widgets.dialogs import choose_file
 from mosaic.gui.widgets.labels_and_buttons import column, label, row
 from mosaic.spec.states import LIVE
 from mosaic.statistics.enough_seeds import remark
@@ -186,14 +187,14 @@ class MetricsTab(QWidget):
 
     def save(self, card: ChartCard, kind: str) -> None:
         """Ask where to, without waiting for the answer."""
-        dialog = QFileDialog(self, f"Save {title_of(card.tag)}")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilter(f"{FORMATS[kind]} (*.{kind})")
+        dialog = choose_file(
+            self,
+            f"Save {title_of(card.tag)}",
+            partial(self._save_as, card, kind),
+            files=f"{FORMATS[kind]} (*.{kind})",
+            save_as=f"{card.tag.replace('/', '_')}.{kind}",
+        )
         dialog.setDefaultSuffix(kind)
-        dialog.selectFile(f"{card.tag.replace('/', '_')}.{kind}")
-        dialog.fileSelected.connect(partial(self._save_as, card, kind))
-        dialog.open()
 
     def _save_as(self, card: ChartCard, kind: str, file: str) -> None:
         path = Path(file)

@@ -6,19 +6,16 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QListView,
-    QPlainTextEdit,
-    QSplitter,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
 )
 
-from mosaic.gui.assets import mono_font
 from mosaic.gui.models.form.notes import NOTE, Note
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import column
+from mosaic.gui.widgets.labels_and_buttons import column, read_only, split
 
 LIST_WIDTH = 230
 Index = QModelIndex | QPersistentModelIndex
@@ -40,19 +37,11 @@ class NotesTab(QWidget):
         self.list.setAccessibleName("Dry runs")
         self.list.setMinimumWidth(LIST_WIDTH)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setFont(mono_font())
+        self.text = read_only("Output of the dry run")
         self.text.setPlaceholderText(NOTHING)
-        self.text.setAccessibleName("Output of the dry run")
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(self.list)
-        split.addWidget(self.text)
-        split.setSizes([LIST_WIDTH, 900])
-        split.setStretchFactor(1, 1)
-        split.setHandleWidth(1)
-        split.setChildrenCollapsible(False)
-        column(self, split, spacing=None)
+        halves = split(self.list, self.text, sizes=[LIST_WIDTH, 900])
+        halves.setStretchFactor(1, 1)
+        column(self, halves, spacing=None)
         self._notes.rowsInserted.connect(self._select_newest)
         self._notes.dataChanged.connect(self._show)
         self.list.selectionModel().currentChanged.connect(self._show)

@@ -10,18 +10,15 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QSizePolicy,
-    QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
-from mosaic.gui.assets import mono_font
 from mosaic.gui.models.daemon.news import Detail
 from mosaic.gui.models.runs.failure_advice import advice_on
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import column, copy_button, label, restyle, row, scrolled
+from mosaic.gui.widgets.labels_and_buttons import column, copy_button, label, read_only, restyle, row, scrolled, split
 from mosaic.plain_text import plain
 from mosaic.spec.presets import preset_use
 from mosaic.spec.run_record import RunRecord
@@ -39,21 +36,14 @@ class OverviewTab(QWidget):
         self._detail: Detail | None = None
         self._title = label("", "title")
         self._facts: dict[str, QLabel] = {}
-        self.alarm, self.stderr = label("", "muted", selectable=True), label("", "code", selectable=True)
-        self.alarm.setWordWrap(True)
+        self.alarm = label("", "muted", selectable=True, wraps=True)
+        self.stderr = label("", "code", selectable=True, wraps=True)
         self.stderr.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.stderr.setWordWrap(True)
-        self._config = QPlainTextEdit()
-        self._config.setReadOnly(True)
-        self._config.setFont(mono_font())
+        self._config = read_only("Config")
         self._config.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self._config.setAccessibleName("Config")
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.addWidget(self._left())
-        split.addWidget(self._right())
-        split.setSizes([520, 480])
-        split.setHandleWidth(1)
-        column(self, split, spacing=None)
+        halves = split(self._left(), self._right(), sizes=[520, 480])
+        halves.setChildrenCollapsible(True)
+        column(self, halves, spacing=None)
         studio.selection_changed.connect(self.refresh)
         studio.runs_changed.connect(self.refresh)
         studio.noticed.connect(self.refresh)
@@ -84,8 +74,7 @@ class OverviewTab(QWidget):
         facts.setVerticalSpacing(7)
         facts.setColumnStretch(1, 1)
         for line, name in enumerate(_facts(RunRecord(run_id=""))):
-            value = self._facts[name] = label("", "muted", selectable=True)
-            value.setWordWrap(True)
+            value = self._facts[name] = label("", "muted", selectable=True, wraps=True)
             # A path or an id has nowhere to be broken: it may be wider than the page rather than widen it.
             value.setMinimumWidth(60)
             value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -100,13 +89,10 @@ class OverviewTab(QWidget):
 
     def _right(self) -> QWidget:
         made = QWidget()
-        page = QVBoxLayout(made)
-        page.setContentsMargins(12, 14, 16, 10)
-        page.setSpacing(8)
         copy_folder = copy_button(self._theme, "Copy path", self._folder)
         copy_json = copy_button(self._theme, "Copy JSON", self._json)
-        page.addLayout(row(label("CONFIG", "section"), 1, copy_folder, copy_json))
-        page.addWidget(self._config, 1)
+        above = row(label("CONFIG", "section"), 1, copy_folder, copy_json)
+        column(made, above, (self._config, 1), margins=(12, 14, 16, 10), spacing=8)
         return made
 
     def _show_alarm(self, record: RunRecord | None) -> None:

@@ -4,14 +4,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QPushButton,
     QSlider,
-    QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -24,7 +21,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.labels_and_buttons import Panel, chip_button, icon_button, label, row
+from mosaic.gui.widgets.labels_and_buttons import Panel, chip_button, column, icon_button, label, pages, row
 from mosaic.gui.widgets.play.compare_view import CompareView
 from mosaic.gui.widgets.play.llm_endpoint_row import LlmEndpointRow
 from mosaic.gui.widgets.play.observation_view import ObservationView
@@ -57,8 +54,7 @@ class PlayTab(Panel):
         self.play = play = Play(studio)
         self.setup = PlaySetup(play, theme)
         self.endpoint = LlmEndpointRow(play)
-        self.start: QPushButton = icon_button(theme, "play", "Start", token="on_accent")
-        self.start.setProperty("primary", True)
+        self.start: QPushButton = icon_button(theme, "play", "Start", primary=True)
         self.status = PlayStatus(play.name_of)
         self.hud, self.reason = self.status.hud, self.status.reason
         self.pause = IconTool(theme, "pause", "Pause", self._toggle_pause)
@@ -85,18 +81,14 @@ class PlayTab(Panel):
         self.slider.setAccessibleName("Step of the recording")
         self.where = label("", "muted")
         self.replay_bar = QWidget()
-        scrub = row(label("REPLAY", "section"), self.slider, self.where, margins=(12, 2, 12, 6))
-        scrub.setStretch(1, 1)
-        self.replay_bar.setLayout(scrub)
-        self._stack = QStackedWidget()
+        row(label("REPLAY", "section"), (self.slider, 1), self.where, of=self.replay_bar, margins=(12, 2, 12, 6))
         self._pages: dict[str, QWidget] = {
             "Grid": self.grid,
             "Raw": self.raw,
             "Replay": self.recordings,
             "Compare": self.compare,
         }
-        for page in (self.blank, self.board, *self._pages.values()):
-            self._stack.addWidget(page)
+        self._stack = pages(self.blank, self.board, *self._pages.values())
         self._view = "Video"
         self._problems = {"setup": "", "seats": ""}
         self._down: list[str] = []
@@ -105,22 +97,16 @@ class PlayTab(Panel):
         self._show()
 
     def _arrange(self) -> None:
-        middle = QHBoxLayout()
-        middle.setSpacing(0)
-        middle.addWidget(self._stack, 1)
-        middle.addWidget(self.side)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        chosen = row(self.setup, 1, self.start, margins=(12, 8, 12, 4))
-        chosen.setStretch(0, 100)
-        layout.addLayout(chosen)
-        layout.addLayout(row(self.endpoint, margins=(12, 0, 12, 4)))
         tools = (self.pause, self.step, self.reset, self.stop, self.take_over, self.control)
-        layout.addLayout(row(*tools, 1, *self.views.values(), spacing=4, margins=(8, 0, 12, 4)))
-        layout.addLayout(row(self.status, margins=(12, 0, 12, 4)))
-        layout.addLayout(middle, 1)
-        layout.addWidget(self.replay_bar)
+        column(
+            self,
+            row((self.setup, 100), 1, self.start, margins=(12, 8, 12, 4)),
+            row(self.endpoint, margins=(12, 0, 12, 4)),
+            row(*tools, 1, *self.views.values(), spacing=4, margins=(8, 0, 12, 4)),
+            row(self.status, margins=(12, 0, 12, 4)),
+            (row((self._stack, 1), self.side, spacing=0), 1),
+            self.replay_bar,
+        )
 
     def _connect(self) -> None:
         play = self.play
@@ -160,9 +146,8 @@ class PlayTab(Panel):
     def show_view(self, name: str) -> None:
         self._view = name
         for each, chip in self.views.items():
-            chip.blockSignals(True)
-            chip.setChecked(each == name)
-            chip.blockSignals(False)
+            with QSignalBlocker(chip):
+                chip.setChecked(each == name)
         if name == "Replay":
             self.play.list_episodes()
         if name == "Raw":
@@ -310,9 +295,8 @@ class PlayTab(Panel):
         self.take_over.setText("Hand back" if control == "human" else "Take over")
         self.control.setVisible(lives and has_agent)
         if control in CONTROLS:
-            self.control.blockSignals(True)
-            self.control.choose(control)
-            self.control.blockSignals(False)
+            with QSignalBlocker(self.control):
+                self.control.choose(control)
 
     def _reason(self, status: str, state: Mapping[str, Any]) -> str:
         reason = str(state.get("reason", "")) or self.play.problem
@@ -328,11 +312,10 @@ class PlayTab(Panel):
         self.replay_bar.setVisible(bool(replay) and self._view not in ("Replay", "Compare"))
         if not replay:
             return
-        self.slider.blockSignals(True)
-        self.slider.setMaximum(int(replay["length"]))
-        if not self.slider.isSliderDown():
-            self.slider.setValue(int(state["t"]))
-        self.slider.blockSignals(False)
+        with QSignalBlocker(self.slider):
+            self.slider.setMaximum(int(replay["length"]))
+            if not self.slider.isSliderDown():
+                self.slider.setValue(int(state["t"]))
         verdict = replay["difference"] or ("the same, bit for bit" if replay["exact"] else "the same so far")
         self.where.setText(f"{state['t']} / {replay['length']}  ·  {verdict}")
 

@@ -5,15 +5,24 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QPaintEvent
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from mosaic.gui.assets import mono_font
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.tracking.tensorboard_folders import TensorBoardFolders
 from mosaic.gui.models.tracking.tensorboard_process import TensorBoardProcess
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import Panel, copy_button, icon_button, icon_label, label, row
+from mosaic.gui.widgets.labels_and_buttons import (
+    Panel,
+    column,
+    copy_button,
+    icon_button,
+    icon_label,
+    label,
+    pages,
+    read_only,
+    row,
+)
 from mosaic.gui.widgets.tracking import web_view
 from mosaic.gui.widgets.tracking.web_view import WebView
 from mosaic.installation import install_line
@@ -35,19 +44,12 @@ class TensorBoardTab(QWidget):
         self.page = TensorBoardPage(theme, retry=self.board.retry, open_=self._open)
         self._status = label("", "muted")
         self._address = label("", "faint", selectable=True)
-        self.reload = icon_button(theme, "refresh-cw", "Reload")
-        self.reload.clicked.connect(lambda _=False: self.web and self.web.reload())
-        self.open = icon_button(theme, "external-link", "Open in browser")
-        self.open.clicked.connect(lambda _=False: self._open())
+        self.reload = icon_button(theme, "refresh-cw", "Reload", lambda: self.web and self.web.reload())
+        self.open = icon_button(theme, "external-link", "Open in browser", self._open)
         self._copy = copy_button(theme, "Copy address", lambda: self.address)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        self._stack = pages(self.page)
         parts = (self._status, self._address, 1, self.reload, self._copy, self.open)
-        layout.addLayout(row(*parts, margins=(14, 8, 12, 8)))
-        layout.addWidget(self._stack, 1)
+        column(self, row(*parts, margins=(14, 8, 12, 8)), (self._stack, 1))
         self._look = QTimer(self, singleShot=True)
         self._look.timeout.connect(self._show_runs)
         self._reload_later = QTimer(self, singleShot=True, interval=1000 * RELOAD_S + 500)
@@ -176,31 +178,18 @@ class TensorBoardPage(Panel):
     def __init__(self, theme: Theme, *, retry: Callable[[], object], open_: Callable[[], object]) -> None:
         super().__init__()
         self.title = label("", "title")
-        self.text = label("", "muted", selectable=True)
-        self.text.setWordWrap(True)
+        self.text = label("", "muted", selectable=True, wraps=True)
         self.text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.text.setFixedWidth(WIDTH)
-        self.code = QPlainTextEdit()
-        self.code.setReadOnly(True)
-        self.code.setFont(mono_font())
+        self.code = read_only("Details")
         self.code.setProperty("code", True)
         self.code.setFixedSize(WIDTH, 170)
         self.copy = copy_button(theme, "Copy", self.code.toPlainText)
-        self.retry = icon_button(theme, "refresh-cw", "Retry", token="on_accent")
-        self.retry.clicked.connect(lambda _=False: retry())
-        self.open = icon_button(theme, "external-link", "Open in browser", token="on_accent")
-        self.open.clicked.connect(lambda _=False: open_())
-        for button in (self.retry, self.open):
-            button.setProperty("primary", True)
-        layout = QVBoxLayout(self)
-        layout.setSpacing(12)
-        layout.addStretch(2)
-        layout.addLayout(row(1, icon_label(theme, "chart-column-big", "faint", 40), 1))
-        layout.addLayout(row(1, self.title, 1))
-        layout.addLayout(row(1, self.text, 1))
-        layout.addLayout(row(1, self.code, 1))
-        layout.addLayout(row(1, self.copy, self.retry, self.open, 1))
-        layout.addStretch(3)
+        self.retry = icon_button(theme, "refresh-cw", "Retry", retry, primary=True)
+        self.open = icon_button(theme, "external-link", "Open in browser", open_, primary=True)
+        icon = icon_label(theme, "chart-column-big", "faint", 40)
+        lines = [(icon,), (self.title,), (self.text,), (self.code,), (self.copy, self.retry, self.open)]
+        column(self, 2, *(row(1, *line, 1) for line in lines), 3, spacing=12, margins=None)
 
     def say(self, title: str, text: str = "", *, code: str = "", button: QPushButton | None = None) -> None:
         """Empty parts are not shown."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
@@ -13,7 +13,7 @@ from mosaic.gui.models.tracking.wandb_export import Seen, WandbExport
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
-from mosaic.gui.widgets.labels_and_buttons import column, copy_button, icon_button, label, restyle, row, scrolled
+from mosaic.gui.widgets.labels_and_buttons import column, copy_button, icon_button, label, pages, restyle, row, scrolled
 from mosaic.gui.widgets.tracking.name_value_list import NameValueList
 from mosaic.gui.widgets.tracking.web_frame import WebFrame
 from mosaic.spec.run_record import RunRecord
@@ -45,36 +45,24 @@ class WandbTab(QWidget):
         self.model = WandbExport(studio.link, self)
         self._title = label("", "title")
         self.state = label("", "chip")
-        self.words = label("", "muted")
-        self.alarm = label("", "muted", selectable=True)
+        self.words = label("", "muted", wraps=True)
+        self.alarm = label("", "muted", selectable=True, wraps=True)
         self.alarm.setProperty("alarm", "warn")  # from the beginning: Qt gives no padding to a label styled later
-        for text in (self.words, self.alarm):
-            text.setWordWrap(True)
         self.facts = NameValueList(NAMES)
-        self.sync = icon_button(theme, "cloud-upload", "Sync now", token="on_accent")
-        self.sync.setProperty("primary", True)
-        self.sync.clicked.connect(self._sync)
-        self.open = icon_button(theme, "external-link", "Open the run's page")
-        self.open.clicked.connect(self._open_page)
-        self.show_page = icon_button(theme, "monitor-play", "Show it here")
-        self.show_page.clicked.connect(lambda _=False: self._show_page())
-        self.folder = icon_button(theme, "folder-open", "Open folder")
-        self.folder.clicked.connect(self._open_folder)
+        self.sync = icon_button(theme, "cloud-upload", "Sync now", self._sync, primary=True)
+        self.open = icon_button(theme, "external-link", "Open the run's page", self._open_page)
+        self.show_page = icon_button(theme, "monitor-play", "Show it here", self._show_page)
+        self.folder = icon_button(theme, "folder-open", "Open folder", self._open_folder)
         self.copy = copy_button(theme, "Copy path", self._path)
         self.key = QLineEdit()
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
         self.key.setPlaceholderText("API key for this upload; empty takes WANDB_API_KEY or what wandb login stored")
         self.key.setAccessibleName("API key")
-        self.probe = icon_button(theme, "plug-zap", "Test the connection")
-        self.probe.clicked.connect(lambda _=False: self.model.probe())
-        self.answer = label("", "muted", selectable=True)
-        self.answer.setWordWrap(True)
+        self.probe = icon_button(theme, "plug-zap", "Test the connection", self.model.probe)
+        self.answer = label("", "muted", selectable=True, wraps=True)
         self.blank = BlankPage(theme, "cloud-upload")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.blank)
-        self._stack.addWidget(self._page())
         self.frame = WebFrame(theme, back=self.refresh_details, open_=self._open_page)
-        self._stack.addWidget(self.frame)
+        self._stack = pages(self.blank, self._page(), self.frame)
         column(self, self._stack, spacing=None)
         self.model.changed.connect(self.refresh)
         studio.selection_changed.connect(self._watch)
@@ -114,7 +102,7 @@ class WandbTab(QWidget):
     def _page(self) -> QWidget:
         inside = QWidget()
         inside.setProperty("panel", True)
-        page = column(
+        column(
             inside,
             row(self._title, self.state, 1, self.show_page, self.open, self.sync, spacing=12),
             self.words,
@@ -122,14 +110,13 @@ class WandbTab(QWidget):
             self.facts,
             row(self.folder, self.copy, 1),
             self.key,
+            row(label("CONNECTION", "section"), margins=(0, 10, 0, 0)),
+            row(self.probe, 1),
+            self.answer,
+            1,
             margins=(16, 14, 16, 12),
             spacing=12,
         )
-        page.addSpacing(10)
-        page.addWidget(label("CONNECTION", "section"))
-        page.addLayout(row(self.probe, 1))
-        page.addWidget(self.answer)
-        page.addStretch(1)
         inside.setMaximumWidth(WIDEST)
         scroll = scrolled(inside)
         scroll.setFrameShape(QFrame.Shape.NoFrame)

@@ -2,10 +2,9 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout
 
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import Panel, icon_label, label, row
+from mosaic.gui.widgets.labels_and_buttons import Panel, column, icon_label, label, row
 
 WIDTH = 420
 
@@ -15,18 +14,13 @@ class BlankPage(Panel):
 
     def __init__(self, theme: Theme, icon: str, text: str = "") -> None:
         super().__init__()
-        self._text = label(text, "muted", selectable=True)
-        self._text.setWordWrap(True)
+        self._text = label(text, "muted", selectable=True, wraps=True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._text.setFixedWidth(WIDTH)
         # Otherwise the text would keep a narrow window from being narrow.
         self.setMinimumSize(160, 80)
-        layout = QVBoxLayout(self)
-        layout.setSpacing(14)
-        layout.addStretch(2)
-        layout.addLayout(row(1, icon_label(theme, icon, "faint", 40), 1))
-        layout.addLayout(row(1, self._text, 1))
-        layout.addStretch(3)
+        above = row(1, icon_label(theme, icon, "faint", 40), 1)
+        column(self, 2, above, row(1, self._text, 1), 3, spacing=14, margins=None)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -1,9 +1,10 @@
 """Questions that do not stop the window: each opens, and answers by a call."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.plain_text import plain, plain_line
@@ -45,4 +46,24 @@ def ask_long_text(parent: QWidget, title: str, label: str, text: str, then: Call
     """The same for several lines."""
     dialog = ask_text(parent, title, label, text, then)
     dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
+    return dialog
+
+
+def choose_file(
+    parent: QWidget,
+    title: str,
+    then: Callable[[str], object],
+    *,
+    files: str = "",
+    folder: Path | None = None,
+    save_as: str | None = None,
+) -> QFileDialog:
+    """`then` with the path of a file that is there, or of the one to write where `save_as` proposes a name or ""."""
+    dialog = QFileDialog(parent, title, str(folder or ""), files)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    if save_as is not None:
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(save_as)
+    dialog.fileSelected.connect(then)
+    dialog.open()
     return dialog

@@ -1,7 +1,7 @@
 """Small parts that several views share: labels and buttons by their role in the style sheet, and lines of them."""
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, TypeVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPaintEvent
@@ -10,9 +10,12 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QLineEdit,
+    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSizePolicy,
+    QSplitter,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -24,6 +27,7 @@ from mosaic.plain_text import plain
 LabelRole: TypeAlias = Literal["chip", "heading", "title", "section", "muted", "faint", "code"]
 
 COPIED_MS = 1500
+Box = TypeVar("Box", QHBoxLayout, QVBoxLayout)
 
 
 class PlainLabel(QLabel):
@@ -44,8 +48,10 @@ class PlainLabel(QLabel):
 class ElidedLabel(PlainLabel):
     """A line that takes the room that is left for it; a QLabel would rather push its neighbours out of the window."""
 
-    def __init__(self) -> None:
+    def __init__(self, role: LabelRole | None = None) -> None:
         super().__init__()
+        if role is not None:
+            self.setProperty(role, True)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
@@ -81,13 +87,22 @@ def scrolled(inside: QWidget) -> QScrollArea:
     return made
 
 
-def label(text: str, role: LabelRole, *, selectable: bool = False) -> QLabel:
+def label(text: str, role: LabelRole, *, selectable: bool = False, wraps: bool = False) -> QLabel:
     made = PlainLabel(text)
     made.setProperty(role, True)
+    made.setWordWrap(wraps)
     if role == "code":
         made.setFont(mono_font())
     if selectable:
         made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return made
+
+
+def verdict_label(tone: str) -> QLabel:
+    """What went wrong, or should be known (`warn` or `bad`), in as many lines as that takes."""
+    made = PlainLabel()
+    made.setProperty("said", tone)
+    made.setWordWrap(True)
     return made
 
 
@@ -118,18 +133,22 @@ def chip_button(text: str, *, checked: bool, toggled: Callable[[bool], None]) ->
     return made
 
 
-def icon_button(theme: Theme, icon: str, text: str, *, token: str = "muted") -> QPushButton:
+def icon_button(
+    theme: Theme, icon: str, text: str, clicked: Callable[[], object] | None = None, *, primary: bool = False
+) -> QPushButton:
+    """`primary` is what most want to do here."""
     made = QPushButton(f" {text}")
-    keep_icon(theme, icon, made.setIcon, token)
+    made.setProperty("primary", primary)
+    keep_icon(theme, icon, made.setIcon, "on_accent" if primary else "muted")
+    if clicked is not None:
+        made.clicked.connect(lambda _=False: clicked())
     return made
 
 
-def copy_button(theme: Theme, text: str, content: Callable[[], str], *, token: str = "muted") -> QPushButton:
+def copy_button(theme: Theme, text: str, content: Callable[[], str]) -> QPushButton:
     """Puts something on the clipboard, and shows for a moment that it did."""
-    made = icon_button(theme, "copy", text, token=token)
-    back = QTimer(made)
-    back.setSingleShot(True)
-    back.setInterval(COPIED_MS)
+    made = icon_button(theme, "copy", text)
+    back = QTimer(made, singleShot=True, interval=COPIED_MS)
     back.timeout.connect(lambda: made.setText(f" {text}"))
 
     def copy() -> None:
@@ -141,18 +160,55 @@ def copy_button(theme: Theme, text: str, content: Callable[[], str], *, token: s
     return made
 
 
+def read_only(name: str) -> QPlainTextEdit:
+    """A text in letters of one width, to be read and copied; `name` is for those who cannot see it."""
+    made = QPlainTextEdit()
+    made.setReadOnly(True)
+    made.setFont(mono_font())
+    made.setAccessibleName(name)
+    return made
+
+
+def pages(*widgets: QWidget) -> QStackedWidget:
+    """One of them is shown, the first to begin with."""
+    made = QStackedWidget()
+    for widget in widgets:
+        made.addWidget(widget)
+    return made
+
+
+def split(*widgets: QWidget, sizes: Sequence[int], upright: bool = False, line: bool = True) -> QSplitter:
+    """Widgets beside one another, or below if `upright`, between which the user moves a border, or a fine `line`."""
+    made = QSplitter(Qt.Orientation.Vertical if upright else Qt.Orientation.Horizontal)
+    for widget in widgets:
+        made.addWidget(widget)
+    made.setSizes(sizes)
+    made.setChildrenCollapsible(False)
+    if line:
+        made.setHandleWidth(1)
+    return made
+
+
 Part: TypeAlias = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
 """A widget or a layout, with how much it stretches; a number alone is a stretch."""
+Margins: TypeAlias = tuple[int, int, int, int]
 
 
-def column(
-    of: QWidget, *parts: Part, spacing: int | None = 0, margins: tuple[int, int, int, int] = (0, 0, 0, 0)
-) -> QVBoxLayout:
-    """The parts of a widget below one another; the space between them is the style's if it is None."""
-    made = QVBoxLayout(of)
+def column(of: QWidget, *parts: Part, spacing: int | None = 0, margins: Margins | None = (0, 0, 0, 0)) -> QVBoxLayout:
+    """The parts of a widget below one another; space between and around them is the style's where it is None."""
+    return _filled(QVBoxLayout(of), parts, spacing, margins)
+
+
+def row(*parts: Part, of: QWidget | None = None, spacing: int = 8, margins: Margins = (0, 0, 0, 0)) -> QHBoxLayout:
+    """The parts of a widget, or of a column, in a line."""
+    return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), parts, spacing, margins)
+
+
+def _filled(made: Box, parts: Sequence[Part], spacing: int | None, margins: Margins | None) -> Box:
     if spacing is not None:
         made.setSpacing(spacing)
-    made.setContentsMargins(*margins)
+    if margins is not None:
+        made.setContentsMargins(*margins)
     for part in parts:
         if isinstance(part, int):
             made.addStretch(part)
@@ -162,17 +218,4 @@ def column(
             made.addLayout(inner, stretch)
         else:
             made.addWidget(inner, stretch)
-    return made
-
-
-def row(*widgets: QWidget | int, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> QHBoxLayout:
-    """Widgets in a line; a number is a stretch."""
-    made = QHBoxLayout()
-    made.setSpacing(spacing)
-    made.setContentsMargins(*margins)
-    for widget in widgets:
-        if isinstance(widget, int):
-            made.addStretch(widget)
-        else:
-            made.addWidget(widget)
     return made

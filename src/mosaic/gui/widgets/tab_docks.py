@@ -43,8 +43,7 @@ class TabDocks(QMainWindow):
         self._bars = {page.title: _TitleBar(theme, page) for page in pages}
         self.docks = {page.title: self._dock(page) for page in pages}
         # Qt makes and moves the bars of tabs after the signal that tells of it.
-        self._tidy_soon = QTimer(self)
-        self._tidy_soon.setSingleShot(True)
+        self._tidy_soon = QTimer(self, singleShot=True)
         self._tidy_soon.timeout.connect(self._tidy)
         for page in pages:
             keep_icon(theme, page.icon, self._icon_setter(page.title))

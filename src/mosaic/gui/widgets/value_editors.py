@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPaintEvent, QWheelEvent
+from PySide6.QtGui import QAction, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
+    QFileDialog,
     QLineEdit,
     QPlainTextEdit,
     QStyle,
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.config import JsonValue
-from mosaic.gui.assets import pixmap
+from mosaic.gui.assets import keep_icon, pixmap
 from mosaic.gui.models.form.schema_fields import Setting, choice_title
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.switch import Switch
@@ -65,6 +66,28 @@ class LineEditor(QLineEdit):
             return
         if self._setting.kind in ("number", "integer"):
             self._typed(self._setting.show(value))
+
+
+class FileEditor(LineEditor):
+    """A line that may name a file, which a button in it chooses."""
+
+    def __init__(self, theme: Theme, setting: Setting, typed: Typed) -> None:
+        super().__init__(setting, typed)
+        self.browse = QAction("Choose a file", self)
+        keep_icon(theme, "folder-open", self.browse.setIcon)
+        self.addAction(self.browse, QLineEdit.ActionPosition.TrailingPosition)
+        self.browse.triggered.connect(lambda _=False: self._browse())
+
+    def _browse(self) -> None:
+        ending = self._setting.file_ending
+        dialog = QFileDialog(self, "Choose a file", "", f"*{ending} (*{ending});;All files (*)")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._take)
+        dialog.open()
+
+    def _take(self, path: str) -> None:
+        self.setText(path)
+        self._typed(path)
 
 
 class LongEditor(QPlainTextEdit):
@@ -154,6 +177,8 @@ def make_editor(setting: Setting, theme: Theme, typed: Typed) -> tuple[QWidget, 
             made = SwitchEditor(theme, typed)
         case "choice":
             made = ChoiceEditor(theme, setting, typed)
+        case _ if setting.file_ending:
+            made = FileEditor(theme, setting, typed)
         case _:
             made = LongEditor(typed) if setting.is_long else LineEditor(setting, typed)
     return made, made

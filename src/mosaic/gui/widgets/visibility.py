@@ -16,8 +16,7 @@ class Visibility(QObject):
         self._window: QWidget | None = None
         self._dock: QDockWidget | None = None
         # After the event that tells of a change, when everything has its new place.
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
+        self._soon = QTimer(self, singleShot=True)
         self._soon.timeout.connect(self.check)
         widget.installEventFilter(self)
 

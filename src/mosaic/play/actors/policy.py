@@ -7,7 +7,7 @@ import numpy as np
 
 from cleanrl_worker.sdk.command import algorithm_catalogue
 from cleanrl_worker.sdk.policies.open_policy import open_policy
-from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy
+from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy, RewardedPolicy
 from mosaic.envs.observations.pixels import SHAPE
 from mosaic.envs.vector.batch import Batch
 from mosaic.errors import MosaicError, PolicyError, RunNotFound
@@ -52,7 +52,8 @@ class PolicyActor:
         return Choice(action=self._batch.moves(action)[0], **told)
 
     def observe(self, outcome: Outcome) -> None:
-        """It has learnt already."""
+        if isinstance(self._actor, RewardedPolicy):
+            self._actor.rewarded(np.array([outcome.reward]))
 
     def close(self) -> None:
         """It holds nothing."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mosaic import __version__, envs
+from mosaic.envs.action_names import action_names
 from mosaic.errors import EnvironmentFailed
-from mosaic.play.key_maps import action_names
 from mosaic.spec.episode_file import Order, Shown
 from mosaic.spec.seat_names import SEAT
 

@@ -13,11 +13,11 @@ from gymnasium import spaces
 
 from mosaic import envs
 from mosaic.envs import pettingzoo
+from mosaic.envs.action_names import known_names
 from mosaic.envs.pettingzoo import MASK
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.arenas.arena import Arena, News, Picture, Result
 from mosaic.play.arenas.pettingzoo_games import Game, Together, Turns
-from mosaic.play.key_maps import known_names
 
 MAX_NAMES = 256
 

@@ -34,13 +34,6 @@ class SymbolicGrid:
             "walls": [list(wall) for wall in self.walls],
         }
 
-    def as_text(self) -> str:
-        """A cell a character, the agent as @ or an arrow."""
-        lines = [[(text or ("#" if colour == "wall" else "."))[0] for text, colour in row] for row in self.rows]
-        row, column = self.agent
-        lines[row][column] = self.facing or "@"
-        return "\n".join(" ".join(line) for line in lines)
-
 
 def symbolic_grid_of(env_id: str, simulator: Any) -> SymbolicGrid | None:
     """The grid of a grid world that is known here; None for all others."""

@@ -54,6 +54,10 @@ ACTORS = {
     "bdi_spade": Extra("spade", ("agentspeak", "spade", "spade_bdi")),
     "llm": Extra("llm", ("httpx",)),
 }
+ALGORITHMS = {"bdi_q": ACTORS["bdi_q"]}
+"""Those that need more than every one does."""
+SETTINGS = {("bdi_q", "spade"): ACTORS["bdi_spade"]}
+"""Of algorithms: switches that need an extra when they are on."""
 
 MUJOCO_IDS = (
     r"^(Ant|HalfCheetah|Hopper|Humanoid|HumanoidStandup|InvertedDoublePendulum|InvertedPendulum|Pusher|Reacher|Swimmer"

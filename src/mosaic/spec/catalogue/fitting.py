@@ -6,6 +6,8 @@ from typing import Protocol
 from mosaic.spec.catalogue.known_environments import Found
 
 PIXELS = "pixels"
+STATES = "discrete"
+"""Observations that are the number of a state."""
 
 
 class Needs(Protocol):
@@ -28,6 +30,9 @@ def misfit(needs: Needs, environment: Found, algorithms: Iterable[Needs]) -> str
     if lacks_pictures(needs, environment):
         fits = fitting(algorithms, actions, shown)
         return no_pictures(needs.name, env_id, environment.observation_space or shown, fits)
+    if lacks_states(needs, environment):
+        fits = fitting(algorithms, actions, shown)
+        return no_states(needs.name, env_id, environment.observation_space or shown, fits)
     return ""
 
 
@@ -39,9 +44,13 @@ def lacks_pictures(needs: Needs, environment: Found) -> bool:
     return needs.observations == PIXELS and environment.observations not in ("", PIXELS)
 
 
+def lacks_states(needs: Needs, environment: Found) -> bool:
+    return needs.observations == STATES and environment.observations not in ("", STATES)
+
+
 def fitting(algorithms: Iterable[Needs], actions: str, shown: str) -> list[str]:
     """Names of those that can learn there: on pictures those with convolutions, if there are any for these actions."""
-    able = [one for one in algorithms if one.actions == actions]
+    able = [one for one in algorithms if one.actions == actions and (one.observations != STATES or shown == STATES)]
     seen = [one for one in able if (one.observations == PIXELS) == (shown == PIXELS)]
     return sorted(one.name for one in seen or [one for one in able if one.observations != PIXELS])
 
@@ -53,6 +62,10 @@ def wrong_actions(algo: str, wanted: str, env_id: str, has: str, fits: Sequence[
 
 def no_pictures(algo: str, env_id: str, shows: str, fits: Sequence[str]) -> str:
     return f"{algo} needs pictures, {env_id} shows {_space(shows, 'observations')}: {advice(fits)}"
+
+
+def no_states(algo: str, env_id: str, shows: str, fits: Sequence[str]) -> str:
+    return f"{algo} needs discrete observations, {env_id} shows {_space(shows, 'observations')}: {advice(fits)}"
 
 
 def for_several(env_id: str) -> str:

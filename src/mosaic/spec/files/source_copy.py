@@ -1,12 +1,12 @@
-"""A copy of the code that an algorithm of a user's was trained by, with its digests; read and compared, never run.
+"""A copy of the files that a run was trained by, with their digests: an algorithm of a user's, plans of a BDI agent.
 
 A run keeps it in `source/`, a checkpoint in the member `source` of `state.json`, a policy in `source` of its metadata:
 
     {"file": "my_ppo.py", "package": "", "files": {"my_ppo.py": {"sha256": "…", "text": "…"}, "my_nets.py": {…}}}
 
 `file` is the algorithm's own file, the others lie in its folder and were imported by it. `package` is the distribution
-and version of an installed one. Nothing here is ever imported: to run it, a user copies it into a folder that is
-allowed (`mosaic algos copy`).
+and version of an installed one. No Python here is ever imported: to run it, a user copies it into a folder that is
+allowed (`mosaic algos copy`). Plans (`.asl`) are data, which the interpreter of BDI agents reads from here.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from mosaic.spec.files.shared_files import write_atomically
 
 MAX_FILE_BYTES = 2 * 2**20
 MAX_FILES = 100
+ENDINGS = (".py", ".asl")
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -82,9 +83,9 @@ def from_json(data: object) -> SourceCopy:
 
 
 def is_safe_name(name: str) -> bool:
-    """A relative path of a Python file that leaves no folder."""
+    """A relative path of a file of Python or of plans that leaves no folder."""
     parts = name.split("/")
-    return name.endswith(".py") and len(name) < 300 and all(map(_PART.fullmatch, parts))
+    return name.endswith(ENDINGS) and len(name) < 300 and all(map(_PART.fullmatch, parts))
 
 
 def digest_of(text: str) -> str:

@@ -11,7 +11,6 @@ too; they are read here, at each question, and never run.
 
 import json
 import threading
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from mosaic import config
@@ -45,20 +44,13 @@ class CatalogueUnavailable(MosaicError):
 class Catalogue:
     """What there is to train, and where, and who can play."""
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        warm_output_of: Warm,
-        further: Sequence[Callable[[], Document]] = (),
-    ) -> None:
+    def __init__(self, home: Home, *, warm_output_of: Warm) -> None:
         self._path = home.trainer / "catalog.json"
         self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
         self.own = OwnDocuments(home, warm_output_of=warm_output_of)
-        self._further = (*further, self.own.document)
-        """Give documents of what lies outside of the package; asked at each question, and must not wait."""
+        """Of what lies outside of the package; asked at each question."""
         self._reading = threading.Lock()
         self._describing = threading.Lock()
         self._digest = ""
@@ -70,15 +62,15 @@ class Catalogue:
     def content(self) -> Document:
         """All of it; waits for a worker where something of the package must be described."""
         digest, shipped = self._look()
-        return self._with_further(self._describe(digest, shipped) if shipped.stale else shipped.document)
+        return self._with_own(self._describe(digest, shipped) if shipped.stale else shipped.document)
 
     def known(self) -> Holding:
         """What is known without waiting, and which parts and families are not."""
         digest, shipped = self._look()
         described_for, document = self._described
         if described_for == digest:
-            return Holding(self._with_further(document), ())
-        return Holding(self._with_further(shipped.document), shipped.stale)
+            return Holding(self._with_own(document), ())
+        return Holding(self._with_own(shipped.document), shipped.stale)
 
     def part(self, name: str) -> list[dict[str, Any]]:
         """One of `algorithms`, `families` and `actors`; waits only if this one must be described."""
@@ -136,10 +128,9 @@ class Catalogue:
             found = known_environments.look(env_id, self.part("families"))
         return found
 
-    def _with_further(self, document: Document) -> Document:
+    def _with_own(self, document: Document) -> Document:
         # A part that is not known of the package stays unknown: with some entries it would look whole.
-        given = ({part: found for part, found in give().items() if part in document} for give in self._further)
-        return merged(document, *given)
+        return merged(document, {part: found for part, found in self.own.document().items() if part in document})
 
     def _look(self) -> tuple[str, Holding]:
         """The digest of the sources, and what of the shipped catalogue holds for them."""

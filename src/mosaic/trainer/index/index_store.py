@@ -19,7 +19,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -179,8 +179,7 @@ class Store:
             stored: list[RunRecord] = []
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             revision = self.revision
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
+            with self._transaction():
                 for record in records:
                     revision += 1
                     stored.append(replace(record, revision=revision))
@@ -190,12 +189,6 @@ class Store:
                 if unread:
                     ids = [(record.run_id,) for record in stored]
                     self._connection.executemany("INSERT OR IGNORE INTO unread VALUES (?)", ids)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # A full disk ends the transaction by itself.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
             self.revision = revision
             self.newest_id = max([self.newest_id, *(record.run_id for record in stored)])
             for record in stored:
@@ -256,15 +249,21 @@ class Store:
         return {row[0] for row in self._rows("SELECT run_id FROM unread")}
 
     def mark_read(self, run_ids: Iterable[str]) -> None:
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._connection.executemany("DELETE FROM unread WHERE run_id = ?", [(run_id,) for run_id in run_ids])
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+        with self._lock, self._transaction():
+            self._connection.executemany("DELETE FROM unread WHERE run_id = ?", [(run_id,) for run_id in run_ids])
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Generator[None]:
+        """All or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            # A full disk ends the transaction by itself.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
 
     def counts(self) -> dict[str, int]:
         return dict(self._rows(f"SELECT state, COUNT(*) FROM {self._runs} WHERE NOT deleted GROUP BY state"))

@@ -12,10 +12,10 @@ from typing import Any
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import ConfigError, Problem
+from mosaic.errors import ConfigError, MosaicError, Problem
 from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
-from mosaic.spec import run_config, run_record, ulid
+from mosaic.spec import policy_facts, run_config, run_record, ulid
 from mosaic.spec.actors import split
 from mosaic.spec.catalogue import extras
 from mosaic.spec.files.shared_files import share, sync_folder, write_atomically
@@ -229,6 +229,8 @@ def refuse_missing(document: TrainRunConfig, *, sees_pixels: Callable[[str], boo
     elif isinstance(options, PolicyEvalExtras):
         if options.eval_trust and Path(options.policy_path).suffix == ".zip":
             extras.SB3.require("a Stable-Baselines3 zip")
+        if worker.algo in extras.ALGORITHMS:
+            extras.ALGORITHMS[worker.algo].require(f"a policy of '{worker.algo}'")
     else:
         _of_play(options)
 
@@ -239,6 +241,11 @@ def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Ca
         extras.ENVPOOL.require("the envpool backend")
     if not is_script(worker.algo) and sees_pixels(worker.algo):
         extras.PICTURES.require(f"{worker.algo}, which makes pictures 84×84,")
+    if worker.algo in extras.ALGORITHMS:
+        extras.ALGORITHMS[worker.algo].require(f"the algorithm '{worker.algo}'")
+    for (algo, setting), extra in extras.SETTINGS.items():
+        if worker.algo == algo and options.algo_params.get(setting) is True:
+            extra.require(f"--{setting}")
     for tracker, extra in extras.TRACKERS.items():
         if getattr(options, f"track_{tracker}") or (tracker == "wandb" and document.artifacts.wandb.enabled):
             extra.require(f"--track-{tracker}")
@@ -248,6 +255,16 @@ def _of_training(document: TrainRunConfig, options: TrainExtras, sees_pixels: Ca
 
 def _of_play(options: PlayExtras) -> None:
     for actor in options.actors.values():
-        name = split(actor)[0]
+        name, argument = split(actor)
         if name in extras.ACTORS:
             extras.ACTORS[name].require(f"the actor '{name}'")
+        if name == "policy" and (algo := _trained_by(Path(argument))) in extras.ALGORITHMS:
+            extras.ALGORITHMS[algo].require(f"a policy of '{algo}'")
+
+
+def _trained_by(path: Path) -> str:
+    """Empty for what is no policy file: the worker says what it is."""
+    try:
+        return policy_facts.read(path).algo if path.is_file() else ""
+    except MosaicError:
+        return ""

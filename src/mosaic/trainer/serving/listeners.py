@@ -8,13 +8,12 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import grpc
 
 from mosaic.errors import ConfigError, MosaicError, Problem
-from mosaic.rpc import trainer_pb2_grpc
 from mosaic.rpc.channel import MAX_MESSAGE_BYTES, is_loopback, split_address
+from mosaic.rpc.trainer_methods import answer_with
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.run_dir import Home
 from mosaic.trainer.serving.interceptor import Interceptor
@@ -87,7 +86,7 @@ def _server(service: TrainerService, *, token: str | None) -> grpc.Server:
         # Beyond it a call is refused at once, instead of waiting for a thread that may never come.
         maximum_concurrent_rpcs=SERVER_THREADS,
     )
-    cast(Any, trainer_pb2_grpc).add_TrainerServicer_to_server(service, server)
+    answer_with(service, server)
     return server
 
 

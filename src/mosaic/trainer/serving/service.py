@@ -26,7 +26,6 @@ from mosaic.fastlane.ring_files import RingRefused
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
-from mosaic.rpc.trainer_pb2_grpc import TrainerServicer
 from mosaic.spec.files.files_of_run import NotAFile
 from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import RunDir
@@ -75,7 +74,7 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
 }
 
 
-class TrainerService(TrainerServicer):
+class TrainerService:
     """One method per rpc; the work is the supervisor's."""
 
     def __init__(self, supervisor: Supervisor, catalogue: Catalogue, health: Health, sweeps: Sweeps) -> None:

@@ -15,6 +15,7 @@ from cleanrl_worker.sdk.command import algorithm_catalogue
 PAGES = Path(__file__).parents[4] / "docs" / "algorithms"
 ENVIRONMENTS = {
     ("discrete", "vector"): "CartPole-v1",
+    ("discrete", "discrete"): "FrozenLake-v1",
     ("continuous", "vector"): "Pendulum-v1",
     ("discrete", "pixels"): LIGHTS,
 }
@@ -28,7 +29,7 @@ def case_of(algo: str) -> Case:
     algorithm = algorithm_catalogue.load(algo)
     known = {field.name for field in fields(algorithm.Args)}
     chosen: dict[str, Any] = OFF_POLICY if "buffer_size" in known else ON_POLICY
-    seen = algorithm_catalogue.observations(algo)
+    seen = algorithm_catalogue.needed_observations(algo)
     return Case(
         algo=algo,
         env_id=ENVIRONMENTS[algorithm.ACTIONS, seen],

@@ -47,6 +47,8 @@ class Case:
     settings: Mapping[str, Any]
     tags: frozenset[str]
     """Tags of facts/cleanrl-conventions.md, beside the charts that all have."""
+    elsewhere: tuple[str, ...] = ()
+    """Flags that it needs in another environment."""
     learning: Learning | None = None
     """None for an algorithm without a line in `CASES` (`default_case`)."""
 
@@ -111,6 +113,13 @@ def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
         module: Any = algorithm_catalogue.load(algo)
         right = module.actor_loss
         patch.setattr(module, "actor_loss", lambda *parts, right=right: -right(*parts))
+
+
+def dread_the_reward(patch: pytest.MonkeyPatch) -> None:
+    """Plans that are worth least where they lead to the goal."""
+    module: Any = algorithm_catalogue.load("bdi_q")
+    right = module.Learner.earn
+    patch.setattr(module.Learner, "earn", lambda self, reward, slot=0: right(self, -reward, slot))
 
 
 LIGHTS = "worker_pictures:Lights-v0"
@@ -372,6 +381,22 @@ CASES = {
                 settings={"learning_starts": 1000, "train_frequency": 5},
                 above=60,
                 sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="bdi_q",
+            env_id="CliffWalking-v1",
+            total_timesteps=800,
+            # A way takes thirteen steps, so that checkpoints come in the middle of intentions.
+            settings={"num_envs": 2, "exploration": 0.9},
+            elsewhere=("--plans=actions",),
+            tags=frozenset({"charts/situations", "charts/exploration", "losses/td_loss", "losses/q_values"}),
+            learning=Learning(
+                env_id="FrozenLake-v1",
+                total_timesteps=2000,
+                settings={"env.is_slippery": "false"},
+                above=0.9,
+                sign_error=dread_the_reward,
             ),
         ),
         Case(

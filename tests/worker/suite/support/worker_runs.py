@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from forked import Forked
 from patience import looks
+from strict_spool import decode_spool
 from tensorboard.backend.event_processing.event_accumulator import TENSORS, EventAccumulator
 
 from cleanrl_worker import cli, evaluate
 from cleanrl_worker.sdk import Run
 from cleanrl_worker.sdk.checkpoints import checkpoint
 from mosaic.spec import manifest
-from mosaic.spec.events import Episode, Event, RunStarted, Scalars, decode_spool
+from mosaic.spec.events import Episode, Event, RunStarted, Scalars
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 DEADLINE_S = 300.0

@@ -47,9 +47,7 @@ class EvaluationActions(QObject):
         self._trial = DryRun(studio.link)
         self._ended = 0
         self._unanswered: tuple[list[JsonObject], list[str]] | None = None
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLE_MS)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._settle.timeout.connect(self.refresh)
         studio.runs_changed.connect(self._look)
         catalogue.changed.connect(self._begin)

@@ -81,9 +81,8 @@ class Evaluations(BackgroundWork):
         self._wanted: tuple[object, ...] = ()
         self._is_busy = self._is_seen = False
         self._began_s = 0.0
-        self._pause = QTimer(self)
+        self._pause = QTimer(self, singleShot=True)
         """A repeating evaluation has something new all the time: computing may take a part of it, not all."""
-        self._pause.setSingleShot(True)
         self._pause.timeout.connect(self.look)
         self._made.connect(self._take)
         studio.selection_changed.connect(self.look)

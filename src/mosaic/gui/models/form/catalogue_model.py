@@ -81,7 +81,9 @@ class CatalogueModel(QObject):
         found, needs = self._environments.get(env_id), self.algorithms.get(algo)
         if found is None or needs is None:
             return True
-        is_out = fitting.has_wrong_actions(needs, found) or fitting.lacks_pictures(needs, found)
+        is_out = any(
+            lacks(needs, found) for lacks in (fitting.has_wrong_actions, fitting.lacks_pictures, fitting.lacks_states)
+        )
         return not is_out and not _is_on_vectors(needs, found)
 
     def settings_of(self, env_id: str) -> Mapping[str, Any] | None:

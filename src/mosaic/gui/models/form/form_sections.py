@@ -38,6 +38,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str], bool]] = (
 GOVERNED: Mapping[str, Sequence[str]] = {
     "metadata.worker.config.extras.track_wandb": ("metadata.worker.config.extras.wandb_*",),
     "metadata.worker.config.extras.wandb_use_vpn_proxy": ("metadata.worker.config.extras.wandb_http*",),
+    "metadata.worker.config.extras.algo_params.spade": ("metadata.worker.config.extras.algo_params.spade_*",),
 }
 """Switches of the run config, and the paths that mean something only while they are on."""
 

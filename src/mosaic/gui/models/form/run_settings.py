@@ -76,7 +76,7 @@ def run_settings(algorithm: Algorithm, run_schema: JsonObject) -> list[Setting]:
         replace(
             setting,
             title=TITLES.get(setting.path, setting.title),
-            example=EXAMPLES.get(setting.path, ""),
+            example=EXAMPLES.get(setting.path, setting.example),
             is_long=setting.path in LONG,
         )
         for setting in found.values()

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from mosaic.config import JsonObject, JsonValue, flag_name
 from mosaic.numbers import parse_float, parse_int, show_number
-from mosaic.spec import environment_settings
+from mosaic.spec import environment_settings, user_files
 
 Kind: TypeAlias = Literal["number", "integer", "switch", "choice", "text", "secret", "json"]
 ENVIRONMENT_SETTINGS = "environment.settings"
@@ -17,6 +17,7 @@ NONE_WORDS = frozenset({"", "none", "null"})
 _KINDS: Mapping[str, Kind] = {"number": "number", "integer": "integer", "boolean": "switch", "string": "text"}
 _WORDS = {
     "wandb": "W&B",
+    "spade": "SPADE",
     "vpn": "VPN",
     "http": "HTTP",
     "https": "HTTPS",
@@ -54,6 +55,8 @@ class Setting:
     """Shown while nothing is typed."""
     is_long: bool = False
     """A text of several lines."""
+    file_ending: str = ""
+    """Of files that it may name; empty for a setting that names none."""
 
     @property
     def name(self) -> str:
@@ -211,4 +214,6 @@ def _leaf(spec: dict[str, Any], path: str, default: JsonValue, *, title: str = "
         above=core.get("exclusiveMinimum"),
         below=core.get("exclusiveMaximum"),
         min_length=core.get("minLength", 0),
+        example=f"FILE{core[user_files.KEY]}" if user_files.KEY in core else "",
+        file_ending=core.get(user_files.KEY, ""),
     )

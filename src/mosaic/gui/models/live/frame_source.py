@@ -160,15 +160,7 @@ class RemoteFrames(BackgroundWork):
         with self._turn:
             if self._closing.is_set() or wishes is not self._wishes:
                 return
-            self._stream = client.frames(
-                self._run_id,
-                mode=wishes.mode,
-                slot=wishes.slot,
-                fps=wishes.fps,
-                quality=QUALITY,
-                tile_width=wishes.tile_width,
-                budget=wishes.budget,
-            )
+            self._stream = client.frames(self._run_id, quality=QUALITY, **vars(wishes))
         for frame in self._stream:
             self.note = frame.note
             if frame.image:

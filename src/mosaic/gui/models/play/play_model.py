@@ -1,7 +1,7 @@
 """Who plays what: the choices of the Play tab, remembered for each environment, and the session that they start."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, QSettings, Signal
@@ -10,7 +10,7 @@ from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
 from mosaic.gui.models.form.environment_choice import EnvironmentChoice
 from mosaic.gui.models.play.llm_endpoint import LlmEndpoint
-from mosaic.gui.models.play.play_options import Choice, Known, PlayOptions, Seat, ask, document_of, look
+from mosaic.gui.models.play.play_options import Choice, Known, PlayOptions, Seat, ask, look
 from mosaic.gui.models.play.play_session import PlaySession, opened
 from mosaic.gui.models.play.recorded_episodes import fetch
 from mosaic.gui.models.play.seating import Seating
@@ -18,6 +18,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
+from mosaic.spec.play_config import document_of
 from mosaic.spec.processes.language_model import LANGUAGE_MODEL, plays
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seat_names import SEAT
@@ -49,7 +50,7 @@ class Play(QObject):
         self.env_id = str(self._settings.value("play/env_id") or FIRST)
         self.environment = EnvironmentChoice()
         """Settings of the environment."""
-        self._seating = Seating(self._settings)
+        self.seating = Seating(self._settings)
         self.endpoint = LlmEndpoint(self._settings, self)
         self._looked: dict[str, Known] = {}
         """Environments that are on no list, by what a dry run told of them."""
@@ -61,7 +62,7 @@ class Play(QObject):
         self.problem = ""
         """Why nothing could be started, as text for the user."""
         self._keys_sent = False
-        self._seating.use(self.env_id, ())
+        self.seating.use(self.env_id, ())
         studio.link.state_changed.connect(self._hear)
         studio.runs_changed.connect(self.offered)
         self._hear()
@@ -73,22 +74,9 @@ class Play(QObject):
         return next((name for name, ids in self.offer.families.items() if self.env_id in ids), "")
 
     @property
-    def seats(self) -> Sequence[Seat]:
-        """The seats to fill: one, those of the environment, or copies of it in lock-step."""
-        return self._seating.seats
-
-    @property
-    def is_lockstep(self) -> bool:
-        return self._seating.is_lockstep
-
-    @property
-    def may_have_copies(self) -> bool:
-        return self._seating.may_have_copies
-
-    @property
     def has_language_model(self) -> bool:
         """Whether one is to play."""
-        return plays(self._seating.actors.values())
+        return plays(self.seating.actors.values())
 
     @property
     def environment_problem(self) -> str:
@@ -116,10 +104,6 @@ class Play(QObject):
         score = f", return {run.last_return:.0f}" if run.last_return is not None else ""
         return Choice(f"policy:{run.run_id}", f"{name_of(run)} ({run.algo})", f"the policy of this run{score}", "")
 
-    def actor_at(self, seat: str) -> str:
-        """The word that was chosen for this seat of this environment the last time."""
-        return self._seating.at(seat)
-
     @property
     def key_map(self) -> dict[str, JsonValue] | None:
         """The keys that were edited for this environment."""
@@ -140,7 +124,7 @@ class Play(QObject):
 
     def choose_actor(self, word: str, seat: str = SEAT) -> None:
         """At once, where a session runs."""
-        self._seating.choose(seat, word)
+        self.seating.choose(seat, word)
         if self._plays(seat):
             if word == "human":
                 self.tell("control", control="human", seat=seat)
@@ -149,11 +133,11 @@ class Play(QObject):
         self.seated.emit()
 
     def add_copy(self) -> None:
-        self._seating.add_copy()
+        self.seating.add_copy()
         self.seated.emit()
 
     def remove_copy(self, seat: str) -> None:
-        self._seating.remove_copy(seat)
+        self.seating.remove_copy(seat)
         self.seated.emit()
 
     def _plays(self, seat: str) -> bool:
@@ -162,7 +146,7 @@ class Play(QObject):
             session is not None
             and not session.over
             and session.record.env_id == self.env_id
-            and list(session.state.get("seats", {})) == [each.name for each in self.seats]
+            and list(session.state.get("seats", {})) == [each.name for each in self.seating.seats]
             and seat in session.state["seats"]
         )
 
@@ -178,9 +162,9 @@ class Play(QObject):
 
     def start(self) -> None:
         """A session of what is chosen."""
-        actors = self._seating.actors
+        actors = self.seating.actors
         options: dict[str, JsonValue] = {"speed": SPEEDS[self.speed], "video_mode": "single"}
-        if self.is_lockstep:
+        if self.seating.is_lockstep:
             options |= {"lockstep": True, "video_mode": "grid"}
         if told := self.endpoint.told(actors.values()):
             options["actor_params"] = {LANGUAGE_MODEL: dict(told)}
@@ -266,7 +250,7 @@ class Play(QObject):
         """The seats of the environment that is chosen; one that is on no list is looked at."""
         known = self._known()
         self.environment.use(self.env_id, self.offer.settings.get(self.env_id))
-        self._seating.use(self.env_id, known.seats if known is not None else ())
+        self.seating.use(self.env_id, known.seats if known is not None else ())
         if known is None and self.offer.actors and self._looking != self.env_id:
             self._looking = env_id = self.env_id
             self._studio.link.call(

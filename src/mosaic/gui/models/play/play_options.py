@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from mosaic.rpc.client import Client, settings_by_environment
 from mosaic.spec.actors import BY_SEAT, ActorDescriptor
+from mosaic.spec.play_config import document_of
 from mosaic.spec.seat_names import EVERY_SEAT, SEAT
 
 HIDDEN = ("replay", "policy")
@@ -83,21 +84,6 @@ def look(client: Client, env_id: str) -> Known:
         reason = said[-1] if said else (found.output.strip().splitlines() or ["the dry run failed"])[-1]
         return Known(problem=reason)
     return Known([Seat(name, kinds["actions"], kinds["observations"]) for name, kinds in seats.items()])
-
-
-def document_of(
-    env_id: str,
-    actors: Mapping[str, str],
-    options: Mapping[str, Any],
-    *,
-    seed: int,
-    settings: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The run config of a session."""
-    extras = {"mode": "play", "actors": dict(actors), **options}
-    worker = {"module": "mosaic.play", "config": {"env_id": env_id, "seed": seed, "extras": extras}}
-    environment = {"env_id": env_id, "settings": dict(settings or {})}
-    return {"environment": environment, "artifacts": {}, "metadata": {"worker": worker}}
 
 
 def _known(info: Any) -> Known:

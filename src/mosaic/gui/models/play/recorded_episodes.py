@@ -7,11 +7,11 @@ from typing import Any
 from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import RecordingError
-from mosaic.gui.models.play.play_options import document_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
 from mosaic.spec import episode_file
 from mosaic.spec.episode_file import EpisodeHead
+from mosaic.spec.play_config import document_of
 
 COMPARED = (
     ("seat", "another seat acts"),

@@ -20,6 +20,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "video": ("Videos", "film"),
     "eval_summary": ("Evaluation", "file-text"),
     "script": ("Script", "file-text"),
+    "plans": ("Plans", "file-text"),
     "tensorboard": ("TensorBoard", "chart-line"),
     "wandb": ("Weights & Biases", "chart-line"),
     "config": ("Config", "sliders-horizontal"),
@@ -32,7 +33,7 @@ FOLDERS = frozenset({"checkpoint", "tensorboard", "wandb"})
 MOST_TEXT = 512 * 1024
 LONGEST_LINE = 5000
 _EPISODE = re.compile(r"rl-video-episode-(\d+)")
-TEXTS = (".py", ".json", ".jsonl", ".log", ".txt", ".yaml", ".yml", ".md", ".csv")
+TEXTS = (".py", ".asl", ".json", ".jsonl", ".log", ".txt", ".yaml", ".yml", ".md", ".csv")
 
 
 @dataclass(frozen=True)

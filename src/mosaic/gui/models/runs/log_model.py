@@ -38,8 +38,7 @@ class LogModel(QAbstractListModel):
         self._severity = 0
         self.longest = 0
         """Characters of the longest line so far."""
-        self._more = QTimer(self)
-        self._more.setSingleShot(True)
+        self._more = QTimer(self, singleShot=True)
         self._more.timeout.connect(self._search)
 
     @property

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea
 
 from mosaic.gui.widgets.charts.chart_card import LOWEST, ChartCard
-from mosaic.gui.widgets.labels_and_buttons import label
+from mosaic.gui.widgets.labels_and_buttons import Panel, label
 
 NARROWEST = 300
 """Pixels of a card, below which there is one column fewer."""
@@ -33,10 +33,8 @@ class CardGrid(QScrollArea):
         self._cards: dict[str, ChartCard] = {}
         self._places: dict[str, QRect] = {}
         self._scrolled = 0
-        self._page = page = QWidget()
-        page.setProperty("panel", True)
-        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setWidget(page)
+        self._page = Panel()
+        self.setWidget(self._page)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.empty = label("", "muted")
         """What is said where there is no card."""

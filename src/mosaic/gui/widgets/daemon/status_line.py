@@ -1,7 +1,7 @@
 """The status bar: which daemon, how many runs, what is worth knowing, and the load of the daemon's machine."""
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStatusBar, QWidget
+from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.daemon.news import Notice
@@ -9,7 +9,7 @@ from mosaic.gui.models.shown_text import in_html, tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, size
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, PlainLabel, icon_label
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, PlainLabel, icon_label, row
 from mosaic.rpc.trainer_pb2 import GpuLoad, Health
 
 NOTICE_MS = 15_000
@@ -51,9 +51,7 @@ class StatusLine(QStatusBar):
         for pair in self._machine:
             pair.hide()
             self.addPermanentWidget(pair)
-        self._fade = QTimer(self)
-        self._fade.setSingleShot(True)
-        self._fade.setInterval(NOTICE_MS)
+        self._fade = QTimer(self, singleShot=True, interval=NOTICE_MS)
         self._fade.timeout.connect(self._shown.hide)
         studio.runs_changed.connect(self._show_runs)
         studio.noticed.connect(self.show_notice)
@@ -178,9 +176,5 @@ def _gpu_whole(load: GpuLoad) -> str:
 
 def _pair(icon: QLabel, text: QLabel) -> QWidget:
     made = QWidget()
-    layout = QHBoxLayout(made)
-    layout.setContentsMargins(8, 2, 6, 3)
-    layout.setSpacing(6)
-    layout.addWidget(icon)
-    layout.addWidget(text)
+    row(icon, text, of=made, margins=(8, 2, 6, 3), spacing=6)
     return made

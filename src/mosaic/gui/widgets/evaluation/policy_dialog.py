@@ -5,17 +5,17 @@ from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QCompleter, QDialog, QFileDialog, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QCompleter, QDialog, QGridLayout, QLineEdit, QWidget
 
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
 from mosaic.gui.models.evaluation.evaluation_form import PLACE, TITLES
 from mosaic.gui.models.form.run_settings import ENV_ID
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.dialogs import ask_text
+from mosaic.gui.widgets.dialogs import ask_text, choose_file
 from mosaic.gui.widgets.evaluation.policy_picker import PolicyPicker
 from mosaic.gui.widgets.form.environment_dialog import EnvironmentButton
 from mosaic.gui.widgets.form.field_row import FieldRow
-from mosaic.gui.widgets.labels_and_buttons import PlainLabel, column, icon_button, label, restyle, row
+from mosaic.gui.widgets.labels_and_buttons import column, icon_button, label, restyle, row, verdict_label
 from mosaic.gui.widgets.switch import Switch
 from mosaic.gui.widgets.value_editors import LineEditor, make_editor
 
@@ -39,29 +39,22 @@ class PolicyDialog(QDialog):
         self._theme, self._is_remote = theme, is_remote
         self._wanted_run = ""
         self.picker = PolicyPicker(evaluation_actions.policies, theme)
-        self.browse = icon_button(theme, "folder-open", "Browse…")
+        self.browse = icon_button(theme, "folder-open", "Browse…", self._browse)
         self.browse.setToolTip("A policy file, or a folder with one, that is not on the list")
         self.override = Switch(theme)
         self.override.setAccessibleName("Override environment")
         self.settings = EnvironmentButton(self.form.environment, theme)
-        self.source = label("", "faint")
-        self.source.setWordWrap(True)
+        self.source = label("", "faint", wraps=True)
         self.rows: dict[str, FieldRow] = {}
         self._place, self._settings = QGridLayout(), QGridLayout()
-        self.said = PlainLabel()
-        self.said.setWordWrap(True)
-        self.said.setTextFormat(Qt.TextFormat.PlainText)
+        self.said = verdict_label("ok")
         self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.dry_run = icon_button(theme, "flask-conical", "Dry run")
+        self.dry_run = icon_button(theme, "flask-conical", "Dry run", self._dry_run)
         self.dry_run.setToolTip("Let a real worker open the policy in its environment; nothing is played")
-        self.start = icon_button(theme, "play", "Evaluate", token="on_accent")
-        self.start.setProperty("primary", True)
+        self.start = icon_button(theme, "play", "Evaluate", evaluation_actions.start, primary=True)
         self.start.setDefault(True)
         self._lay_out()
-        self.browse.clicked.connect(self._browse)
         self.override.toggled.connect(self.form.override)
-        self.dry_run.clicked.connect(self._dry_run)
-        self.start.clicked.connect(lambda _=False: self.evaluation_actions.start())
         self.picker.chosen_changed.connect(self.form.choose)
         self.picker.table.doubleClicked.connect(self._start_this)
         evaluation_actions.policies.modelReset.connect(self._look_for_run)
@@ -177,10 +170,7 @@ class PolicyDialog(QDialog):
         if self._is_remote:
             ask_text(self, "Browse", "Path of a policy on the daemon's machine", "", self.evaluation_actions.browse)
             return
-        dialog = QFileDialog(self, "Choose a policy file", str(Path.home()), FILES)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self.evaluation_actions.browse)
-        dialog.open()
+        choose_file(self, "Choose a policy file", self.evaluation_actions.browse, files=FILES, folder=Path.home())
 
     def _show_described(self, policy: object) -> None:
         self.picker.search.clear()

@@ -60,8 +60,7 @@ class TrainPanel(Panel):
         self.sweep.setToolTip("Search for better settings than those of this form (Ctrl+Shift+S)")
         self.sweep.setShortcut("Ctrl+Shift+S")
         self._sweep_dialog: SweepDialog | None = None
-        self.start = icon_button(theme, "play", "Start training", token="on_accent")
-        self.start.setProperty("primary", True)
+        self.start = icon_button(theme, "play", "Start training", primary=True)
         self.start.setToolTip("Queue what this form says (Ctrl+Return)")
         self._help: HelpWindow | None = None
         self.tools = FormTools(FormDocuments(self.train_actions), theme, self.show_help)

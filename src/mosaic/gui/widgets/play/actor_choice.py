@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QStandardItemModel
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from mosaic.gui.models.play.play_options import Choice
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets import value_editors
-from mosaic.gui.widgets.labels_and_buttons import row
+from mosaic.gui.widgets.dialogs import choose_file
+from mosaic.gui.widgets.labels_and_buttons import column, row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.spec.actors import split
 
@@ -36,11 +37,8 @@ class ActorChoice(QWidget):
         self.problem = ""
         """Why this cannot act; empty if it can."""
         self._word = ""
-        layout = QVBoxLayout(self) if stacked else QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4 if stacked else 6)
-        layout.addWidget(self.actor, 3)
-        layout.addLayout(row(self.argument, self.browse, spacing=4), 2)
+        parts = (self.actor, 3), (row(self.argument, self.browse, spacing=4), 2)
+        column(self, *parts, spacing=4) if stacked else row(*parts, of=self, spacing=6)
         self.actor.activated.connect(self._activated)
         self.argument.editingFinished.connect(self._typed)
 
@@ -86,10 +84,7 @@ class ActorChoice(QWidget):
             self.chosen.emit(word)
 
     def _browse(self) -> None:
-        dialog = QFileDialog(self, "Choose a file")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._take_file)
-        dialog.open()
+        choose_file(self, "Choose a file", self._take_file)
 
     def _take_file(self, path: str) -> None:
         self.argument.setText(path)

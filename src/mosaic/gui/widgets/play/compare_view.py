@@ -2,19 +2,24 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
-    QFileDialog,
     QLineEdit,
-    QPushButton,
-    QStackedWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
 )
 
 from mosaic.gui.models.play.compare_run import CompareRun
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
-from mosaic.gui.widgets.labels_and_buttons import Panel, PlainLabel, icon_button, label, row
+from mosaic.gui.widgets.dialogs import choose_file
+from mosaic.gui.widgets.labels_and_buttons import (
+    Panel,
+    column,
+    icon_button,
+    label,
+    pages,
+    row,
+    verdict_label,
+)
 from mosaic.gui.widgets.tool_button import IconTool
 
 COLUMNS = ("actor", "episodes", "mean", "IQM [95 %]", "more than the first [95 %]", "better in")
@@ -35,28 +40,21 @@ class CompareView(Panel):
         self.file.textChanged.connect(self._show)
         self.file.returnPressed.connect(self._start)
         browse = IconTool(theme, "folder-open", "Choose a script", self._browse)
-        self.start: QPushButton = icon_button(theme, "play", "Compare")
-        self.start.clicked.connect(self._start)
+        self.start = icon_button(theme, "play", "Compare", self._start)
         self.stop = IconTool(theme, "square", "Stop: end its runs and show what they have played", script.stop)
         self.progress = label("", "muted")
-        self.problem = PlainLabel()
-        self.problem.setProperty("said", "bad")
-        self.problem.setWordWrap(True)
+        self.problem = verdict_label("bad")
         self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.tree = list_of(COLUMNS, "Comparison")
         self.tree.setItemsExpandable(False)
         self.blank = BlankPage(theme, "flask-conical", EMPTY)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.blank)
-        self._stack.addWidget(self.tree)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        chosen = row(self.file, browse, self.start, self.stop, self.progress, spacing=4, margins=(12, 6, 12, 6))
-        chosen.setStretch(0, 1)
-        layout.addLayout(chosen)
-        layout.addLayout(row(self.problem, margins=(12, 0, 12, 6)))
-        layout.addWidget(self._stack, 1)
+        self._stack = pages(self.blank, self.tree)
+        column(
+            self,
+            row((self.file, 1), browse, self.start, self.stop, self.progress, spacing=4, margins=(12, 6, 12, 6)),
+            row(self.problem, margins=(12, 0, 12, 6)),
+            (self._stack, 1),
+        )
         self._shown: object = None
         script.changed.connect(self._show)
         self._show()
@@ -101,7 +99,4 @@ class CompareView(Panel):
             self._script.start(self.file.text().strip())
 
     def _browse(self) -> None:
-        dialog = QFileDialog(self, "Choose a script", filter="Scripts (*.toml *.json);;All files (*)")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self.file.setText)
-        dialog.open()
+        choose_file(self, "Choose a script", self.file.setText, files="Scripts (*.toml *.json);;All files (*)")

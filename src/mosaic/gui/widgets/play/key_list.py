@@ -33,10 +33,8 @@ class KeyList(Panel):
         self._reset.setToolTip("Restore the default keys of this environment")
         self._first: Mapping[str, Any] | None = None
         self._reset.clicked.connect(lambda: self._first is not None and self.edited.emit(dict(self._first)))
-        self._idle = label("", "faint")
-        self._idle.setWordWrap(True)
-        self.pad = label(NO_PAD, "faint")
-        self.pad.setWordWrap(True)
+        self._idle = label("", "faint", wraps=True)
+        self.pad = label(NO_PAD, "faint", wraps=True)
         self._rows = QWidget()
         self._rows.setProperty("panel", True)
         self._grid = QGridLayout(self._rows)

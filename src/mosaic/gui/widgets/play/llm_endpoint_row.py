@@ -25,10 +25,8 @@ class LlmEndpointRow(QWidget):
         self.key = label("", "faint")
         self.address.editingFinished.connect(lambda: play.endpoint.choose_address(self.address.text().strip()))
         self.variable.editingFinished.connect(lambda: play.endpoint.choose_variable(self.variable.text().strip()))
-        parts = (label("LANGUAGE MODEL", "section"), self.address, label("key in", "muted"), self.variable, self.key)
-        layout = row(*parts)
-        layout.setStretch(1, 1)
-        self.setLayout(layout)
+        where = (label("LANGUAGE MODEL", "section"), (self.address, 1))
+        row(*where, label("key in", "muted"), self.variable, self.key, of=self)
         for signal in (play.endpoint.changed, play.offered, play.seated):
             signal.connect(self.show_endpoint)
         self.show_endpoint()

@@ -6,11 +6,12 @@ from typing import Any
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
-from mosaic.gui.assets import mono_font, text_font
+from mosaic.gui.assets import text_font
 from mosaic.gui.models.live.card_layout import fitted
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.labels_and_buttons import read_only, row
 
 ROW = 20
 MOST_BARS = 40
@@ -22,16 +23,9 @@ class ObservationView(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.text = QPlainTextEdit()
-        self.text.setReadOnly(True)
-        self.text.setFont(mono_font())
-        self.text.setAccessibleName("Observation and last action")
+        self.text = read_only("Observation and last action")
         self.bars = Bars(theme)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.text, 1)
-        layout.addWidget(self.bars, 1)
+        row((self.text, 1), (self.bars, 1), of=self, spacing=0)
 
     def show_state(self, state: Mapping[str, Any]) -> None:
         text = "\n".join([*_last_lines(state), "", *_lines("observation", state.get("observation"))])

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSlider, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QPushButton, QSlider, QWidget
 
 from mosaic.gui.models.live.picture import Picture
 from mosaic.gui.models.play.paired_replay import PairedReplay
@@ -26,9 +26,7 @@ class Half(QWidget):
         self.board = PlayPicture(theme, self._picture, self._holds)
         self.board.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.board.width_shown.connect(self._ask_width)
-        self.title, self.verdict = ElidedLabel(), ElidedLabel()
-        self.title.setProperty("heading", True)
-        self.verdict.setProperty("muted", True)
+        self.title, self.verdict = ElidedLabel("heading"), ElidedLabel("muted")
         column(self, self.title, self.verdict, (self.board, 1), margins=(12, 4, 12, 0), spacing=2)
 
     def show_state(self) -> None:
@@ -81,28 +79,23 @@ class PairedReplayView(Panel):
         self.go_there.clicked.connect(self._go_to_difference)
         self.export = IconTool(theme, "film", "Save both as a film: mp4 or GIF", self.export_asked.emit)
         close = IconTool(theme, "x", "Back to the list", self.left.emit)
-        both = QHBoxLayout()
-        both.setSpacing(0)
-        for half in self.halves:
-            both.addWidget(half, 1)
-        said = row(self.difference, self.go_there, self.export, close, spacing=4, margins=(12, 2, 12, 2))
-        said.setStretch(0, 1)
-        bar = row(
-            self.back, self.play, self.step, self.slider, self.where, self.speed, spacing=4, margins=(8, 2, 12, 6)
+        tools = (self.back, self.play, self.step, (self.slider, 1), self.where, self.speed)
+        column(
+            self,
+            row((self.difference, 1), self.go_there, self.export, close, spacing=4, margins=(12, 2, 12, 2)),
+            (row(*((half, 1) for half in self.halves), spacing=0), 1),
+            row(*tools, spacing=4, margins=(8, 2, 12, 6)),
         )
-        bar.setStretch(3, 1)
-        column(self, said, (both, 1), bar)
         paired_replay.changed.connect(self._show)
         paired_replay.came.connect(self._came)
         self._show()
 
     def _show(self) -> None:
         paired_replay = self._paired_replay
-        self.slider.blockSignals(True)
-        self.slider.setMaximum(paired_replay.length)
-        if not self.slider.isSliderDown():
-            self.slider.setValue(paired_replay.target)
-        self.slider.blockSignals(False)
+        with QSignalBlocker(self.slider):
+            self.slider.setMaximum(paired_replay.length)
+            if not self.slider.isSliderDown():
+                self.slider.setValue(paired_replay.target)
         self.where.setText(f"{paired_replay.target} / {paired_replay.length}")
         self.play.show_icon("pause" if paired_replay.playing else "play")
         self.play.rename("Pause both" if paired_replay.playing else "Play both")

@@ -113,12 +113,12 @@ class PlaySetup(QWidget):
     def _show_actor(self) -> None:
         """Here where one plays; several have cards of their own."""
         play = self._play
-        alone = len(play.seats) == 1
+        alone = len(play.seating.seats) == 1
         self.one.setVisible(alone)
-        self.beside.setVisible(alone and play.may_have_copies)
+        self.beside.setVisible(alone and play.seating.may_have_copies)
         if alone:
-            [seat] = play.seats
-            self.one.show_choices(play.choices(seat), play.actor_at(seat.name))
+            [seat] = play.seating.seats
+            self.one.show_choices(play.choices(seat), play.seating.at(seat.name))
         self.problem_changed.emit(play.environment_problem or (self.one.problem if alone else ""))
 
     def _fill(self, choice: Choice, texts: list[str], current: str) -> None:
@@ -139,7 +139,7 @@ class PlaySetup(QWidget):
         self._play.choose_environment(self.environment.currentText().strip())
 
     def _actor_chosen(self, word: str) -> None:
-        self._play.choose_actor(word, self._play.seats[0].name)
+        self._play.choose_actor(word, self._play.seating.seats[0].name)
 
     def _seed_typed(self) -> None:
         try:

@@ -5,7 +5,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from mosaic.gui.widgets.labels_and_buttons import PlainLabel, row
+from mosaic.gui.widgets.labels_and_buttons import row, verdict_label
 from mosaic.gui.widgets.live.hud import Hud, Tone
 
 TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
@@ -20,9 +20,7 @@ class PlayStatus(QWidget):
         super().__init__()
         self._name_of = name_of
         self.hud = Hud("state", "episode", "step", "turn", "return", "actor")
-        self.reason = PlainLabel()
-        self.reason.setProperty("said", "warn")
-        self.reason.setWordWrap(True)
+        self.reason = verdict_label("warn")
         # A long reason must not widen the window.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(100)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QTreeWidget, QTreeWidgetItem
 
 from mosaic.gui.models.play.film_export import FilmExport
 from mosaic.gui.models.play.paired_replay import PairedReplay
@@ -13,7 +13,8 @@ from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, icon_button, row
+from mosaic.gui.widgets.dialogs import choose_file
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, icon_button, row
 from mosaic.gui.widgets.play.paired_replay_view import PairedReplayView
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.plain_text import plain_line
@@ -61,24 +62,19 @@ class ReplayPage(QStackedWidget):
         self._save_film([each.name for each in self.paired_replay.recorded], self.paired_replay.speed)
 
     def _save_film(self, names: Sequence[str], speed: float) -> None:
-        dialog = QFileDialog(self, "Save as a film", filter="Film (*.mp4);;GIF (*.gif)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-
         def save(out: str) -> None:
             # The ending that is missing is that of the kind that was chosen.
             gif = dialog.selectedNameFilter().startswith("GIF") and "." not in out.rpartition("/")[2]
             self.film.save(names, f"{out}.gif" if gif else out, speed=speed)
 
-        dialog.fileSelected.connect(save)
-        dialog.open()
+        dialog = choose_file(self, "Save as a film", save, files="Film (*.mp4);;GIF (*.gif)", save_as="")
 
 
 COLUMNS = ("when", "episode", "actor", "steps", "return", "seed", "end")
 NUMBERS = (1, 3, 4, 5)
 
 
-class EpisodeList(QWidget):
+class EpisodeList(Panel):
     """Recorded episodes to choose from: a double click replays one, two that are chosen stand side by side."""
 
     chosen = Signal(object)
@@ -94,31 +90,21 @@ class EpisodeList(QWidget):
         """`name_of` gives an actor's name for the user."""
         super().__init__()
         self._name_of = name_of
-        self.setProperty("panel", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._episodes: list[RecordedEpisode] = []
-        self._what = ElidedLabel()
+        self._what = ElidedLabel("muted")
         self._count = ""
-        self._what.setProperty("muted", True)
         self.tree = list_of(COLUMNS, "Recorded episodes")
         self.tree.setAlternatingRowColors(True)
         self.tree.itemActivated.connect(self._choose)
-        self.replay = icon_button(theme, "rotate-ccw", "Replay")
+        self.replay = icon_button(theme, "rotate-ccw", "Replay", lambda: self._choose(self.tree.currentItem()))
         self.replay.setToolTip("Replay the selected episode, step by step")
-        self.replay.clicked.connect(lambda: self._choose(self.tree.currentItem()))
-        self.beside = icon_button(theme, "copy", "Side by side")
-        self.beside.clicked.connect(lambda: self.both_chosen.emit(self.marked))
+        self.beside = icon_button(theme, "copy", "Side by side", lambda: self.both_chosen.emit(self.marked))
         self.film = IconTool(theme, "film", "Save film", lambda: self.film_asked.emit(self.marked))
         self.tree.setSelectionMode(QTreeWidget.SelectionMode.ExtendedSelection)
         self.tree.itemSelectionChanged.connect(self._point)
         again = IconTool(theme, "refresh-cw", "Refresh the list", self.asked.emit)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        above = row(self._what, again, self.film, self.beside, self.replay, spacing=4, margins=(12, 6, 12, 6))
-        above.setStretch(0, 1)
-        layout.addLayout(above)
-        layout.addWidget(self.tree, 1)
+        above = row((self._what, 1), again, self.film, self.beside, self.replay, spacing=4, margins=(12, 6, 12, 6))
+        column(self, above, (self.tree, 1))
         self._point()
 
     @property

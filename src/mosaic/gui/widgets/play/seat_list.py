@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout
 from mosaic.gui.models.play.play_model import Play
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, label, row
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, label, restyle, row
 from mosaic.gui.widgets.play.actor_choice import ActorChoice
 from mosaic.gui.widgets.tool_button import IconTool
 
@@ -37,17 +37,17 @@ class SeatList(Panel):
     @property
     def is_needed(self) -> bool:
         """One seat is chosen in the row above."""
-        return len(self._play.seats) > 1
+        return len(self._play.seating.seats) > 1
 
     def show_seats(self) -> None:
         play = self._play
-        names = [seat.name for seat in play.seats] if self.is_needed else []
-        if names != list(self.cards) or any(card.removable != play.is_lockstep for card in self.cards.values()):
+        names = [seat.name for seat in play.seating.seats] if self.is_needed else []
+        if names != list(self.cards) or any(card.removable != play.seating.is_lockstep for card in self.cards.values()):
             self._make(names)
-        self._title.setText("SIDE BY SIDE" if play.is_lockstep else "SEATS")
-        self.add.setVisible(play.is_lockstep)
-        for seat in play.seats if self.cards else ():
-            self.cards[seat.name].choice.show_choices(play.choices(seat), play.actor_at(seat.name))
+        self._title.setText("SIDE BY SIDE" if play.seating.is_lockstep else "SEATS")
+        self.add.setVisible(play.seating.is_lockstep)
+        for seat in play.seating.seats if self.cards else ():
+            self.cards[seat.name].choice.show_choices(play.choices(seat), play.seating.at(seat.name))
         problems = [f"{name}: {card.choice.problem}" for name, card in self.cards.items() if card.choice.problem]
         self.setVisible(self.is_needed)
         self.problem_changed.emit(problems[0] if problems else "")
@@ -73,10 +73,9 @@ class SeatCard(QFrame):
         super().__init__()
         self.setProperty("seat", True)
         self._play, self._name = play, name
-        self.removable = play.is_lockstep
+        self.removable = play.seating.is_lockstep
         self._title = label(name, "heading")
-        self.result = ElidedLabel()
-        self.result.setProperty("faint", True)
+        self.result = ElidedLabel("faint")
         self.total = label("", "muted")
         self.choice = ActorChoice(theme, stacked=True)
         self.choice.actor.setAccessibleName(f"Actor of {name}")
@@ -87,12 +86,9 @@ class SeatCard(QFrame):
         self.remove = IconTool(theme, "x", f"Remove {name}", partial(play.remove_copy, name))
         self.remove.setVisible(self.removable)
         self._control = ""
-        layout = column(
-            self, row(self._title, 1, self.total, self.remove, spacing=4), self.choice, margins=(8, 6, 8, 8), spacing=4
-        )
-        below = row(self.result, self.take_over, spacing=4)
-        below.setStretch(0, 1)
-        layout.addLayout(below)
+        above = row(self._title, 1, self.total, self.remove, spacing=4)
+        below = row((self.result, 1), self.take_over, spacing=4)
+        column(self, above, self.choice, below, margins=(8, 6, 8, 8), spacing=4)
         self.show_state({}, name, lives=False)
 
     def show_state(self, state: Mapping[str, Any], name: str, *, lives: bool) -> None:
@@ -113,9 +109,7 @@ class SeatCard(QFrame):
     def _mark(self, is_turn: bool) -> None:
         """An edge in the accent colour: it is the turn of this seat."""
         if self.property("turn") != is_turn:
-            self.setProperty("turn", is_turn)
-            self.style().unpolish(self)
-            self.style().polish(self)
+            restyle(self, "turn", is_turn)
             self.setAccessibleName(f"{self._name}, whose turn it is" if is_turn else self._name)
 
     def _toggle(self) -> None:

@@ -10,7 +10,15 @@ from mosaic.gui.models.form import example_runs
 from mosaic.gui.models.form.example_runs import EXAMPLES, Example
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import Panel, PlainLabel, column, icon_button, icon_label, label, row
+from mosaic.gui.widgets.labels_and_buttons import (
+    Panel,
+    column,
+    icon_button,
+    icon_label,
+    label,
+    row,
+    verdict_label,
+)
 
 CARD_WIDTH = 216
 SENTENCE = "Start an example and watch it learn, or fill in the form of a new run."
@@ -25,9 +33,7 @@ class EmptyState(Panel):
         self.cards = [ExampleCard(theme, example) for example in EXAMPLES]
         for card in self.cards:
             card.start.clicked.connect(partial(self._start, card))
-        self.said = PlainLabel()
-        self.said.setProperty("said", "bad")
-        self.said.setWordWrap(True)
+        self.said = verdict_label("bad")
         self.said.setFixedWidth(3 * CARD_WIDTH)
         self.said.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout = QVBoxLayout(self)
@@ -61,8 +67,7 @@ class ExampleCard(QFrame):
         self.example = example
         self.setProperty("card", True)
         self.setFixedWidth(CARD_WIDTH)
-        line = label(example.line, "muted")
-        line.setWordWrap(True)
+        line = label(example.line, "muted", wraps=True)
         line.setAlignment(Qt.AlignmentFlag.AlignTop)
         line.setMinimumHeight(52)
         self.start: QPushButton = icon_button(theme, "play", "Start")

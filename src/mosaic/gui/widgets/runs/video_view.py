@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPainterPath, QPaintEvent
-from PySide6.QtWidgets import QSlider, QStackedWidget, QWidget
+from PySide6.QtWidgets import QSlider, QWidget
 
 from mosaic.gui.models.live.card_layout import fitted
 from mosaic.gui.models.runs.video_player import VideoPlayer
@@ -12,7 +12,7 @@ from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.labels_and_buttons import column, label, row
+from mosaic.gui.widgets.labels_and_buttons import column, label, pages, row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.gui.widgets.visibility import Visibility
 
@@ -28,9 +28,7 @@ class VideoView(QWidget):
         self.reader: VideoPlayer | None = None
         self.canvas = _Canvas(theme)
         self.problem = BlankPage(theme, "film")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.problem)
-        self._stack.addWidget(self.canvas)
+        self._stack = pages(self.problem, self.canvas)
         self.play = IconTool(theme, "play", "Play", self._toggle)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Position")

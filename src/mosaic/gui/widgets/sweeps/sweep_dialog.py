@@ -66,8 +66,7 @@ class SweepDialog(QDialog):
         self.editors: dict[str, QLineEdit | QComboBox] = {}
         self.said = PlainLabel()
         self.said.setWordWrap(True)
-        self.start = icon_button(theme, "play", "Start the sweep", token="on_accent")
-        self.start.setProperty("primary", True)
+        self.start = icon_button(theme, "play", "Start the sweep", primary=True)
         self.start.setDefault(True)
         cancel = icon_button(theme, "x", "Cancel")
         cancel.setAutoDefault(False)

@@ -23,8 +23,7 @@ class NameValueList(QWidget):
         grid.setColumnMinimumWidth(0, 76)
         self._lines: dict[str, tuple[QLabel, QLabel]] = {}
         for line, name in enumerate(names):
-            head, value = label(name, "faint"), label("", "muted", selectable=True)
-            value.setWordWrap(True)
+            head, value = label(name, "faint"), label("", "muted", selectable=True, wraps=True)
             value.setMinimumWidth(NARROWEST)
             value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
             grid.addWidget(head, line, 0, Qt.AlignmentFlag.AlignTop)

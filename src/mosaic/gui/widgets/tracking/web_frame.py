@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, icon_button, row
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, column, icon_button, row
 from mosaic.gui.widgets.tracking import web_view
 from mosaic.gui.widgets.tracking.web_proxy import WebProxy
 from mosaic.gui.widgets.tracking.web_view import WebView
@@ -25,20 +25,12 @@ class WebFrame(QWidget):
         self._back = back
         self._proxy = WebProxy()
         self._through = ""
-        self._where = ElidedLabel()
-        self._where.setProperty("faint", True)
-        self.back = icon_button(theme, "cloud-upload", "Back to the export")
-        self.back.clicked.connect(lambda _=False: back())
-        self.reload = icon_button(theme, "refresh-cw", "Reload")
-        self.reload.clicked.connect(lambda _=False: self.web and self.web.reload())
-        self.open = icon_button(theme, "external-link", "Open in browser")
-        self.open.clicked.connect(lambda _=False: open_())
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(0)
-        bar = row(self.back, self._where, self.reload, self.open, margins=(14, 8, 12, 8))
-        bar.setStretch(1, 1)
-        self._layout.addLayout(bar)
+        self._where = ElidedLabel("faint")
+        self.back = icon_button(theme, "cloud-upload", "Back to the export", back)
+        self.reload = icon_button(theme, "refresh-cw", "Reload", lambda: self.web and self.web.reload())
+        self.open = icon_button(theme, "external-link", "Open in browser", open_)
+        bar = row(self.back, (self._where, 1), self.reload, self.open, margins=(14, 8, 12, 8))
+        self._layout = column(self, bar)
 
     def show_page(self, address: str, proxy: str = "") -> bool:
         """Through this proxy, where there is one; whether it can be shown at all."""

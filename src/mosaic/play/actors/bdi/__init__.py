@@ -17,7 +17,7 @@ DESCRIPTOR = ActorDescriptor(
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.bdi import plan_file
+    from cleanrl_worker.sdk.bdi import plan_file
     from mosaic.play.actors.bdi.bdi_actor import BdiActor
 
     return BdiActor(plan_file.read(plan_file.find(argument, context.arena, plan_file.SOLVING)), context)

@@ -32,8 +32,9 @@ class Settings:
 
 
 def make(argument: str, context: Context) -> Any:
-    from mosaic.play.actors.bdi import bdi_actor, plan_file
-    from mosaic.play.actors.bdi_spade.spade_mailbox import SpadeBox
+    from cleanrl_worker.sdk.bdi import plan_file
+    from cleanrl_worker.sdk.bdi.spade_mailbox import SpadeBox
+    from mosaic.play.actors.bdi import bdi_actor
 
     settings = config.from_json(Settings, dict(context.params), what="actor_params.bdi_spade")
     plans = plan_file.read(plan_file.find(argument, context.arena, plan_file.SOLVING))

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mosaic.envs import facts
 from mosaic.errors import ActorFailed, HomeUnusable
 from mosaic.play.actor import Cancelled, Choice, Context, Outcome, View
 from mosaic.play.actors.llm import prompt
 from mosaic.play.actors.llm.answers import TOOL, Actions, NoAction
 from mosaic.play.actors.llm.endpoint import Endpoint
 from mosaic.play.actors.llm.settings import Settings
-from mosaic.play.arenas import facts
 
 
 @dataclass

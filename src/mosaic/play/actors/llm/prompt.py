@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mosaic.envs import facts
 from mosaic.errors import ActorFailed
 from mosaic.play.actor import Outcome, View
-from mosaic.play.arenas import facts
 from mosaic.play.arenas.arena import Arena
 from mosaic.play.json_values import to_json
 

@@ -6,11 +6,11 @@ Rows count downwards from 0 and columns from the left, as the state numbers of G
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from mosaic.play.arenas.arena import Arena
+from mosaic.envs.family import Family
 
 Value: TypeAlias = "int | float | bool | str | tuple[Value, ...]"
 
@@ -36,9 +36,20 @@ class Fact:
         return f"{self.name}({', '.join(str(arg) for arg in self.args)})" if self.args else self.name
 
 
-def known(arena: Arena) -> list[Fact]:
+class World(Protocol):
+    """An environment of which something can be said: an arena of Play, for example."""
+
+    @property
+    def env_id(self) -> str: ...
+    @property
+    def family(self) -> Family: ...
+    @property
+    def unwrapped(self) -> Any: ...
+
+
+def known(world: World) -> list[Fact]:
     """What does not change; empty where nothing is known. Only for the thread of the environment."""
-    simulator = arena.unwrapped
+    simulator = world.unwrapped
     match type(simulator).__name__:
         case "FrozenLakeEnv":
             return [*_cells(simulator.desc, {b"H": "hole", b"G": "goal"}), *_slippery(simulator.P)]
@@ -53,9 +64,9 @@ def known(arena: Arena) -> list[Fact]:
             return []
 
 
-def seen(arena: Arena, observation: Any) -> list[Fact]:
+def seen(world: World, observation: Any) -> list[Fact]:
     """What an observation says."""
-    simulator = arena.unwrapped
+    simulator = world.unwrapped
     match type(simulator).__name__:
         case "FrozenLakeEnv":
             return [Fact("position", divmod(int(observation), int(simulator.ncol)))]
@@ -64,7 +75,7 @@ def seen(arena: Arena, observation: Any) -> list[Fact]:
         case "TaxiEnv":
             return _taxi(simulator, int(observation))
         case _:
-            return _minigrid(observation) if arena.family.name == "minigrid" else _plain(arena, observation)
+            return _minigrid(observation) if world.family.name == "minigrid" else _plain(world, observation)
 
 
 def _cells(desc: Any, names: Mapping[bytes, str]) -> list[Fact]:
@@ -109,12 +120,13 @@ def _minigrid(observation: Any) -> list[Fact]:
     """`sees(Object, Colour, State, Ahead, Right)` for all that is in view; what is carried lies at (0, 0)."""
     if not isinstance(observation, Mapping):
         return []
+    seen_now = cast("Mapping[str, Any]", observation)
     from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT, STATE_TO_IDX
 
     states = {index: name for name, index in STATE_TO_IDX.items()}
-    image = np.asarray(observation["image"])
+    image = cast(Any, np.asarray(seen_now["image"]))
     width, height = image.shape[:2]
-    found = [Fact("facing", (_FACING[int(observation["direction"])],)), Fact("mission", (str(observation["mission"]),))]
+    found = [Fact("facing", (_FACING[int(seen_now["direction"])],)), Fact("mission", (str(seen_now["mission"]),))]
     for column in range(width):
         for row in range(height):
             thing, colour, state = (int(number) for number in image[column, row])
@@ -126,11 +138,12 @@ def _minigrid(observation: Any) -> list[Fact]:
     return found
 
 
-def _plain(arena: Arena, observation: Any) -> list[Fact]:
+def _plain(world: World, observation: Any) -> list[Fact]:
     if isinstance(observation, Mapping):
-        return [Fact(_name(key), (_value(item),)) for key, item in observation.items()]
+        return [Fact(_name(key), (_value(item),)) for key, item in cast("Mapping[Any, Any]", observation).items()]
     if isinstance(observation, tuple):
-        return [Fact("observation", (at, _value(item))) for at, item in enumerate(observation)]
+        parts = cast("tuple[Any, ...]", observation)
+        return [Fact("observation", (at, _value(item))) for at, item in enumerate(parts)]
     if isinstance(observation, str):
         return [Fact("observation", (observation,))]
     array = np.asarray(observation)
@@ -138,7 +151,7 @@ def _plain(arena: Arena, observation: Any) -> list[Fact]:
         return [Fact("state", (array.item(),))]
     if array.ndim > 1:
         return []  # Pixels say nothing in words.
-    env_id = arena.env_id.rpartition(":")[2]
+    env_id = world.env_id.rpartition(":")[2]
     names = next((names for prefix, names in _COMPONENTS.items() if env_id.startswith(prefix)), ())
     if len(names) != array.size:
         return [Fact("component", (at, number)) for at, number in enumerate(array.tolist())]
@@ -147,9 +160,9 @@ def _plain(arena: Arena, observation: Any) -> list[Fact]:
 
 def _value(item: Any) -> Value:
     if isinstance(item, np.ndarray | np.generic):
-        item = item.tolist()
+        item = cast(Any, item).tolist()
     if isinstance(item, list | tuple):
-        return tuple(_value(each) for each in item)
+        return tuple(_value(each) for each in cast("Sequence[Any]", item))
     return item if isinstance(item, bool | int | float | str) else str(item)
 
 

@@ -2,9 +2,9 @@
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 _lock = threading.Lock()
 _boxes: dict[tuple[Path, str], "Box"] = {}
@@ -18,6 +18,16 @@ class Mailbox(Protocol):
     def send(self, names: Sequence[str], letter: Any) -> None: ...
     def emptied(self) -> list[Any]: ...
     def leave(self) -> None: ...
+
+
+@runtime_checkable
+class Repeatable(Protocol):
+    """A mailbox that can give the letters of an episode again."""
+
+    def state(self) -> dict[str, Any]: ...
+    def repeat(self, state: Mapping[str, Any]) -> None: ...
+    def decided(self) -> None: ...
+    def go_on(self, state: Mapping[str, Any]) -> None: ...
 
 
 class Box:
@@ -52,6 +62,22 @@ class Box:
         with _lock:
             if _boxes.get((self._session, self._name)) is self:
                 del _boxes[(self._session, self._name)]
+
+
+class Alone:
+    """The box of an agent that no other one hears: what it says is lost, and it is told nothing."""
+
+    def turn_over(self) -> None:
+        """Nothing comes."""
+
+    def send(self, names: Sequence[str], letter: Any) -> None:
+        """Nothing arrives."""
+
+    def emptied(self) -> list[Any]:
+        return []
+
+    def leave(self) -> None:
+        """It has joined nothing."""
 
 
 def join(session: Path, name: str) -> Box:

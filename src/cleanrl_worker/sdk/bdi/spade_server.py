@@ -1,4 +1,4 @@
-"""`python -m mosaic.play.actors.bdi_spade.spade_server`: SPADE's embedded XMPP server, and a SPADE agent for each seat.
+"""`python -m cleanrl_worker.sdk.bdi.spade_server`: SPADE's embedded XMPP server, and a SPADE agent for each seat.
 
 In a process of its own: the server wants the main thread and its signals. Standard input is a JSON object a line:
     {"join": "player_1"}                                       an agent player_1@localhost

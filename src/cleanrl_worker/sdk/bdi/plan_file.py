@@ -11,13 +11,15 @@ from typing import Any
 import agentspeak
 from agentspeak import lexer, parser, runtime
 
+from cleanrl_worker.sdk.bdi.agentspeak_agent import Clock, Mind, actions
+from mosaic.envs.facts import World
 from mosaic.errors import ActorFailed
-from mosaic.play.actors.bdi.agentspeak_agent import Clock, Mind, actions
-from mosaic.play.arenas.arena import Arena
 
 SHIPPED = Path(__file__).with_name("plans")
 SOLVING = {"FrozenLakeEnv": "frozen_lake", "CliffWalkingEnv": "cliff_walking", "TaxiEnv": "taxi"}
 """The simulators that plans are shipped for."""
+EACH_ACTION = "actions"
+"""The name of plans that are made for any environment, one for each action: learning is plain Q-learning then."""
 LEARNING = {"FrozenLakeEnv": "frozen_lake_moves", "CliffWalkingEnv": "cliff_routes", "TaxiEnv": "taxi_trips"}
 """The same for an agent that learns to choose."""
 _GRAVE = ("no such action", "recovery plans are ignored", "directives are ignored")
@@ -39,7 +41,8 @@ class Program:
     @property
     def name(self) -> str:
         """The name of shipped plans, or the path."""
-        return self.path.stem if self.path.parent == SHIPPED else str(self.path)
+        is_ours = self.path.parent == SHIPPED or self.path == Path(f"{EACH_ACTION}.asl")
+        return self.path.stem if is_ours else str(self.path)
 
     def mind(self, name: str) -> tuple[Mind, Clock, dict[int, str]]:
         """An agent that wants nothing yet, its clock, and what its plans are called."""
@@ -67,7 +70,7 @@ class Program:
         return [goal.atom.accept(runtime.BuildTermVisitor({})) for goal in self.goals]
 
 
-def find(argument: str, arena: Arena, shipped_for: Mapping[str, str]) -> Path:
+def find(argument: str, world: World, shipped_for: Mapping[str, str]) -> Path:
     """The file that was named, the shipped plans of that name, or those for this environment."""
     if argument:
         path = Path(argument).expanduser()
@@ -75,13 +78,38 @@ def find(argument: str, arena: Arena, shipped_for: Mapping[str, str]) -> Path:
         if path.is_file() or not shipped.is_file():
             return path
         return shipped
-    name = shipped_for.get(type(arena.unwrapped).__name__)
+    name = shipped_for.get(type(world.unwrapped).__name__)
     if name is None:
         raise ActorFailed(
-            f"no plans are shipped for {arena.env_id} (only for FrozenLake, CliffWalking and Taxi); "
-            "write your own and name them: bdi:FILE.asl"
+            f"no plans are shipped for {world.env_id} (only for FrozenLake, CliffWalking and Taxi); "
+            f"write your own and name the file (bdi:FILE.asl, --plans FILE.asl){_or_each_action(shipped_for)}"
         )
     return SHIPPED / f"{name}.asl"
+
+
+def chosen(
+    argument: str, world: World, shipped_for: Mapping[str, str], action_names: Sequence[str], first_action: int
+) -> Program:
+    """The plans of the file that was named, those that are shipped, or one for each action."""
+    if argument == EACH_ACTION:
+        text = _each_action(action_names, first_action)
+        if not text:
+            raise ActorFailed(f"{world.env_id} has no list of actions to make a plan for each of")
+        return parsed(Path(f"{EACH_ACTION}.asl"), text)
+    return read(find(argument, world, shipped_for))
+
+
+def _or_each_action(shipped_for: Mapping[str, str]) -> str:
+    return f", or take one plan for each action, '{EACH_ACTION}'" if shipped_for is LEARNING else ""
+
+
+def _each_action(names: Sequence[str], first: int) -> str:
+    labels = [agentspeak.sanitize_functor(name) or "" for name in names]
+    lines: list[str] = []
+    for at, label in enumerate(labels):
+        is_clear = label.isidentifier() and label[0].islower() and labels.count(label) == 1
+        lines.append(f"@{label if is_clear else f'action_{first + at}'} +!step <- act({first + at}).\n")
+    return "".join(lines)
 
 
 def read(path: Path) -> Program:
@@ -90,6 +118,11 @@ def read(path: Path) -> Program:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ActorFailed(f"{path} cannot be read as a plan file: {error}") from error
+    return parsed(path, text)
+
+
+def parsed(path: Path, text: str) -> Program:
+    """The plans of a text that stands in this file, or would."""
     with _heard() as said:
         log = agentspeak.Log(logging.getLogger("agentspeak.parser"))
         source = agentspeak.StringSource(str(path), text)

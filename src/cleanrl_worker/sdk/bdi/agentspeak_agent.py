@@ -12,8 +12,8 @@ from typing import Any
 import agentspeak
 from agentspeak import GoalType, Literal, Trigger, runtime, stdlib
 
-from mosaic.play.actors.bdi.quick_rules import QuickRule
-from mosaic.play.arenas.facts import Fact, Value
+from cleanrl_worker.sdk.bdi.quick_rules import QuickRule
+from mosaic.envs.facts import Fact, Value
 
 Chooser = Callable[[Literal, Sequence[Any]], Any]
 """Takes a goal and the plans that apply to it, and returns one of them."""

@@ -9,7 +9,7 @@ import queue
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from agentspeak import GoalType, Literal, Trigger, lexer, parser, runtime
 from mosaic.errors import ActorFailed
 from mosaic.spec.processes.python_child import PythonChild
 
-HUB = "mosaic.play.actors.bdi_spade.spade_server"
+HUB = "cleanrl_worker.sdk.bdi.spade_server"
 START_S = 30.0
 ARRIVE_S = 5.0
 END_S = 5.0
@@ -147,6 +147,8 @@ class SpadeBox:
     def __init__(self, session: Path, name: str, port: int) -> None:
         self.name = name
         self._letters: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.taken: list[list[dict[str, Any]]] = []
+        self._to_repeat: collections.deque[list[dict[str, Any]]] = collections.deque()
         with _lock:
             office = _offices.get(session)
             if office is None:
@@ -160,6 +162,8 @@ class SpadeBox:
 
     def turn_over(self) -> None:
         """What came during the episode before is not for this one."""
+        self.taken = []
+        self._to_repeat.clear()
         while not self._letters.empty():
             self._letters.get_nowait()
 
@@ -168,6 +172,8 @@ class SpadeBox:
 
     def send(self, names: Sequence[str], letter: Any) -> None:
         """To these agents, or to all others of the session; KeyError names one that is not there."""
+        if self._to_repeat:
+            return
         meaning, message = letter
         for name in names:
             if "@" not in name and name not in self._office.boxes:
@@ -184,15 +190,43 @@ class SpadeBox:
             return []
         return self.emptied()
 
+    def state(self) -> dict[str, Any]:
+        """The letters of the present episode, by the steps at which they were read, and those that are not read yet."""
+        waiting = self._arrived()
+        for letter in waiting:
+            self._letters.put(letter)
+        return {"taken": [*self.taken], "waiting": waiting}
+
+    def repeat(self, state: Mapping[str, Any]) -> None:
+        """Give the letters of these steps again, and send none meanwhile."""
+        self._to_repeat.extend(state["taken"])
+
+    def go_on(self, state: Mapping[str, Any]) -> None:
+        """The steps have been repeated."""
+        for letter in state["waiting"]:
+            self._letters.put(letter)
+
     def emptied(self) -> list[Any]:
+        letters = self._to_repeat[0] if self._to_repeat else self._arrived()
+        self.taken.append(letters)
         found: list[Any] = []
-        while not self._letters.empty():
-            letter = self._letters.get_nowait()
+        for letter in letters:
             if letter["ilf"] in MEANINGS:
                 name = str(letter["source"]).removesuffix("@localhost")
                 # One of the session by its name, another one by its whole address, to which a plan may answer.
                 sender = Literal(name) if name in self._office.boxes else str(letter["source"])
                 found.append((MEANINGS[letter["ilf"]], _read(letter["body"], sender)))
+        return found
+
+    def decided(self) -> None:
+        """The letters of this step have been read, and answered."""
+        if self._to_repeat:
+            self._to_repeat.popleft()
+
+    def _arrived(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while not self._letters.empty():
+            found.append(self._letters.get_nowait())
         return found
 
     def leave(self) -> None:
