@@ -228,7 +228,7 @@ def vector_rollouts(module: Any, *, cuda_graph: bool) -> Subject:
     torch.manual_seed(1)
     args = module.Args(cuda_graph=cuda_graph)
     generator = np.random.default_rng(1)
-    spaces = (POLE, PUSHES) if module.ACTIONS == "discrete" else (VECTOR, TORQUES)
+    spaces = (POLE, PUSHES) if "discrete" in module.ACTIONS else (VECTOR, TORQUES)
     network = getattr(module, "Agent", None) or module.QNetwork
     learner = module.Learner(network(*spaces).to(device()), args, device())
     recurrent = module is ppo_lstm

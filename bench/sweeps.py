@@ -2,16 +2,14 @@
 
 `python -m bench.sweeps parts` measures a sweep of 1,000 trials × 3 seeds that was written by hand: reading it, the
 table, the importance, a proposal; and the memory of a process that has loaded what a controller loads.
-`python -m bench.sweeps find --task CartPole-v1 --steps 20000 --runs 100` spends equal environment steps in three ways:
-a sweep as `mosaic sweep` does it, random search, and Optuna as rl-zoo3 uses it (TPE, one seed, median pruning, the best
-trial taken). Then ten further seeds, the same for all, judge the settings that each has chosen.
+`python -m bench.sweeps find` spends equal environment steps in three ways, and judges what each has chosen
+(`bench/sweep_ways.py`).
 """
 
 import argparse
 import json
 import random
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,20 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from bench import sweep_ways
 from mosaic import config
 from mosaic.cli.sweeps import sweep_table
-from mosaic.rpc.client import Client
-from mosaic.spec.run_dir import Home
-from mosaic.statistics import aggregates, stratified_bootstrap
-from mosaic.sweep import confirmation, importance, proposals, sweep_plan, sweep_state
-from mosaic.sweep.space import Params, applied
+from mosaic.sweep import importance, proposals, sweep_plan, sweep_state
+from mosaic.sweep.space import Params
 from mosaic.sweep.sweep_dir import SweepDir, dumped
-from mosaic.sweep.sweep_reader import SweepReader
-from mosaic.sweep.sweep_state import SweepState
 
 ULID = "01K9CG05J5Y0FFQMT1T920EZK2"
-JUDGES = tuple(range(9001, 9011))
-"""Seeds that no way has used."""
 SPACE = [
     {"name": "learning_rate", "low": 1e-5, "high": 1e-2, "scale": "log"},
     {"name": "gamma", "low": 0.9, "high": 0.9999, "scale": "logit"},
@@ -56,13 +48,9 @@ def main() -> int:
     words = argparse.ArgumentParser(prog="python -m bench.sweeps", description=__doc__)
     verbs = words.add_subparsers(dest="verb", required=True)
     verbs.add_parser("parts")
-    find = verbs.add_parser("find")
-    find.add_argument("--task", default="CartPole-v1")
-    find.add_argument("--algo", default="ppo")
-    find.add_argument("--steps", type=int, default=20_000, help="of a run")
-    find.add_argument("--runs", type=int, default=100, help="so many times the steps of a run are spent by each way")
+    sweep_ways.add_flags(verbs.add_parser("find"))
     flags = words.parse_args()
-    return parts() if flags.verb == "parts" else find_settings(flags)
+    return parts() if flags.verb == "parts" else sweep_ways.find(flags)
 
 
 def parts(trials: int = 1000, seeds: int = 3) -> int:
@@ -85,7 +73,8 @@ def written(folder: Path, trials: int, seeds: int) -> SweepDir:
     """A sweep as a controller would have written it."""
     sweep = SweepDir(folder / ULID)
     sweep.root.mkdir()
-    plan = sweep_plan.parse(plan_of("ppo", "CartPole-v1", 20_000, seeds=list(range(1, seeds + 1)), trials=trials))
+    changes = {"space": SPACE, "defaults": DEFAULTS, "seeds": list(range(1, seeds + 1)), "trials": trials}
+    plan = sweep_plan.parse(sweep_ways.plan_of("ppo", "CartPole-v1", 20_000, **changes))
     sweep.plan.write_text(json.dumps(config.to_json(plan)))
     choice = random.Random(0)
     lines: list[bytes] = []
@@ -128,61 +117,6 @@ def timed(name: str, work: Callable[[], Any]) -> Any:
     found = work()
     print(f"{name}: {time.perf_counter() - began:.3f} s ({time.process_time() - cpu:.3f} s of the processor)")
     return found
-
-
-def plan_of(algo: str, env_id: str, steps: int, **changes: Any) -> dict[str, Any]:
-    worker = {"algo": algo, "env_id": env_id, "total_timesteps": steps, "extras": {"mode": "train"}}
-    made: dict[str, Any] = {
-        "document": {
-            "environment": {"env_id": env_id},
-            "artifacts": {"tensorboard": {"enabled": False}},
-            "metadata": {"worker": {"config": worker}},
-        },
-        "space": SPACE,
-        "defaults": DEFAULTS,
-    }
-    return {**made, **changes}
-
-
-def find_settings(flags: argparse.Namespace) -> int:
-    """Three ways to spend the same steps, judged by the same ten seeds."""
-    ways = {
-        "mosaic sweep": {"method": "tpe", "prune": "median"},
-        "random search": {"method": "random", "prune": "none", "confirm_best": 0, "confirm_seeds": []},
-        "as rl-zoo3": {"method": "tpe", "prune": "median", "confirm_best": 0, "confirm_seeds": []},
-    }
-    total = flags.runs * flags.steps
-    with Client(home=Home.resolve()) as client:
-        for name, how in ways.items():
-            plan = plan_of(flags.algo, flags.task, flags.steps, steps=total, label=f"bench {name}", **how)
-            state = _finished(client, client.submit_sweep(plan).sweep_id)
-            chosen = confirmation.results(state)[0].trial if confirmation.results(state) else state.best
-            if chosen is None:
-                print(f"{name}: no trial ended well")
-                continue
-            scores = _judged(client, applied(state.plan.document, chosen.params))
-            spent = sum(run.steps for _, run in state.runs)
-            iqm = stratified_bootstrap.interval([np.array(scores)], aggregates.iqm)
-            print(
-                f"{flags.task}  {name}: {len(state.trials)} trials, {spent:,} steps; chosen: trial {chosen.number};"
-                f" IQM {iqm.text(len(scores))} over {len(scores)} seeds",
-                flush=True,
-            )
-    return 0
-
-
-def _finished(client: Client, sweep_id: str) -> SweepState:
-    reader = SweepReader(client, sweep_id)
-    while reader.refresh().phase not in ("finished", "failed", "cancelled"):
-        time.sleep(2.0)
-    if reader.state.phase != "finished":
-        sys.exit(f"sweep {sweep_id}: {reader.state.phase}: {reader.state.reason}")
-    return reader.state
-
-
-def _judged(client: Client, document: dict[str, Any]) -> list[float]:
-    runs = client.wait(*(run.run_id for run in client.submit(document, seeds=JUDGES)))
-    return [run.last_return for run in runs if run.last_return is not None]
 
 
 if __name__ == "__main__":

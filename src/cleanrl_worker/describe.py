@@ -19,6 +19,7 @@ from mosaic.envs.families import unlisted_ids
 from mosaic.envs.settings.described import Described
 from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
+from mosaic.spec.catalogue import fitting
 from mosaic.spec.catalogue.algorithm_pages import page
 from mosaic.spec.catalogue.importable_packages import are_importable, versions
 
@@ -64,7 +65,7 @@ def algorithm(name: str, module: Any) -> dict[str, Any]:
     return {
         "name": name,
         "summary": summary,
-        "actions": module.ACTIONS,
+        "actions": fitting.spelled(module.ACTIONS),
         "observations": getattr(module, "OBSERVATIONS", "vector"),
         "schema": {**config.json_schema(module.Args), config.RULES: rules},
     }

@@ -24,6 +24,7 @@ from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.stop_and_hold import on_stop_signal
 from mosaic import envs
+from mosaic.envs.observations.parted_rows import how_seen
 from mosaic.errors import EnvironmentFailed, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.events import LiveViewOpened, RunCompleted, RunFailed, RunStarted, Warned
@@ -70,8 +71,12 @@ def run(line: CommandLine) -> int:
 def _make_vector(plan: Plan) -> envs.VecEnv:
     """With pictures where they are wanted and can be had."""
     size = min(PARALLEL, plan.flags.episodes)
+    seen, masked = how_seen(plan.file.observation_space)
+    if algorithm_catalogue.observations(plan.file.algo) == "pixels":
+        seen = "pixels"
     how: dict[str, Any] = {
-        "observations": algorithm_catalogue.observations(plan.file.algo),
+        "observations": seen,
+        "masks": "always" if masked else "never",
         "settings": plan.env_settings,
     }
     if open_live_view.wanted(plan.flags) or plan.flags.capture_video:

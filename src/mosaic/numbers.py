@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 
 LONGEST = 400
@@ -43,6 +44,13 @@ def show_number(value: float) -> str:
         return f"{int(value):,}"
     mantissa, e, exponent = repr(value).partition("e")
     return f"{mantissa}e{int(exponent)}" if e else mantissa
+
+
+def decimals(values: Iterable[float]) -> int:
+    """Digits behind the point by which numbers of a column can be told apart: 1 of returns in hundreds, 3 below one."""
+    finite = [value for value in values if math.isfinite(value)]
+    size = max(finite, default=0.0) - min(finite, default=0.0) or max(map(abs, finite), default=0.0)
+    return min(max(2 - math.floor(math.log10(size)), 1), 9) if size > 0 else 1
 
 
 def _split(text: str) -> tuple[str, int]:

@@ -81,7 +81,7 @@ def test_a_setting_that_changes_the_actions_changes_which_algorithms_fit(mosaic)
     assert mosaic("train", "ppo_continuous_action", *words).code == 0
     said = mosaic("train", "ppo", *words)
     assert said.code == 2
-    assert "--env-id: ppo needs discrete actions, LunarLander-v3 has continuous actions" in said.err
+    assert "--env-id: ppo needs discrete or multi_discrete actions, LunarLander-v3 has continuous actions" in said.err
 
 
 @pytest.mark.parametrize(

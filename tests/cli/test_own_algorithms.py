@@ -152,7 +152,7 @@ def test_without_its_file_a_run_says_so_and_what_to_do(
         ("import not_to_be_found", "line {line}: cannot be imported: No module named 'not_to_be_found'"),
         ("raise SystemExit(3)", "line {line}: raises SystemExit when it is imported: 3"),
         ("Args = dict", "Args is not a dataclass"),
-        ("ACTIONS = 'both'", "ACTIONS is 'both'; it must be 'discrete' or 'continuous'"),
+        ("ACTIONS = 'both'", "ACTIONS is 'both'; it must be 'discrete' or 'multi_discrete' or 'continuous'"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_at_submit(mosaic: Mosaic, file: Path, line: str, said: str) -> None:

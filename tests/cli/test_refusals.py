@@ -33,7 +33,8 @@ FITTING = ", ".join(f"{name}_continuous_action" for name in ("ddpg", "ppo", "rpo
     [
         (
             "train ppo --env-id Pendulum-v1",
-            "--env-id: ppo needs discrete actions, Pendulum-v1 has Box(-2.0, 2.0, (1,), float32): use " + FITTING,
+            "--env-id: ppo needs discrete or multi_discrete actions, Pendulum-v1 has Box(-2.0, 2.0, (1,), float32):"
+            " use " + FITTING,
         ),
         (
             "train ppo --total-timesteps 100",
@@ -85,7 +86,7 @@ def test_all_that_is_wrong_is_told_at_once(mosaic, nothing_made):
     with Client() as client, pytest.raises(Refused, match="2 problems") as refused:
         client.train("ppo", env_id="Pendulum-v1", total_timesteps=100)
     assert "--total-timesteps: is 100" in str(refused.value)
-    assert "--env-id: ppo needs discrete actions" in str(refused.value)
+    assert "--env-id: ppo needs discrete or multi_discrete actions" in str(refused.value)
 
 
 def test_a_dry_run_of_what_cannot_work_says_the_same_and_starts_no_worker(mosaic):
@@ -95,7 +96,7 @@ def test_a_dry_run_of_what_cannot_work_says_the_same_and_starts_no_worker(mosaic
     assert found["summary"] == {}
     [problem] = found["problems"]
     assert problem["path"] == "env_id"
-    assert problem["message"].startswith("ppo needs discrete actions, Pendulum-v1 has Box(")
+    assert problem["message"].startswith("ppo needs discrete or multi_discrete actions, Pendulum-v1 has Box(")
 
 
 def test_an_environment_of_a_users_module_is_tried_by_a_worker(mosaic):

@@ -238,6 +238,18 @@ def test_requests_that_make_no_sense_are_refused(shared: SweepHome, kit: type[Ki
             client.sweep("01K9CG05J5Y0FFQMT1T920EZK2")
 
 
+def test_a_paused_sweep_is_continued_before_its_pruned_trials_are_resumed(shared: SweepHome, kit: type[Kit]) -> None:
+    """Its runs would stay paused while the sweep goes on."""
+    sweep_id = shared.submit(kit.plan(trials=2))
+    shared.until(sweep_id, "finished")
+    lines = [{"kind": "asked", "trial": 2, "params": {"learning_rate": 0.5}}]
+    lines += [{"kind": "told", "trial": 2, "seed": 1, "end": "pruned", "value": None}, {"kind": "hold", "reason": "x"}]
+    with shared.files(sweep_id).trials.open("ab") as file:
+        file.write(b"".join(map(sweep_dir.dumped, lines)))
+    with shared.client as client, pytest.raises(Refused, match="is paused; continue it before"):
+        client.control_sweep(sweep_id, "resume", trials=[2])
+
+
 def test_a_damaged_sweep_stays_with_itself(shared: SweepHome, kit: type[Kit]) -> None:
     sweep_id = shared.submit(kit.plan(trials=2))
     shared.until(sweep_id, "finished")

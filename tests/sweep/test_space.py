@@ -35,7 +35,7 @@ def refusal(*words: str) -> str:
 def test_every_shipped_algorithm_has_a_space_that_fits_its_settings() -> None:
     for name, schema in schemas().items():
         found = space.default_space(schema)
-        assert len(found) >= 5, name
+        assert len(found) >= 4, name
         assert any("lr" in one.name or "learning_rate" in one.name for one in found), name
         for one in found:
             assert space.checked(one, schema["properties"][one.name]) == one
@@ -69,6 +69,12 @@ def test_default_is_the_algorithms_own_space_without_what_the_user_fixed() -> No
     assert "learning_rate" not in found
     assert found["gamma"].choices == (0.9, 0.99)
     assert "ent_coef" in found
+
+
+def test_a_search_of_an_own_algorithm_that_cannot_be_is_told_before_the_sweep() -> None:
+    field = {"type": "number", "exclusiveMinimum": 0, "search": {"low": 0.1, "high": 0.001, "scale": "log"}}
+    with pytest.raises(ConfigError, match=r"lr: the Search\(...\) in the algorithm's file cannot be: the range"):
+        space_words.parse([], {"properties": {"lr": field}}, None, what=WHAT)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,16 @@ def plan(**changes: Any) -> SweepPlan:
     ("changes", "said"),
     [
         ({"space": []}, "is empty"),
+        ({"space": [{"name": "gamma", "low": 0.99, "high": 0.9}]}, "is empty: the lower limit comes first"),
+        ({"space": [{"name": "gamma", "low": 0, "high": 0.9, "scale": "log"}]}, "begins above 0"),
+        ({"space": [{"name": "gamma", "choices": [0.9]}]}, "has a single value"),
+        ({"space": [{"name": "gamma", "low": 0.9, "high": 0.99}] * 2}, "gamma is named twice"),
+        ({"space": [{"name": "seed", "choices": [1, 2]}]}, "choose the seeds"),
         ({"confirm_seeds": [1, 2]}, "stands in --seeds too"),
+        (
+            {"own_seeds": 1, "trials": 20, "confirm_seeds": [1020, 1021]},
+            "1020: 1,001 to 1,020 are the trials' own seeds",
+        ),
         ({"seeds": [3, 3]}, "names a seed twice"),
         ({"seeds": []}, "names no seed"),
         ({"confirm_seeds": []}, "names no seed; --confirm 0"),

@@ -1,6 +1,7 @@
 """What the files of a sweep tell: trials, pruning, budget, and the statement at the end."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,27 @@ def test_a_trial_is_the_mean_over_its_seeds_once_all_have_ended() -> None:
     assert (state.trials[0].state, state.trials[0].value) == ("finished", 15.0)
 
 
+def test_trials_have_seeds_of_their_own_where_the_user_names_none() -> None:
+    state = fold([asked(0, 0.9), asked(1, 0.95)], own_seeds=2)
+    assert [list(trial.runs) for trial in state.trials] == [[1001, 1002], [1003, 1004]]
+    assert state.plan.value_title == "value (mean, n = 2)"
+    assert state.plan.trial_steps == 2000
+    same = fold([asked(0, 0.9), asked(1, 0.95)], seeds=[3])
+    assert [list(trial.runs) for trial in same.trials] == [[3], [3]]
+
+
 def test_one_failed_seed_makes_a_failed_trial() -> None:
     state = fold([asked(0, 0.9), told(0, 1.0), told(0, None, seed=2, end="failed", reason="NaN")], seeds=[1, 2])
     assert (state.trials[0].state, state.trials[0].value, state.trials[0].reason) == ("failed", None, "NaN")
+
+
+def test_a_trial_that_rests_with_its_sweep_is_not_shown_as_running() -> None:
+    lines = [asked(0, 0.9), {"kind": "submitted", "trial": 0, "seed": 1, "run_id": ULID}]
+    assert fold(lines).trials[0].shown_state == "running"
+    assert fold([*lines, {"kind": "held", "trial": 0, "seed": 1}]).trials[0].shown_state == "paused"
+    stopped = fold([*lines, {"kind": "stopped", "trial": 0, "seed": 1}]).trials[0]
+    assert (stopped.shown_state, stopped.state) == ("stopped", "running")
+    assert fold([*lines, told(0, 1.0)]).trials[0].shown_state == "finished"
 
 
 def test_the_ranking_goes_by_the_goal_and_has_each_setting_once() -> None:
@@ -137,6 +156,11 @@ def test_hyperband_keeps_the_best_third_and_never_stops_the_default() -> None:
     assert 0 not in stopped
 
 
+def test_a_run_that_is_nearly_done_is_not_stopped() -> None:
+    assert pruning.saves_steps(plan(), 899)
+    assert not pruning.saves_steps(plan(), 900)
+
+
 def test_brackets_are_mixed_and_early_ones_are_more_frequent() -> None:
     found = [pruning.bracket(number, 3) for number in range(100)]
     assert found.count(0) > found.count(1) > found.count(2) > found.count(3) > 0
@@ -158,6 +182,14 @@ def test_the_best_five_and_the_default_are_confirmed() -> None:
     assert confirmation.chosen(fold(values(1.0, 2.0), confirm_best=0)) == []
 
 
+def test_the_default_alone_is_not_confirmed_and_the_end_says_so() -> None:
+    lines = [asked(0, 0.9), told(0, 1.0), asked(1, 0.95), told(1, None, end="failed")]
+    assert confirmation.chosen(fold(lines)) == []
+    state = fold([*lines, {"kind": "confirm", "trials": [], "seeds": []}, {"kind": "ended", "end": "finished"}])
+    assert "no settings but the default ended well" in confirmation.statement(state)
+    assert confirmation.statement(fold(lines, confirm_best=0)) == ""
+
+
 def test_the_statement_names_n_interval_and_probability() -> None:
     state = confirmed([1.0 + at for at in range(10)], [101.0 + at for at in range(10)])
     said = confirmation.statement(state)
@@ -173,9 +205,51 @@ def test_settings_that_are_no_better_are_said_to_be_so() -> None:
     assert "no others did better" in confirmation.statement(confirmed([s + 9 for s in same], same))
 
 
+def test_the_best_of_five_equal_settings_is_rarely_called_better() -> None:
+    """An interval of one comparison would do so in 9 of 100 sweeps."""
+    draws, said = random.Random(0), 0
+    for _ in range(300):
+        found = confirmation.results(confirmed(*([draws.gauss(0, 1) for _ in range(10)] for _ in range(6))))
+        said += found[0].is_surely_better
+    assert said / 300 < 0.04
+
+
+def test_one_setting_needs_less_to_be_called_better_than_the_best_of_five() -> None:
+    default, better = [float(at) for at in range(10)], [at + 4.0 for at in range(10)]
+    assert "chance" not in confirmation.statement(confirmed(default, better))
+    others = [[at - 20.0 for at in range(10)] for _ in range(4)]
+    assert "may be chance: it is the best of 5" in confirmation.statement(confirmed(default, better, *others))
+
+
+def test_seeds_that_failed_are_counted_in_the_statement() -> None:
+    state = confirmed([1.0 + at for at in range(10)], [101.0 + at for at in range(8)])
+    for seed in (109, 110):
+        state.apply(told(1, None, seed=seed, end="failed"))
+    assert "over 8 fresh seeds (2 more failed)" in confirmation.statement(state)
+
+
+def test_settings_of_which_most_seeds_fail_do_not_win_by_the_few_that_did_well() -> None:
+    state = confirmed([1.0 + at for at in range(10)], [99.0], [2.0 + at for at in range(10)])
+    for seed in range(102, 111):
+        state.apply(told(1, None, seed=seed, end="failed"))
+    assert [one.trial.number for one in confirmation.results(state)] == [2, 0, 1]
+
+
+def test_small_scores_are_printed_with_digits_that_tell_them_apart() -> None:
+    state = confirmed([0.101 + at / 1000 for at in range(10)], [0.201 + at / 1000 for at in range(10)])
+    assert "IQM 0.206 [" in confirmation.statement(state)
+    assert fold(values(0.12, 0.13)).value_spec == ".4f"
+    assert fold(values(200.0, 130.0)).value_spec == ".1f"
+
+
 def test_few_seeds_have_no_interval() -> None:
     state = confirmed([1.0, 2.0], [3.0, 4.0])
     assert "no interval" in confirmation.statement(state)
+
+
+def test_the_fewer_seeds_of_two_decide_what_is_said_of_their_comparison() -> None:
+    state = confirmed([1.0 + at for at in range(6)], [101.0 + at for at in range(10)])
+    assert "rough" in next(one.improvement_text for one in confirmation.results(state) if one.trial.number)
 
 
 @pytest.fixture

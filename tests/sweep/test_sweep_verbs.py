@@ -115,6 +115,18 @@ def test_a_sweep_by_its_flags_from_begin_to_export(mosaic: Mosaic, shared: Sweep
     assert shared.state(sweep_id).plan.method == "tpe"
 
 
+@pytest.mark.parametrize(
+    ("words", "seeds"), [((), (1, (1,))), (("--seeds", "3-4"), (0, (3, 4))), (("--seed", "7"), (0, (7,)))]
+)
+def test_each_trial_has_its_own_seed_unless_the_user_names_some(
+    mosaic: Mosaic, shared: SweepHome, words: tuple[str, ...], seeds: tuple[int, tuple[int, ...]]
+) -> None:
+    sweep_id = begin(mosaic, "--trials", "2", *words)
+    plan = shared.state(sweep_id).plan
+    assert (plan.own_seeds, plan.seeds) == seeds
+    mosaic("sweep", "cancel", sweep_id)
+
+
 def test_settings_of_the_environment_are_swept_too(mosaic: Mosaic, shared: SweepHome) -> None:
     sweep_id = begin(mosaic, "--space", "env.sutton_barto_reward=true,false", "--method", "grid", "--trials", "3")
     state = shared.until(sweep_id, "finished", "failed")
@@ -130,7 +142,7 @@ def test_settings_of_the_environment_are_swept_too(mosaic: Mosaic, shared: Sweep
     [
         (("ppoo",), "did you mean ppo"),
         (("ppo", "--space", "learning_rate=log:0..1"), "begins above 0"),
-        (("ppo", "--confirm-seeds", "1-5"), "1 stands in --seeds too"),
+        (("ppo", "--seed", "1", "--confirm-seeds", "1-5"), "1 stands in --seeds too"),
         (("ppo", "--steps", "100"), "--steps: 100 is less than one trial, which takes 500,000"),
         (("ppo", "--trials", "1"), "--trials: 1 is the default settings alone"),
         (("ppo", "--hours", "-1"), "--hours"),
@@ -138,6 +150,8 @@ def test_settings_of_the_environment_are_swept_too(mosaic: Mosaic, shared: Sweep
         (("ppo", "--stop-at-return", "5"), "--stop-at-return is for a single run"),
         (("ppo", "--learnin-rate", "1"), "--learning-rate"),
         (("--trials", "3"), "the algorithm comes first"),
+        (("shwo", "@last"), "'mosaic sweep shwo' is not a command; did you mean show?"),
+        (("ppo", "--seeds", "101-102"), "101, 102 stand in --seeds too"),
         (("show", "nothing"), "sweep 'nothing' is not known"),
         (("no_such.yaml",), "cannot be read"),
     ],
@@ -166,6 +180,48 @@ def test_a_wandb_sweep_runs_a_script_unchanged(mosaic: Mosaic, shared: SweepHome
     found = {trial.params.get("script.lr"): trial.value for trial in state.trials}
     assert found[0.3] == pytest.approx(1.0)
     assert found[0.9] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("program", ["ppo.py", "train.py"])
+def test_seeds_of_a_wandb_grid_are_seeds_of_every_trial(
+    mosaic: Mosaic, shared: SweepHome, tmp_path: Path, program: str
+) -> None:
+    """As a setting of the script they would lose against the seed of the run, and every fresh seed with them."""
+    if program == "train.py":
+        (tmp_path / program).write_text(SCRIPT)
+        assert mosaic("scripts", "add", str(tmp_path)).code == 0
+    name = {"ppo.py": "gamma", "train.py": "lr"}[program]
+    file = tmp_path / "sweep.yaml"
+    steps = "total_timesteps" if program == "ppo.py" else "total-timesteps"
+    parameters = f"{name}: {{values: [0.9, 0.8]}}, seed: {{values: [1, 2]}}, {steps}: {{value: 512}}"
+    file.write_text(f"program: {program}\nmethod: grid\nparameters: {{{parameters}}}\n")
+    said = mosaic("sweep", str(file), "--confirm", "0", "--trials", "2")
+    assert said.code == 0, said.err
+    assert "every trial is run with each of these seeds, as --seeds 1,2" in said.err
+    plan = shared.state(said.out.strip()).plan
+    assert plan.seeds == (1, 2)
+    assert [one.name.removeprefix("script.") for one in plan.space] == [name]
+    mosaic("sweep", "cancel", said.out.strip())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ("env_id: {values: [CartPole-v1, Acrobot-v1]}", "returns in different environments do not compare"),
+        ("total_timesteps: {min: 100, max: 500}", "is the length of every trial"),
+        ("gamme: {values: [0.9, 0.8]}", "is not a setting of ppo"),
+        ("seed: {values: [1, 2]}", "leaves nothing to search"),
+        ("gamma: {value: 0.9}", "leaves nothing to search"),
+    ],
+)
+def test_what_a_wandb_sweep_of_an_algorithm_cannot_search_is_told(
+    mosaic: Mosaic, tmp_path: Path, parameters: str, said: str
+) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(f"program: ppo.py\nmethod: random\nparameters: {{{parameters}}}\n")
+    done = mosaic("sweep", str(file))
+    assert done.code == 2
+    assert said in done.err
 
 
 def test_a_block_of_rl_zoo3_makes_the_default_settings(

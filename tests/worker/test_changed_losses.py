@@ -83,9 +83,10 @@ EDITS: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {
     "ppo": {
         **PPO_EDITS,
         **MLP_EDITS,
+        "other inputs of the critic": (('agent.values(batch["obs"])', 'agent.values(0.5 * batch["obs"])'),),
         "a colder policy": (('(inputs["obs"]) + inputs["noise"]', '(inputs["obs"]) * 2 + inputs["noise"]'),),
         "other log-probabilities": (("return distribution.log_prob(", "return 0.5 * distribution.log_prob("),),
-        "other values": (("agent.critic(self.tensor(obs)).view", "agent.critic(2 * self.tensor(obs)).view"),),
+        "other values": (("agent.values(self.tensor(obs))", "agent.values(2 * self.tensor(obs))"),),
         "a setting that is gone": (
             ("    clip_vloss: bool = True\n", ""),
             ('    """Clip the value loss as well."""\n', ""),
@@ -96,11 +97,11 @@ EDITS: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {
                 "inputs = int(np.prod(observation_space.shape or ()))",
                 "inputs = 1 + int(np.prod(observation_space.shape or ()))",
             ),
-            ('self.agent.actor(inputs["obs"])', 'self.agent.actor(with_one(inputs["obs"]))'),
-            ("self.agent.actor(self.tensor(obs))", "self.agent.actor(with_one(self.tensor(obs)))"),
-            ("self.agent.critic(self.tensor(obs))", "self.agent.critic(with_one(self.tensor(obs)))"),
-            ('agent.actor(batch["obs"])', 'agent.actor(with_one(batch["obs"]))'),
-            ('agent.critic(batch["obs"])', 'agent.critic(with_one(batch["obs"]))'),
+            ('self.agent.logits(inputs["obs"])', 'self.agent.logits(with_one(inputs["obs"]))'),
+            ("self.agent.logits(self.tensor(obs))", "self.agent.logits(with_one(self.tensor(obs)))"),
+            ("self.agent.values(self.tensor(obs))", "self.agent.values(with_one(self.tensor(obs)))"),
+            ('agent.logits(batch["obs"])', 'agent.logits(with_one(batch["obs"]))'),
+            ('agent.values(batch["obs"])', 'agent.values(with_one(batch["obs"]))'),
             (
                 "def train(",
                 "def with_one(obs):\n    return torch.cat([obs, torch.ones(len(obs), 1)], 1)\n\n\ndef train(",

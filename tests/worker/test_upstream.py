@@ -126,7 +126,12 @@ def test_a_missing_normaliser_is_explained_not_guessed(tmp_path: Path) -> None:
     [
         (UPSTREAM["ppo"][1], "Acrobot-v1", "", r"fits no algorithm of this version .* check --env-id"),
         (UPSTREAM["ppo"][1], "Acrobot-v1", "ppo", r"does not fit 'ppo' in Acrobot-v1: .*size mismatch"),
-        (UPSTREAM["ppo"][1], "Pendulum-v1", "ppo", "'ppo' acts in discrete spaces, Pendulum-v1 has Box"),
+        (
+            UPSTREAM["ppo"][1],
+            "Pendulum-v1",
+            "ppo",
+            "'ppo' acts in discrete and multi_discrete spaces, Pendulum-v1 has Box",
+        ),
         (UPSTREAM["ppo"][1], "CartPole-v1", "dqn", "does not fit 'dqn' in CartPole-v1: .*Missing key"),
         (UPSTREAM["ppo"][1], "CartPol-v1", "", "did you mean CartPole-v1"),
         (UPSTREAM["ppo"][1], None, "", "give --env-id"),

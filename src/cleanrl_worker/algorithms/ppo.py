@@ -1,9 +1,10 @@
-"""PPO with a categorical policy on vector observations (docs/algorithms/ppo.md)."""
+"""PPO with a categorical policy for each element of an action (docs/algorithms/ppo.md)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from functools import reduce
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -20,15 +21,20 @@ from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
+from mosaic.envs.observations.action_masks import sizes_of
+from mosaic.envs.observations.parted_rows import PartedRows
 from mosaic.search_range import Search
 
-ACTIONS = "discrete"
+ACTIONS = ("discrete", "multi_discrete")
+FORBIDDEN = -1e8
+"""Logit of a choice that is not allowed: its probability is exactly 0, and its gradient too."""
 Array = np.ndarray[Any, Any]
+Layer = TypeVar("Layer", bound=nn.Linear | nn.Conv1d | nn.Conv2d)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Args:
-    """PPO: on-policy, for discrete actions and vector observations."""
+    """PPO: on-policy, for discrete actions, one or several at once."""
 
     env_id: str = "CartPole-v1"
     """Gymnasium id of the environment."""
@@ -74,6 +80,10 @@ class Args:
     """Stop the epochs of an iteration once the approximate KL divergence exceeds this."""
     bootstrap_truncated: bool = False
     """Add what the critic expects beyond a time limit, as Stable-Baselines3 does; off, a truncation is an end."""
+    network: Literal["flat", "parts"] = "flat"
+    """What sees the observation: flat makes it one vector; parts looks at pictures and grids through convolutions."""
+    action_masks: bool = True
+    """Take allowed actions only, where the environment says which these are."""
 
     def __post_init__(self) -> None:
         if self.num_minibatches > self.batch_size:
@@ -100,20 +110,83 @@ class Args:
         return self.total_timesteps // self.batch_size
 
 
-def layer_init(layer: nn.Linear, std: float = 2**0.5) -> nn.Linear:
+def layer_init(layer: Layer, std: float = 2**0.5) -> Layer:
     nn.init.orthogonal_(layer.weight, std)
-    nn.init.constant_(layer.bias, 0.0)
+    nn.init.constant_(layer.bias, 0.0)  # type: ignore[arg-type]
     return layer
 
 
-class Agent(nn.Module):
-    """Two networks of two hidden layers: which action to take, and what a state is worth."""
+def convolutions(box: gym.spaces.Box[Any]) -> nn.Module:
+    """Layers for a picture or a grid, its channels first or last, or for a row of cells; a vector stays as it is.
 
-    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+    Two dimensions are a row of cells where each has at most four numbers, and else a picture of one channel.
+    """
+    shape = (*box.shape, 1) if len(box.shape) == 2 and box.shape[1] > 4 else box.shape
+    if len(shape) not in (2, 3):
+        return nn.Flatten()
+    channels_first = len(shape) == 3 and shape[0] < min(shape[1:])
+    channels, sides = (shape[0], shape[1:]) if channels_first else (shape[-1], shape[:-1])
+    convolution = nn.Conv1d if len(sides) == 1 else nn.Conv2d
+    # Width, kernel and stride of each layer: those of the Atari network, and smaller ones for small grids.
+    sizes = ((32, 8, 4), (64, 4, 2), (64, 3, 1)) if min(sides) >= 36 else ((16, 3, 1), (32, 3, 1))
+    layers: list[nn.Module] = [Cells(box, shape, channels_first=channels_first)]
+    for width, kernel, stride in sizes:
+        padding = 1 if min(sides) < 5 else 0
+        layers += [layer_init(convolution(channels, width, kernel, stride, padding)), nn.ReLU()]
+        channels = width
+    return nn.Sequential(*layers, nn.Flatten())
+
+
+class Cells(nn.Module):
+    """Rows of numbers as pictures of numbers from 0 to 1, channels first."""
+
+    least: torch.Tensor
+    width: torch.Tensor
+
+    def __init__(self, box: gym.spaces.Box[Any], shape: tuple[int, ...], *, channels_first: bool) -> None:
         super().__init__()
-        assert isinstance(action_space, gym.spaces.Discrete)
-        inputs = int(np.prod(observation_space.shape or ()))
+        self.shape, self.channels_first = shape, channels_first
+        low, high = (torch.as_tensor(bound, dtype=torch.float32).flatten() for bound in (box.low, box.high))
+        bounded = (high > low) & (high - low < 2**16)
+        self.register_buffer("least", torch.where(bounded, low, 0.0), persistent=False)
+        self.register_buffer("width", torch.where(bounded, high - low, 1.0), persistent=False)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        cells = ((rows - self.least) / self.width).unflatten(1, self.shape)
+        return cells if self.channels_first else cells.movedim(-1, 1)
+
+
+class Parts(nn.Module):
+    """Each part of an observation through layers of its own; what these make stands side by side."""
+
+    def __init__(self, boxes: Sequence[gym.spaces.Box[Any]]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(convolutions(box) for box in boxes)
+        self.widths = [int(np.prod(box.shape)) for box in boxes]
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        parts = zip(self.layers, rows.split(self.widths, dim=1), strict=True)
+        return torch.cat([layers(part) for layers, part in parts], dim=1)
+
+
+class Agent(nn.Module):
+    """Two networks of two hidden layers: which action to take, and what a state is worth.
+
+    The last `masked` numbers of an observation are its action mask, one for each choice; no network sees them.
+    """
+
+    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any], network: str = "flat") -> None:
+        super().__init__()
+        self.shape = action_space.shape or ()
+        self.sizes = sizes_of(action_space)
+        self.masked = observation_space.choices if isinstance(observation_space, PartedRows) else 0
+        inputs = int(np.prod(observation_space.shape or ())) - self.masked
+        fronts: list[Parts] = []
+        if network == "parts" and isinstance(observation_space, PartedRows):
+            fronts = [Parts(list(observation_space.observed.values())) for _ in range(2)]
+            inputs = int(fronts[0](torch.zeros(1, inputs)).shape[1])
         self.critic = nn.Sequential(
+            *fronts[:1],
             layer_init(nn.Linear(inputs, 64)),
             nn.Tanh(),
             layer_init(nn.Linear(64, 64)),
@@ -121,12 +194,39 @@ class Agent(nn.Module):
             layer_init(nn.Linear(64, 1), std=1.0),
         )
         self.actor = nn.Sequential(
+            *fronts[1:],
             layer_init(nn.Linear(inputs, 64)),
             nn.Tanh(),
             layer_init(nn.Linear(64, 64)),
             nn.Tanh(),
-            layer_init(nn.Linear(64, int(action_space.n)), std=0.01),
+            layer_init(nn.Linear(64, sum(self.sizes)), std=0.01),
         )
+
+    def logits(self, obs: torch.Tensor) -> torch.Tensor:
+        """Of the choices of each element of an action, one element behind the other."""
+        if not self.masked:
+            return self.actor(obs)
+        allowed = obs[:, -self.masked :] > 0
+        # After the end nothing may be allowed; nothing is chosen there either.
+        allowed = allowed | ~allowed.any(1, keepdim=True)
+        return torch.where(allowed, self.actor(obs[:, : -self.masked]), FORBIDDEN)
+
+    def values(self, obs: torch.Tensor) -> torch.Tensor:
+        return self.critic(obs[:, : -self.masked] if self.masked else obs).view(-1)
+
+
+class Choices:
+    """The distribution of an action: its elements are chosen apart, so their log-probabilities and entropies add up."""
+
+    def __init__(self, logits: torch.Tensor, sizes: Sequence[int]) -> None:
+        self.elements = [Categorical(logits=each, validate_args=False) for each in logits.split(list(sizes), dim=1)]
+
+    def log_prob(self, actions: torch.Tensor) -> torch.Tensor:
+        columns = actions.view(len(actions), -1).unbind(1)
+        return reduce(torch.add, [each.log_prob(column) for each, column in zip(self.elements, columns, strict=True)])
+
+    def entropy(self) -> torch.Tensor:
+        return reduce(torch.add, [each.entropy() for each in self.elements])
 
 
 class Batch(NamedTuple):
@@ -175,13 +275,13 @@ def ppo_loss(
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """PPO's loss of a minibatch, and what is logged of it; the coefficients are part of the batch."""
     clip_coef = batch["clip_coef"]
-    distribution = Categorical(logits=agent.actor(batch["obs"]), validate_args=False)
+    distribution = Choices(agent.logits(batch["obs"]), agent.sizes)
     entropy = distribution.entropy().mean()
     logratio = distribution.log_prob(batch["actions"]) - batch["logprobs"]
     ratio = logratio.exp()
     advantages = batch["advantages"]
     policy_loss = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 1 - clip_coef, 1 + clip_coef)).mean()
-    value = agent.critic(batch["obs"]).view(-1)
+    value = agent.values(batch["obs"])
     errors = (value - batch["returns"]) ** 2
     if args.clip_vloss:
         change = torch.clamp(value - batch["values"], -clip_coef, clip_coef)
@@ -232,19 +332,21 @@ class Learner:
 
     @torch.no_grad()
     def choice(self, inputs: Tensors) -> dict[str, torch.Tensor]:
-        return {"actions": (self.agent.actor(inputs["obs"]) + inputs["noise"]).argmax(1)}
+        scores = self.agent.logits(inputs["obs"]) + inputs["noise"]
+        picks = [each.argmax(1) for each in scores.split(list(self.agent.sizes), dim=1)]
+        return {"actions": picks[0] if len(picks) == 1 else torch.stack(picks, dim=1)}
 
     def act(self, obs: Array, noise: Array) -> Array:
         return self.choose(self.inputs.put({"obs": obs, "noise": noise}))["actions"].cpu().numpy()
 
     @torch.no_grad()
     def log_probs(self, obs: Array, actions: Array) -> Array:
-        distribution = Categorical(logits=self.agent.actor(self.tensor(obs)), validate_args=False)
+        distribution = Choices(self.agent.logits(self.tensor(obs)), self.agent.sizes)
         return distribution.log_prob(self.tensor(actions)).cpu().numpy()
 
     @torch.no_grad()
     def values(self, obs: Array) -> Array:
-        return self.agent.critic(self.tensor(obs)).view(-1).cpu().numpy()
+        return self.agent.values(self.tensor(obs)).cpu().numpy()
 
     def step(self, batch: Tensors) -> dict[str, torch.Tensor]:
         loss, logged = ppo_loss(self.agent, batch, self.args)
@@ -269,19 +371,23 @@ class Learner:
 
 
 def train(run: Run, args: Args) -> None:
-    envs = run.make_envs(args.env_id, args.num_envs)
-    observation_space, action_space = envs.single_observation_space, envs.single_action_space
+    seen = "parts" if args.network == "parts" else "vector"
+    envs = run.make_envs(args.env_id, args.num_envs, observations=seen, masks=args.action_masks)
+    observation_space = envs.single_observation_space
     assert observation_space.shape is not None
-    assert isinstance(action_space, gym.spaces.Discrete)
-    agent = Agent(observation_space, action_space).to(run.device)
-    learner = guarded(run, Learner(agent, args, run.device), lambda: FastLearner(agent, args))
+    agent = Agent(observation_space, envs.single_action_space, args.network).to(run.device)
+    learner = Learner(agent, args, run.device)
+    if not (args.network == "parts" or len(agent.sizes) > 1):  # By hand there are neither convolutions nor elements.
+        plain = learner
+        learner = guarded(run, plain, lambda: FastLearner(agent, args, masked=agent.masked))
     rollout = (args.num_steps, args.num_envs)
     obs = np.zeros((args.num_steps + 1, args.num_envs, *observation_space.shape), dtype=np.float32)
-    actions = np.zeros(rollout, dtype=np.int64)
+    actions = np.zeros(rollout if len(agent.sizes) == 1 else (*rollout, len(agent.sizes)), dtype=np.int64)
     rewards = np.zeros(rollout, dtype=np.float32)
     dones = np.zeros(rollout, dtype=np.float32)
-    # What the networks see, in the same memory: one vector an environment.
+    # What the networks see and what the environments get, in the same memory: one vector, one action an environment.
     inputs = obs.reshape(args.num_steps + 1, args.num_envs, -1)
+    moves = actions.reshape(*rollout, *agent.shape)
 
     saved = run.resume()
     if saved is None:
@@ -303,10 +409,10 @@ def train(run: Run, args: Args) -> None:
 
         # Collect. Only actions are needed while stepping: values and log-probabilities come from one pass afterwards.
         obs[0] = obs[-1]
-        noise = gumbel(run.generator, (*rollout, int(action_space.n)))
+        noise = gumbel(run.generator, (*rollout, sum(agent.sizes)))
         for step in range(args.num_steps):
             actions[step] = learner.act(inputs[step], noise[step])
-            obs[step + 1], rewards[step], terminations, truncations, infos = envs.step(actions[step])
+            obs[step + 1], rewards[step], terminations, truncations, infos = envs.step(moves[step])
             dones[step] = terminations | truncations
             if args.bootstrap_truncated and (cut := truncations & ~terminations).any():
                 last_obs = infos["final_obs"][cut].reshape(cut.sum(), -1).astype(np.float32)
@@ -315,7 +421,10 @@ def train(run: Run, args: Args) -> None:
         # Assess and estimate the advantages; a truncation is an end to them, as upstream.
         values = learner.values(inputs.reshape(args.batch_size + args.num_envs, -1)).reshape(-1, args.num_envs)
         advantages, returns = gae(rewards, values, dones, gamma=args.gamma, gae_lambda=args.gae_lambda)
-        flat_obs, flat_actions = inputs[:-1].reshape(args.batch_size, -1), actions.reshape(-1)
+        flat_obs, flat_actions = (
+            inputs[:-1].reshape(args.batch_size, -1),
+            actions.reshape(args.batch_size, *actions.shape[2:]),
+        )
         batch = Batch(
             obs=flat_obs,
             actions=flat_actions,
@@ -364,27 +473,36 @@ class CategoricalPolicy:
 
     def __init__(self, agent: Agent) -> None:
         self.actor, self.critic = quick(agent.actor), quick(agent.critic)
+        self.sizes, self.masked, self.shape = agent.sizes, agent.masked, agent.shape
+
+    def logits(self, rows: Array) -> Array:
+        if not self.masked:
+            return self.actor(rows)
+        return np.where(rows[:, -self.masked :] > 0, self.actor(rows[:, : -self.masked]), np.float32(FORBIDDEN))
 
     def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        logits = self.actor(observations.reshape(len(observations), -1))
+        logits = self.logits(observations.reshape(len(observations), -1))
         if not deterministic:
             logits = logits + gumbel(generator, logits.shape)
-        return logits.argmax(1)
+        if not self.shape:
+            return logits.argmax(1)
+        elements = np.split(logits, np.cumsum(self.sizes)[:-1], axis=1)
+        return np.stack([each.argmax(1) for each in elements], axis=1).reshape(-1, *self.shape)
 
     def explain(self, observations: Array) -> dict[str, Any]:
-        """Probability of each action, and the value, for the first of these observations."""
-        inputs = observations.reshape(len(observations), -1)
-        logits = self.actor(inputs)[0]
+        """Probability of each action, where it has one element, and the value, for the first of these observations."""
+        rows = observations.reshape(len(observations), -1)
+        value = {"value": float(self.critic(rows[:, : -self.masked] if self.masked else rows)[0, 0])}
+        if self.shape:
+            return value
+        logits = self.logits(rows)[0]
         shares = np.exp(logits - logits.max())
-        return {
-            "probabilities": tuple((shares / shares.sum()).tolist()),
-            "value": float(self.critic(inputs)[0, 0]),
-        }
+        return {"probabilities": tuple((shares / shares.sum()).tolist()), **value}
 
 
 def load(file: PolicyFile) -> Policy:
-    config.from_json(Args, file.args, what="policy file")
-    agent = Agent(file.observation_space, file.action_space)
+    args = config.from_json(Args, file.args, what="policy file")
+    agent = Agent(file.observation_space, file.action_space, args.network)
     agent.load_state_dict(file.weights())
     return CategoricalPolicy(agent)
 

@@ -20,6 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from mosaic.envs.observations.parted_rows import PartedRows
 from mosaic.errors import PolicyError
 from mosaic.spec.files import digests, policy_digest, source_copy
 from mosaic.spec.files.policy_digest import FORMAT
@@ -152,6 +153,8 @@ def space_to_json(space: gym.Space[Any]) -> dict[str, Any]:
     """Gymnasium spaces as JSON, for policy files and error messages."""
     if isinstance(space, gym.spaces.Discrete):
         return {"type": "Discrete", "n": int(space.n), "start": int(space.start)}
+    if isinstance(space, PartedRows):
+        return {"type": "Parts", "parts": [{"name": name, **space_to_json(box)} for name, box in space.parts.items()]}
     if isinstance(space, gym.spaces.Box):
         box = cast(Any, space)
         return {
@@ -161,13 +164,26 @@ def space_to_json(space: gym.Space[Any]) -> dict[str, Any]:
             "low": _bounds(box.low),
             "high": _bounds(box.high),
         }
-    raise PolicyError(f"space {space} cannot be stored in a policy file; only Box and Discrete can")
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return {"type": "MultiDiscrete", "nvec": space.nvec.tolist(), "start": space.start.tolist()}
+    if isinstance(space, gym.spaces.MultiBinary):
+        return {"type": "MultiBinary", "shape": list(space.shape)}
+    raise PolicyError(f"space {space} cannot be stored in a policy file; only those that are one array can")
 
 
 def space_from_json(data: dict[str, Any]) -> gym.Space[Any]:
     match data:
         case {"type": "Discrete", "n": n, "start": start}:
             return gym.spaces.Discrete(n, start=start)
+        case {"type": "MultiDiscrete", "nvec": nvec, "start": start}:
+            return gym.spaces.MultiDiscrete(nvec, start=start)
+        case {"type": "MultiBinary", "shape": shape}:
+            return gym.spaces.MultiBinary(shape)
+        case {"type": "Parts", "parts": parts}:
+            boxes = {part["name"]: space_from_json(part) for part in parts}
+            if not all(isinstance(box, gym.spaces.Box) for box in boxes.values()):
+                raise PolicyError(f"the policy file describes parts that are not all boxes: {data}")
+            return PartedRows(cast("dict[str, gym.spaces.Box[Any]]", boxes))
         case {"type": "Box", "shape": shape, "dtype": dtype, "low": low, "high": high}:
             kind = np.dtype(dtype)
             bounds = [np.broadcast_to(np.array(b, dtype=float), shape).astype(kind) for b in (low, high)]

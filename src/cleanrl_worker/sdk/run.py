@@ -27,6 +27,7 @@ from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
+from mosaic.envs.observations.parted_rows import how_seen
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
 from mosaic.spec.events import (
@@ -80,6 +81,8 @@ class RunSpec:
     """What the user should know of the way in which this attempt begins."""
     source: SourceCopy | None = None
     """The user's code, or plans, which checkpoints and the policy carry a copy of."""
+    gives_masks: bool = False
+    """The environment was seen to tell which actions are allowed."""
     extra_sinks: tuple[Sink, ...] = ()
 
     @property
@@ -133,11 +136,15 @@ class Run:
         """Environment steps so far, over all environments."""
         return self.envs.global_step if self.envs is not None else self._first_step
 
-    def make_envs(self, env_id: str, num_envs: int, *, observations: families.Observations = "vector") -> Envs:
+    def make_envs(
+        self, env_id: str, num_envs: int, *, observations: families.Observations = "vector", masks: bool = False
+    ) -> Envs:
+        """The environments of the run; `masks` adds to each observation what is allowed, where that is told."""
         options = self.spec.options
         self._warn_of_slow_arithmetic()
         self._warn_of_no_learning()
-        backend = self._make_backend(env_id, num_envs, observations)
+        backend = self._make_backend(env_id, num_envs, observations, "if given" if masks else "never")
+        self._warn_of_unread_masks(backend)
         self.envs = Envs(backend, self._episode)
         if options.capture_video:
             self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
@@ -329,9 +336,12 @@ class Run:
 
     # Inner workings.
 
-    def _make_backend(self, env_id: str, num_envs: int, observations: families.Observations) -> families.VecEnv:
+    def _make_backend(
+        self, env_id: str, num_envs: int, observations: families.Observations, masks: families.Masks
+    ) -> families.VecEnv:
         options, settings = self.spec.options, self.spec.env_settings
         how: dict[str, Any] = {"backend": options.env_backend, "observations": observations, "settings": settings}
+        how["masks"] = masks
         chosen = families.choose_backend(env_id, num_envs, backend=options.env_backend, settings=settings)
         if options.env_backend not in ("auto", chosen.backend):
             self.warn(f"--env-backend {options.env_backend} steps aside for {chosen.backend}: {chosen.reason}")
@@ -379,6 +389,15 @@ class Run:
         if self.spec.args.get("bfloat16", False) and not bfloat16_is_fast(self.device):
             where = "GPU" if self.device.type == "cuda" else "processor"
             self.warn(f"this {where} has no bfloat16 and imitates it, slowly; without --bfloat16 the run is faster")
+
+    def _warn_of_unread_masks(self, backend: families.VecEnv) -> None:
+        wanted = self.spec.args.get("action_masks", True)
+        if self.spec.gives_masks and wanted and not how_seen(backend.single_observation_space)[1]:
+            who = f"the {backend.backend} backend" if "action_masks" in self.spec.args else self.spec.algo
+            self.warn(
+                f"{self.spec.args['env_id']} tells which actions are allowed, and {who} does not read that:"
+                " actions that are not allowed are taken too"
+            )
 
     def _warn_of_no_learning(self) -> None:
         starts, steps = self.spec.args.get("learning_starts", 0), self.spec.args["total_timesteps"]

@@ -14,7 +14,15 @@ from mosaic.envs.rendering.draw_in_fork import try_frame
 from mosaic.envs.rendering.render_preflight import RenderReport, headless_defaults, preflight
 from mosaic.envs.seats import SeatKind, seats_of
 from mosaic.envs.single_environment import make
-from mosaic.envs.vector.vector_environment import Backend, Choice, Observations, VecEnv, choose_backend, make_vec
+from mosaic.envs.vector.vector_environment import (
+    Backend,
+    Choice,
+    Masks,
+    Observations,
+    VecEnv,
+    choose_backend,
+    make_vec,
+)
 
 __all__ = [
     "FAMILIES",
@@ -22,6 +30,7 @@ __all__ = [
     "Choice",
     "Description",
     "Family",
+    "Masks",
     "Observations",
     "RenderReport",
     "SeatKind",

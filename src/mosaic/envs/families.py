@@ -4,7 +4,7 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mosaic.envs import atari, box2d, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
+from mosaic.envs import atari, box2d, choices, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
 from mosaic.spec.catalogue import fitting, known_environments
@@ -19,6 +19,7 @@ FAMILIES: tuple[Family, ...] = (
     mujoco.FAMILY,
     atari.FAMILY,
     minigrid.FAMILY,
+    choices.FAMILY,  # before memory, whose pattern has all that is ours
     memory.FAMILY,
     pettingzoo.FAMILY,
     other.FAMILY,  # last: it owns all ids that no family above owns

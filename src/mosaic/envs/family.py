@@ -27,6 +27,13 @@ def flat_encoder(space: "Space[Any]") -> "Encoder":
     return flat_encoder(space)
 
 
+def parts_encoder(space: "Space[Any]") -> "Encoder":
+    """The rule by parts of every family that has no rule of its own."""
+    from mosaic.envs.observations.observation_rule import parts_encoder
+
+    return parts_encoder(space)
+
+
 def no_quick_step(_env: "Env[Any, Any]") -> Step | None:
     """Families without a faster, bit-for-bit equal step use the environment's own."""
     return None
@@ -92,6 +99,10 @@ class Family:
     configure: Callable[[], None] = lambda: None
     """Settings of the simulator, made once it is imported."""
     encoder: "Callable[[Space[Any]], Encoder]" = flat_encoder
+    parts_encoder: "Callable[[Space[Any]], Encoder]" = parts_encoder
+    """What an algorithm sees with `observations="parts"`."""
+    masks: bool = False
+    """Whether some of its environments may say which actions are allowed (`mosaic.envs.observations.action_masks`)."""
     pixels: "Callable[[EnvSpec, Mapping[str, Any]], Pixels]" = plain_pixels
     """How one of its environments, with the settings of a run, is shown to an algorithm with convolutions."""
     known_settings: "Callable[[EnvSpec], Mapping[str, Mapping[str, Any]]]" = no_known_settings
@@ -105,6 +116,22 @@ class Family:
     """Called for an environment that is drawn only now and then: its steps must not pay for pictures."""
     random_state: "Callable[[Env[Any, Any]], dict[str, Any]]" = generator_state
     set_random_state: "Callable[[Env[Any, Any], Mapping[str, Any]], None]" = set_generator_state
+
+    def encoder_of(self, space: "Space[Any]", observations: str, *, masked: bool = False) -> "Encoder | None":
+        """What makes rows of observations (`make_vec` names the ways); None where they are left alone.
+
+        With `masked` the space is that of an environment in a `WithMask`.
+        """
+        if observations == "raw":
+            return None
+        rule = self.parts_encoder if observations == "parts" else self.encoder
+        if not masked:
+            return rule(space)
+        from mosaic.envs.observations.observation_rule import with_mask
+        from mosaic.envs.observations.parted_rows import MASK
+
+        parts: Any = getattr(space, "spaces", {})
+        return with_mask(rule(parts["observation"]), int(parts[MASK].shape[0]))
 
     def prepare(self) -> None:
         """Import what registers and runs these environments; MissingExtra says what to install."""

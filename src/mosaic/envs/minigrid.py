@@ -3,7 +3,7 @@
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from mosaic.envs.family import Family, flat_encoder
+from mosaic.envs.family import Family, flat_encoder, parts_encoder
 from mosaic.spec.catalogue.extras import MINIGRID, MINIGRID_IDS
 
 if TYPE_CHECKING:
@@ -45,6 +45,45 @@ def _encoder(space: "Space[Any]") -> "Encoder":
     return Encoder(space=spaces.Box(0.0, 1.0, (length,), np.float32), encode=encode)
 
 
+def _parts_encoder(space: "Space[Any]") -> "Encoder":
+    """The view as a picture with a channel for each object, colour and state, beside the direction and the mission."""
+    import numpy as np
+    from gymnasium import spaces
+    from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX
+
+    from mosaic.envs.observations.observation_rule import Encoder
+    from mosaic.envs.observations.parted_rows import PartedRows
+
+    parts: dict[str, Any] = getattr(space, "spaces", {})
+    if not {"image", "direction"} <= parts.keys():
+        return parts_encoder(space)
+    missions = _mission_table(parts.get("mission"))
+    words = len(next(iter(missions.values()))) if missions else 0
+    # The state of the cell of the agent is its direction, so there are four.
+    kinds = max(OBJECT_TO_IDX.values()) + 1, max(COLOR_TO_IDX.values()) + 1, _LARGEST[2] + 1
+    first = np.cumsum((0, *kinds[:-1]))
+    width, height = (int(side) for side in parts["image"].shape[:2])
+    cells = np.arange(width * height)[:, None]
+    found: dict[str, Any] = {
+        "image": spaces.Box(0.0, 1.0, (width, height, sum(kinds)), np.float32),
+        "direction": spaces.Box(0.0, 1.0, (4,), np.float32),
+    }
+    if words:
+        found["mission"] = spaces.Box(0.0, 1.0, (words,), np.float32)
+    seen = PartedRows(found)
+    length, picture = seen.shape[0], seen.slices["image"].stop
+
+    def encode(obs: dict[str, Any]) -> Any:
+        row = np.zeros(length, dtype=np.float32)
+        row[:picture].reshape(len(cells), -1)[cells, obs["image"].reshape(-1, 3) + first] = 1.0
+        row[picture + int(obs["direction"])] = 1.0
+        if missions:
+            row[picture + 4 :] = missions[obs["mission"]]
+        return row
+
+    return Encoder(seen, encode)
+
+
 def _mission_table(space: Any) -> dict[str, list[float]]:
     """Each possible mission text with its one-hots; empty where the text cannot vary or cannot be enumerated."""
     placeholders: list[list[str]] = getattr(space, "ordered_placeholders", None) or []
@@ -74,4 +113,5 @@ FAMILY = Family(
     unlisted=("minigrid.envs.wfc",),
     id_pattern=MINIGRID_IDS,
     encoder=_encoder,
+    parts_encoder=_parts_encoder,
 )

@@ -12,5 +12,6 @@ FAMILY = Family(
     entry_points=("",),
     # Gymnasium's JAX twins of classic control: they need JAX, and users do not look for them by browsing.
     unlisted=("gymnasium.",),
+    masks=True,
     graphics=({"SDL_VIDEODRIVER": "dummy"}, {"SDL_VIDEODRIVER": "dummy", "MUJOCO_GL": "egl"}),
 )

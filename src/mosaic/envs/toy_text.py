@@ -8,5 +8,6 @@ FAMILY = Family(
     observation_rule="the state number as a one-hot float32 vector; Blackjack's three numbers as three of them",
     distribution="gymnasium",
     entry_points=("gymnasium.envs.toy_text",),
+    masks=True,
     graphics=({"SDL_VIDEODRIVER": "dummy"},),
 )

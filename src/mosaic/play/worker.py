@@ -19,8 +19,8 @@ from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
 from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.stop_and_hold import on_stop_signal
 from mosaic import envs
+from mosaic.envs.observations import action_masks
 from mosaic.errors import MosaicError
-from mosaic.play.actors import uniform
 from mosaic.play.arenas.arena import Arena
 from mosaic.play.arenas.arena_choice import arena_of
 from mosaic.play.session import seated_players
@@ -133,7 +133,7 @@ def _rehearse(plan: Plan, room_bytes: int) -> Rehearsal:
     with closing(arena_of(plan.env_id, plan.options, pictures=False, observations=seen, settings=settings)) as arena:
         seated_players.check(plan, arena)
         arena.reset(plan.seed)
-        arena.step(uniform.any_action(arena.at(arena.turn).action_space, arena.legal(arena.turn)))
+        arena.step(action_masks.any_allowed(arena.at(arena.turn).action_space, arena.legal(arena.turn)))
         summary: dict[str, Any] = {
             "mode": "play",
             "actors": dict(plan.options.actors),

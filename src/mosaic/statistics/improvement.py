@@ -16,13 +16,18 @@ from mosaic.statistics.enough_seeds import FEWEST
 from mosaic.statistics.intervals import Z_95, Interval, Tasks, fewest, joined, without_limits
 
 
-def probability(one: Tasks, other: Tasks) -> Interval:
-    """That a run of `one` scores more than a run of `other`; both have the same tasks in the same order."""
+def probability(one: Tasks, other: Tasks, *, z: float = Z_95) -> Interval:
+    """That a run of `one` scores more than a run of `other`; both have the same tasks in the same order.
+
+    The limits lie `z` standard errors away.
+    """
     _check(one, other)
     shares = [float(_share(mine, theirs)) for mine, theirs in zip(one, other, strict=True)]
     if min(fewest(one), fewest(other)) < FEWEST:
         return without_limits(sum(shares) / len(shares))
-    parts = [_newcombe(share, len(mine), len(theirs)) for share, mine, theirs in zip(shares, one, other, strict=True)]
+    parts = [
+        _newcombe(share, len(mine), len(theirs), z) for share, mine, theirs in zip(shares, one, other, strict=True)
+    ]
     return joined(parts).within(0.0, 1.0)
 
 
@@ -53,13 +58,13 @@ def _share(mine: Values, theirs: Values) -> Values:
     return below.mean(axis=(-2, -1)) + 0.5 * equal.mean(axis=(-2, -1))
 
 
-def _newcombe(share: float, n: int, m: int) -> Interval:
+def _newcombe(share: float, n: int, m: int, z: float) -> Interval:
     """The shares θ that are at most z standard errors from the one found, where θ itself gives the standard error."""
 
     def is_outside(theta: float) -> bool:
         pairs = (n + m) / 2 - 1
         variance = theta * (1 - theta) * (1 + pairs * ((1 - theta) / (2 - theta) + theta / (1 + theta))) / (n * m)
-        return (share - theta) ** 2 > Z_95**2 * variance
+        return (share - theta) ** 2 > z**2 * variance
 
     def limit(outside: float) -> float:
         inside = share

@@ -5,12 +5,14 @@ A trial's own value chose it, and so flatters it; only seeds that chose nothing 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from mosaic.numbers import decimals
 from mosaic.statistics import aggregates, improvement, stratified_bootstrap
-from mosaic.statistics.intervals import Interval
+from mosaic.statistics.intervals import UPPER, Interval
 from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
 
 EVEN = 0.5
@@ -28,10 +30,25 @@ class Confirmed:
     iqm: Interval
     improvement: Interval | None
     """Probability that a run scores better than one of the default settings; None for these."""
+    of_default: int = 0
+    """Seeds of the default settings that gave a score."""
+    spec: str = ".1f"
+    """How the scores are printed."""
+    is_surely_better: bool = False
+    """Than the default, also as the best of so many: chance alone makes one of five look better than one of one."""
 
     @property
     def n(self) -> int:
         return len(self.values)
+
+    @property
+    def iqm_text(self) -> str:
+        return self.iqm.text(self.n, self.spec)
+
+    @property
+    def improvement_text(self) -> str:
+        """With what its smaller n allows; empty for the default settings."""
+        return "" if self.improvement is None else self.improvement.text(min(self.n, self.of_default), ".2f")
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -45,62 +62,82 @@ class Confirmed:
 
 
 def chosen(state: SweepState) -> list[int]:
-    """Trials to confirm: the default, if it ended well, and the best of the others."""
+    """Trials to confirm: the default, if it ended well, and the best of the others; none where there are no others."""
     ranking = state.ranking()
     default = [trial.number for trial in state.trials[:1] if trial.value is not None]
     others = [trial.number for trial in ranking if trial.number and trial.params != _default_params(state)]
-    return [*default, *others[: state.plan.confirm_best]] if state.plan.confirm_best else []
+    others = others[: state.plan.confirm_best]
+    return [*default, *others] if others else []
 
 
 def results(state: SweepState) -> list[Confirmed]:
-    """Of all settings with a score, best first."""
+    """Of all settings with a score, best first; for the order, a seed that failed counts as the worst score of all."""
     default = state.trials[0].confirmed_values if state.trials else []
-    found = [_result(trial, default, state) for trial in state.trials if trial.confirmed_values]
-    return sorted(found, key=lambda one: sort_key(one.iqm.value, state.plan.goal))
+    tried = [trial for trial in state.trials if trial.confirmed_values]
+    candidates = sum(trial.number > 0 for trial in tried)
+    every = [value for trial in tried for value in trial.confirmed_values]
+    spec = f".{decimals(every)}f"
+    found = [_result(trial, default, candidates, spec, state) for trial in tried]
+    worst = max(every, key=lambda value: sort_key(value, state.plan.goal), default=0.0)
+
+    def order(one: Confirmed) -> float:
+        counted = np.array([*one.values, *[worst] * one.failed], dtype=np.float64)
+        return sort_key(float(aggregates.iqm([counted])), state.plan.goal)
+
+    return sorted(found, key=order)
 
 
 def statement(state: SweepState) -> str:
     """What may be said at the end, in plain words."""
     found = results(state)
     if not found:
-        return ""
+        is_over = state.confirming and state.plan.confirm_best and not any(trial.confirmed for trial in state.trials)
+        return "There is nothing to confirm: no settings but the default ended well." if is_over else ""
     best = found[0]
     default = next((one for one in found if one.trial.number == 0), None)
-    first = f"Trial {best.trial.number}: IQM {best.iqm.text(best.n)} over {_seeds(best.n)}"
+    first = f"Trial {best.trial.number}: IQM {best.iqm_text} over {_seeds(best)}"
     if default is None:
         return f"{first}. The default settings gave no score to compare with."
     if best is default:
-        return f"The default settings: IQM {best.iqm.text(best.n)} over {_seeds(best.n)}; no others did better."
-    against = f"the default: IQM {default.iqm.text(default.n)} over {_seeds(default.n)}"
+        return f"The default settings: IQM {best.iqm_text} over {_seeds(best)}; no others did better."
+    against = f"the default: IQM {default.iqm_text} over {_seeds(default)}"
     if best.improvement is None:
         return f"{first}; {against}."
-    how = best.improvement.text(min(best.n, default.n), ".2f")
-    verdict = _verdict(best.improvement)
-    beats = f"a run of trial {best.trial.number} beats one of the default with probability {how}{verdict}"
+    verdict = _verdict(best, len(found) - 1)
+    beats = (
+        f"a run of trial {best.trial.number} beats one of the default with probability {best.improvement_text}{verdict}"
+    )
     return f"{first}; {against}; {beats}."
 
 
-def _verdict(found: Interval) -> str:
-    if not found.is_known:
+def _verdict(best: Confirmed, candidates: int) -> str:
+    if best.improvement is None or not best.improvement.is_known:
         return ": too few seeds to say more"
-    return "" if found.low > EVEN else ", which may be chance"
+    if best.is_surely_better:
+        return ""
+    return ", which may be chance" + (f": it is the best of {candidates}" if candidates > 1 else "")
 
 
-def _result(trial: Trial, default: Sequence[float], state: SweepState) -> Confirmed:
+def _result(trial: Trial, default: Sequence[float], candidates: int, spec: str, state: SweepState) -> Confirmed:
     values = trial.confirmed_values
     scores = np.array(values, dtype=np.float64)
     iqm = stratified_bootstrap.interval([scores], aggregates.iqm)
-    better = None
+    better, is_sure = None, False
     if trial.number and default:
         sign = 1.0 if state.plan.goal == "maximize" else -1.0
-        better = improvement.probability([sign * scores], [sign * np.array(default, dtype=np.float64)])
+        ours, theirs = [sign * scores], [sign * np.array(default, dtype=np.float64)]
+        better = improvement.probability(ours, theirs)
+        # Bonferroni: each of the candidates could have come out best.
+        z = NormalDist().inv_cdf(1 - (1 - UPPER) / candidates)
+        is_sure = improvement.probability(ours, theirs, z=z).low > EVEN
     ended = sum(run.end in ("failed", "cancelled") for run in trial.confirmed.values())
-    return Confirmed(trial, values, ended, iqm, better)
+    return Confirmed(trial, values, ended, iqm, better, len(default), spec, is_sure)
 
 
 def _default_params(state: SweepState) -> Any:
     return state.trials[0].params if state.trials else None
 
 
-def _seeds(n: int) -> str:
-    return f"{n} fresh seed{'' if n == 1 else 's'}"
+def _seeds(one: Confirmed) -> str:
+    failed = f" ({one.failed} more failed)" if one.failed else ""
+    return f"{one.n} fresh seed{'' if one.n == 1 else 's'}{failed}"

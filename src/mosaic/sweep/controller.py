@@ -171,9 +171,12 @@ class Controller:
         self._log.write("heard", request=request["request"], verb=verb)
 
     def _stop_all(self) -> None:
-        for trial, run in self._log.state.open_runs:
-            if run.run_id:
-                self._runs.stop(trial, run)
+        begun = [(trial, run) for trial, run in self._log.state.open_runs if run.run_id]
+        for _, run in begun:
+            # All of them write their checkpoints meanwhile.
+            self._client.cancel(run.run_id)
+        for trial, run in begun:
+            self._runs.stop(trial, run)
 
     def _fail(self, why: str) -> None:
         """Nothing more is tried; what runs is stopped at a checkpoint."""

@@ -62,7 +62,9 @@ def _frozen(trial: Trial, known: dict[str, Any]) -> Any:
     state = {"finished": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "running": TrialState.RUNNING}.get(
         trial.state, TrialState.FAIL
     )
-    now = datetime.now()  # noqa: DTZ005 -- Optuna's times are local and without a zone
+    # Optuna's times are local and without a zone.
+    began = datetime.fromtimestamp(trial.asked_at)  # noqa: DTZ006
+    ended = datetime.fromtimestamp(max(trial.ended_at, trial.asked_at))  # noqa: DTZ006
     runs = {f"run of seed {run.seed}": run.run_id for run in (*trial.runs.values(), *trial.confirmed.values())}
     confirmed = {"confirmed": trial.confirmed_values} if trial.confirmed_values else {}
     return FrozenTrial(
@@ -70,8 +72,8 @@ def _frozen(trial: Trial, known: dict[str, Any]) -> Any:
         trial_id=-1,
         state=state,
         value=trial.value if state is TrialState.COMPLETE else None,
-        datetime_start=now,
-        datetime_complete=now if state.is_finished() else None,
+        datetime_start=began,
+        datetime_complete=ended if state.is_finished() else None,
         params={name: trial.params.get(name) for name in known},
         distributions=known,
         user_attrs={**runs, **confirmed, **({"reason": trial.reason} if trial.reason else {})},

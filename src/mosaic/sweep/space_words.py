@@ -7,7 +7,7 @@ space that the algorithm has itself.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mosaic.errors import ConfigError, Problem
@@ -59,8 +59,7 @@ def parse(
         name, equals, text = word.partition("=")
         if not equals and name == DEFAULT:
             own = {one.name: one for one in default_space(schema) if one.name not in set(fixed)}
-            if not own:
-                problems.append(Problem("--space", _nothing_to_search(schema)))
+            problems += _own_problems(own, schema)
             continue
         if not equals or not text or not name:
             problems.append(Problem("--space", f"'{word}' is not NAME=VALUES, as in learning_rate=log:1e-5..1e-2"))
@@ -150,6 +149,17 @@ def _field(name: str, schema: Schema, env_schema: Schema | None, env_id: str) ->
         return schema["properties"][name], ""
     advice = no_such(name, [one for one in schema["properties"] if one not in OUTSIDE])
     return None, f"{name} is not a setting; {advice}"
+
+
+def _own_problems(own: Mapping[str, Dimension], schema: Schema) -> Iterator[Problem]:
+    """What is wrong with the space that an algorithm has itself."""
+    if not own:
+        yield Problem("--space", _nothing_to_search(schema))
+    for name, one in own.items():
+        try:
+            checked(one, schema["properties"][name])
+        except ValueError as error:
+            yield Problem("--space", f"{name}: the Search(...) in the algorithm's file cannot be: {error}")
 
 
 def _nothing_to_search(schema: Schema) -> str:

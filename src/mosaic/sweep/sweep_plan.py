@@ -1,6 +1,6 @@
 """What a sweep is asked to do: the content of `sweep.json`, written once (docs/protocols/sweep-directory.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, Problem
-from mosaic.sweep.space import Dimension, combinations, grid
+from mosaic.sweep.space import OUTSIDE, Dimension, checked, combinations, grid
 
 Method: TypeAlias = Literal["tpe", "random", "grid"]
 Prune: TypeAlias = Literal["none", "median", "hyperband"]
@@ -21,6 +21,9 @@ TRIALS = 40
 BEST = 5
 CONFIRM_SEEDS = tuple(range(101, 111))
 MAX_TRIALS = 100_000
+FIRST_OWN_SEED = 1001
+"""Of trial 0, where trials have seeds of their own."""
+MOST_OWN = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,9 @@ class SweepPlan:
     goal: Goal = "maximize"
     """Whether more of it is better."""
     seeds: tuple[Seed, ...] = (1,)
-    """Of each trial."""
+    """Of each trial, where it has none of its own."""
+    own_seeds: Annotated[int, Ge(0), Le(MOST_OWN)] = 0
+    """Seeds that each trial has for itself; 0 is `seeds` for all of them."""
     confirm_best: Annotated[int, Ge(0)] = BEST
     """Settings that are tried again with fresh seeds at the end, beside the default; 0 is no confirmation."""
     confirm_seeds: tuple[Seed, ...] = CONFIRM_SEEDS
@@ -90,9 +95,29 @@ class SweepPlan:
         return int(self.worker.get("total_timesteps", 0))
 
     @property
+    def value_title(self) -> str:
+        """What the value of a trial is; of several seeds, their number belongs to their mean."""
+        return "value" if self.seeds_each < 2 else f"value (mean, n = {self.seeds_each})"
+
+    @property
+    def of_seeds(self) -> str:
+        """What follows such a value on a line of text."""
+        return "" if self.seeds_each < 2 else f" (n = {self.seeds_each})"
+
+    @property
+    def seeds_each(self) -> int:
+        """How many runs a trial takes."""
+        return self.own_seeds or len(self.seeds)
+
+    def seeds_of(self, trial: int) -> Sequence[int]:
+        """If all trials had one seed, the search would find settings that suit it: those that keep a lucky start."""
+        first = FIRST_OWN_SEED + trial * self.own_seeds
+        return range(first, first + self.own_seeds) if self.own_seeds else self.seeds
+
+    @property
     def trial_steps(self) -> int:
         """Environment steps of a trial that is not pruned."""
-        return self.total_timesteps * len(self.seeds)
+        return self.total_timesteps * self.seeds_each
 
     @property
     def confirm_runs(self) -> int:
@@ -108,7 +133,7 @@ class SweepPlan:
         """By every limit that can be counted before the first trial."""
         limits = [MAX_TRIALS if self.trials is None else self.trials]
         if self.runs is not None:
-            limits.append((self.runs - self.confirm_runs) // max(1, len(self.seeds)))
+            limits.append((self.runs - self.confirm_runs) // max(1, self.seeds_each))
         if (there := combinations(self.space)) is not None:
             # The default settings, which may be one of them or not, come on top.
             limits.append(there + 1)
@@ -125,29 +150,52 @@ def parse(data: object, *, what: str = "sweep") -> SweepPlan:
 
 def problems_of(plan: SweepPlan) -> Iterator[Problem]:
     """What contradicts itself, in the words of the command line."""
-    if not plan.space:
-        yield Problem("--space", "is empty: a sweep changes one setting at least")
-    if not plan.seeds:
+    space_problems = [*_space_problems(plan.space)]
+    yield from space_problems
+    if not plan.seeds_each:
         yield Problem("--seeds", "names no seed")
     for flag, seeds in (("--seeds", plan.seeds), ("--confirm-seeds", plan.confirm_seeds)):
         if len(set(seeds)) < len(seeds):
             yield Problem(flag, "names a seed twice")
     if plan.confirm_best and not plan.confirm_seeds:
         yield Problem("--confirm-seeds", "names no seed; --confirm 0 leaves the confirmation out")
-    if plan.confirm_best and (shared := sorted({*plan.seeds} & {*plan.confirm_seeds})):
+    if plan.confirm_best and not plan.own_seeds and (shared := sorted({*plan.seeds} & {*plan.confirm_seeds})):
+        stand = "stands" if len(shared) == 1 else "stand"
         yield Problem(
             "--confirm-seeds",
-            f"{', '.join(map(str, shared[:5]))} stands in --seeds too; the settings were chosen by these seeds, so they"
-            " confirm nothing: name seeds that no trial has used",
+            f"{', '.join(map(str, shared[:5]))} {stand} in --seeds too; the settings were chosen by these seeds, so"
+            " they confirm nothing: name seeds that no trial has used",
         )
+    if plan.confirm_best and plan.own_seeds and not space_problems:
+        own = range(FIRST_OWN_SEED, FIRST_OWN_SEED + max(1, plan.most_trials) * plan.own_seeds)
+        if shared := sorted({*plan.confirm_seeds}.intersection(own)):
+            of_trials = f"{own[0]:,} to {own[-1]:,} are the trials' own seeds, so they confirm nothing"
+            yield Problem("--confirm-seeds", f"{', '.join(map(str, shared[:5]))}: {of_trials}; name others")
     yield from _budget_problems(plan)
-    if plan.method == "grid":
+    if plan.method == "grid" and not space_problems:
         try:
             grid(plan.space).__iter__().__next__()
         except ConfigError as error:
             yield from error.problems
         except StopIteration:
             return
+
+
+def _space_problems(space: Sequence[Dimension]) -> Iterator[Problem]:
+    """What is wrong without a look at any schema: a client of a user may have made the plan."""
+    if not space:
+        yield Problem("--space", "is empty: a sweep changes one setting at least")
+    names = [one.name for one in space]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Problem("--space", f"{name} is named twice")
+    for one in space:
+        if one.name in OUTSIDE:
+            yield Problem("--space", f"{one.name} {OUTSIDE[one.name]}")
+            continue
+        try:
+            checked(one, {})
+        except ValueError as error:
+            yield Problem("--space", f"{one.name}: {error}")
 
 
 def _budget_problems(plan: SweepPlan) -> Iterator[Problem]:
@@ -160,9 +208,9 @@ def _budget_problems(plan: SweepPlan) -> Iterator[Problem]:
         yield Problem("--trials", "1 is the default settings alone; a sweep takes 2 at least")
     if plan.runs is not None:
         left = plan.runs - plan.confirm_runs
-        if plan.runs < len(plan.seeds):
-            yield Problem("--runs", f"{plan.runs} is less than one trial, which takes {len(plan.seeds)}")
-        elif left < 2 * len(plan.seeds):
+        if plan.runs < plan.seeds_each:
+            yield Problem("--runs", f"{plan.runs} is less than one trial, which takes {plan.seeds_each}")
+        elif left < 2 * plan.seeds_each:
             yield Problem("--runs", f"{plan.runs} leaves no room for two trials: {on_top}")
     if plan.steps is not None:
         if plan.steps < trial:

@@ -5,12 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
+from mosaic.numbers import decimals
 from mosaic.sweep.space import Params
 from mosaic.sweep.sweep_dir import Line, SweepDir, read_lines
 from mosaic.sweep.sweep_plan import Goal, SweepPlan
 
 RunEnd: TypeAlias = Literal["open", "stopped", "finished", "failed", "cancelled", "pruned"]
 TrialState: TypeAlias = Literal["running", "finished", "failed", "pruned"]
+ShownState: TypeAlias = Literal["running", "paused", "stopped", "finished", "failed", "pruned"]
+ORDER: Mapping[ShownState, int] = {"finished": 0, "running": 1, "paused": 1, "stopped": 2, "pruned": 3, "failed": 4}
+"""Of trials in a table."""
 Phase: TypeAlias = Literal["exploring", "confirming", "paused", "finished", "cancelled", "failed"]
 AT_WORK: frozenset[str] = frozenset({"exploring", "confirming"})
 """Phases in which a controller has something to do."""
@@ -52,6 +56,10 @@ class Trial:
     """Where it was decided to stop it."""
     is_reopened: bool = False
     """It was pruned, and a user wants to see it to its end."""
+    asked_at: float = 0.0
+    """Unix seconds."""
+    ended_at: float = 0.0
+    """When its last run was told of; 0 before."""
 
     @property
     def state(self) -> TrialState:
@@ -61,6 +69,16 @@ class Trial:
         if ends & {"failed", "cancelled"}:
             return "failed"
         return "pruned" if "pruned" in ends else "finished"
+
+    @property
+    def shown_state(self) -> ShownState:
+        """What a user is told: a trial that is not over may be at rest together with its sweep."""
+        unended = [run for run in self.runs.values() if run.end in ("open", "stopped")]
+        if not unended:
+            return self.state
+        if all(run.end == "stopped" for run in unended):
+            return "stopped"
+        return "paused" if all(run.is_held or run.end == "stopped" for run in unended) else "running"
 
     @property
     def value(self) -> float | None:
@@ -133,6 +151,12 @@ class SweepState:
         return self.trials[0] if self.trials else None
 
     @property
+    def value_spec(self) -> str:
+        """How its values are printed: with as many digits as tell them apart."""
+        values = [trial.shown_value for trial in self.trials]
+        return f".{decimals([value for value in values if value is not None])}f"
+
+    @property
     def best(self) -> Trial | None:
         """Of the trials that have ended well; what a single seed says."""
         return next(iter(self.ranking()), None)
@@ -180,8 +204,8 @@ def fold(plan: SweepPlan, lines: Iterable[Line], requests: Iterable[Line]) -> Sw
 
 def _asked(state: SweepState, line: Line) -> None:
     params = cast("Mapping[str, Any]", line["params"])
-    runs = {seed: TrialRun(seed) for seed in state.plan.seeds}
-    state.trials.append(Trial(int(line["trial"]), dict(params), runs))
+    runs = {seed: TrialRun(seed) for seed in state.plan.seeds_of(int(line["trial"]))}
+    state.trials.append(Trial(int(line["trial"]), dict(params), runs, asked_at=float(line.get("at", 0.0))))
 
 
 def _submitted(state: SweepState, line: Line) -> None:
@@ -204,6 +228,7 @@ def _told(state: SweepState, line: Line) -> None:
     run.end, run.value = line["end"], None if value is None or not math.isfinite(value) else float(value)
     run.steps, run.seconds = int(line.get("steps", 0)), float(line.get("seconds", 0.0))
     run.reason = str(line.get("reason", ""))
+    state.trials[line["trial"]].ended_at = float(line.get("at", 0.0))
 
 
 def _stopped(state: SweepState, line: Line) -> None:

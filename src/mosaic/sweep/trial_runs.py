@@ -142,6 +142,8 @@ class TrialRuns:
                     self._log.write(
                         "reported", durable=False, trial=trial.number, seed=run.seed, step=step, value=value
                     )
+        if not pruning.saves_steps(self._plan, record.global_step):
+            return
         if (lost_at := pruning.stop_at(self._log.state, trial)) is not None:
             self._log.write("prune", trial=trial.number, step=lost_at)
             self._client.cancel(run.run_id)

@@ -88,7 +88,7 @@ def test_a_setting_that_changes_the_actions_changes_what_is_said_of_the_fit(form
     form.type(ENV_ID, "LunarLander-v3")
     assert form.fields[ENV_ID].hint == ""
     form.type(CONTINUOUS, "true")
-    assert "ppo needs discrete actions" in form.fields[ENV_ID].hint
+    assert "ppo needs discrete or multi_discrete actions" in form.fields[ENV_ID].hint
     form.type(CONTINUOUS, "false")
     assert form.fields[ENV_ID].hint == ""
 

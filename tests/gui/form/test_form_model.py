@@ -344,7 +344,7 @@ def test_rules_that_only_a_worker_knows_land_on_the_field_that_they_name(form, c
 @pytest.mark.parametrize(
     ("said", "path"),
     [
-        ("error: ppo needs discrete actions, Pendulum-v1 has Box(-2.0, 2.0): use x", ENV_ID),
+        ("error: ppo needs discrete or multi_discrete actions, Pendulum-v1 has Box(-2.0, 2.0): use x", ENV_ID),
         ("error: python -m cleanrl_worker.cli: 1 problem\n  --track-wandb: is odd", TRACK),
         ("error: environment 'Pendulum-v1' is not known; did you mean Pendulum-v9?", ENV_ID),
         ("submit: 2 problems\n  seeds: must be different\n  resources.gpus: 4 asked for", "resources.gpus"),

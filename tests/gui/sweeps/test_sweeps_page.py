@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
 from mosaic import config
 from mosaic.gui.models.sweeps import trial_plots
@@ -176,6 +177,7 @@ def test_the_form_of_a_sweep_begins_with_the_algorithms_own_space(dialog: tuple[
     assert made.lines[names.index("learning_rate")][1].text() == "log:1e-05..0.01"
     plan = made.form.plan()
     assert plan["trials"] == 40
+    assert plan["own_seeds"] == 1
     assert {one["name"] for one in plan["space"]} == set(names)
 
 
@@ -186,7 +188,7 @@ def test_what_is_wrong_with_a_line_is_shown_at_it(dialog: tuple[Shown, SweepDial
     assert line.property("broken")
     assert "is empty" in line.toolTip()
     made.form.start()
-    assert "is empty" in made.said.text()
+    assert "Searched settings: learning_rate: the range log:5..1 is empty" in made.said.text()
     line.setText("log:1e-4..1e-3")
     assert not line.property("broken")
     made.further.setText("num_envs=2,4")
@@ -195,6 +197,62 @@ def test_what_is_wrong_with_a_line_is_shown_at_it(dialog: tuple[Shown, SweepDial
     made.further.setText("nothing=1,2")
     made.add.click()
     assert "is not a setting" in made.said.text()
+
+
+def test_settings_of_the_environment_are_searched_and_misspelt_ones_told(dialog: tuple[Shown, SweepDialog]) -> None:
+    _, made = dialog
+    made.further.setText("env.sutton_barto=true,false")
+    made.add.click()
+    assert "did you mean sutton_barto_reward" in made.said.text()
+    made.further.setText("env.sutton_barto_reward=true,false")
+    made.add.click()
+    plan = made.form.plan()
+    assert plan["space"][-1]["choices"] == [True, False]
+    assert plan["defaults"]["env.sutton_barto_reward"] is False
+
+
+def test_a_budget_that_cannot_be_is_told_by_the_names_of_the_fields(dialog: tuple[Shown, SweepDialog]) -> None:
+    _, made = dialog
+    for name, text in (("trials", "1"), ("steps", "1k"), ("confirm_seeds", "1001-1005")):
+        editor = made.editors[name]
+        assert isinstance(editor, QLineEdit)
+        editor.setText(text)
+    made.form.start()
+    said = made.said.text()
+    assert "Trials: 1 is the default settings alone" in said
+    assert "Steps in all: 1,000 is less than one trial" in said
+    assert "Fresh seeds: 1001: 1,001 to 1,001 are the trials' own seeds" in said
+
+
+def test_a_paused_sweep_does_not_offer_to_resume_its_pruned_trials(home: Home, show: Show) -> None:
+    pruned = [{"kind": "told", "trial": 2, "seed": 1, "end": "pruned", "value": None}]
+    lines = [*trials(1.0, 2.0, 3.0)[:-1], *pruned, {"kind": "heard", "request": 1, "verb": "pause"}]
+    written(home, lines, seeds=[1])
+    shown = show(home)
+    tab = page_of(shown)
+    shown.until(lambda: tab.model.state is not None and tab.model.pruned == [2], "the trials")
+    assert not tab.resume.isVisible()
+
+
+def test_a_mean_over_seeds_has_its_number_beside_it(home: Home, show: Show) -> None:
+    lines = trials(1.0, 2.0)
+    lines += [{**line, "seed": 2, "value": 3.0} for line in lines if line["kind"] == "told"]
+    written(home, ended(lines), seeds=[1, 2])
+    shown = show(home)
+    tab = page_of(shown)
+    shown.until(lambda: tab.model.state is not None and tab.table.texts(), "the trials")
+    assert tab.table.tree.headerItem().text(2) == "Value (mean, n = 2)"
+    assert "best so far 2.5 (n = 2) in trial 1" in tab.line.text()
+    assert "2.5 (n = 2)" in tab.history.content.points[1].text
+
+
+def test_a_sweep_that_is_chosen_while_another_is_computed_gets_its_importance(home: Home, show: Show) -> None:
+    ids = [written(home, ended(trials(*(float(at * at) for at in range(9))))).sweep_id for _ in range(2)]
+    shown = show(home)
+    tab = page_of(shown)
+    shown.until(lambda: tab.model.state is not None, "the first of them")
+    tab.show_sweep(next(one for one in ids if one != tab.model.current))
+    shown.until(lambda: tab.importance.shares, "its importance")
 
 
 def test_a_sweep_is_begun_by_keys_alone_and_its_page_opens(

@@ -71,7 +71,7 @@ def faulty() -> Iterator[Callable[[str, str], str]]:
     def make(algo: str, fault: str) -> str:
         env_id = f"test/Faulty{len(made)}-v0"
         kwargs = {
-            "actions": algorithm_catalogue.load(algo).ACTIONS,
+            "actions": algorithm_catalogue.kinds_of(algorithm_catalogue.load(algo))[0],
             "seen": algorithm_catalogue.needed_observations(algo),
             "fault": fault,
         }

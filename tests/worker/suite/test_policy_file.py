@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from cleanrl_worker.sdk import policy
 from cleanrl_worker.sdk.policy import PolicyFile
+from mosaic.envs.observations.parted_rows import PartedRows
 from mosaic.errors import PolicyError
 
 
@@ -63,6 +64,10 @@ def test_the_file_is_plain_safetensors_with_a_sorted_header(tmp_path: Path) -> N
         gym.spaces.Box(0, 255, (4, 4, 3), np.uint8),
         gym.spaces.Box(-np.inf, np.inf, (3,), np.float32),
         gym.spaces.Box(np.array([-1, 0.1]), np.array([2, np.inf]), dtype=np.float64),
+        gym.spaces.MultiDiscrete([3, 4], start=[0, 2]),
+        gym.spaces.MultiDiscrete([[3, 4], [2, 5]]),
+        gym.spaces.MultiBinary((2, 3)),
+        PartedRows({"action_mask": gym.spaces.Box(0, 1, (3,)), "eye": gym.spaces.Box(0, 255, (2, 2, 1), np.uint8)}),
     ],
     ids=str,
 )
@@ -71,8 +76,8 @@ def test_spaces_come_back_as_they_were(space: gym.Space[Any]) -> None:
 
 
 def test_a_space_that_no_policy_can_have_is_refused() -> None:
-    with pytest.raises(PolicyError, match="only Box and Discrete"):
-        policy.space_to_json(gym.spaces.MultiBinary(3))
+    with pytest.raises(PolicyError, match="only those that are one array"):
+        policy.space_to_json(gym.spaces.Text(3))
 
 
 def test_a_pickle_is_refused_and_its_payload_is_not_run(tmp_path: Path) -> None:
@@ -128,6 +133,7 @@ def test_safetensors_of_another_program_are_refused(tmp_path: Path) -> None:
         {"observation_space": '{"type":"Box","shape":[2],"dtype":"no","low":0,"high":1}'},
         {"action_space": '{"type":"Discrete","n":-3,"start":0}'},
         {"action_space": "[1]"},
+        {"observation_space": '{"type":"Parts","parts":[{"name":"x","type":"Discrete","n":2,"start":0}]}'},
         {"algo": None},
     ],
     ids=str,

@@ -25,8 +25,8 @@ class Algorithm(Protocol):
     """What an algorithm's file defines."""
 
     Args: type[Any]
-    ACTIONS: str
-    """"discrete" or "continuous"."""
+    ACTIONS: str | tuple[str, ...]
+    """"discrete", "multi_discrete" or "continuous", or several of these."""
 
     # OBSERVATIONS: "vector" where the file says neither "pixels" nor "discrete"; `needed_observations` below reads it.
     # sources(args, env_settings): the files that a run is trained by and keeps a copy of, where there are any.
@@ -101,8 +101,16 @@ def needed_observations(name: str) -> str:
 
 def fitting(actions: str, shown: str = "vector") -> list[str]:
     """Algorithms for this kind of action space and of observation."""
-    needs = [_Needs(name, str(_constant(name, "ACTIONS")), needed_observations(name)) for name in names()]
+    needs = [
+        _Needs(name, environment_fitting.spelled(cast(Any, _constant(name, "ACTIONS"))), needed_observations(name))
+        for name in names()
+    ]
     return environment_fitting.fitting(needs, actions, shown)
+
+
+def kinds_of(algorithm: Algorithm) -> list[str]:
+    """The kinds of actions that an algorithm can choose."""
+    return environment_fitting.kinds_of(environment_fitting.spelled(algorithm.ACTIONS))
 
 
 class _Needs(NamedTuple):

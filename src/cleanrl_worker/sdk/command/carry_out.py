@@ -24,6 +24,7 @@ from cleanrl_worker.sdk.record.log_copy import logged_to
 from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop_and_hold import on_hold_signals, on_stop_signal
 from mosaic import config, envs
+from mosaic.envs.observations import action_masks
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
@@ -66,7 +67,7 @@ def train(line: CommandLine) -> int:
         if plan.flags.dry_run:
             rehearsal.show(emit_summary=plan.flags.emit_summary)
             return 0
-        return carry_out(plan)
+        return carry_out(plan, gives_masks=rehearsal.summary["action_masks"])
     except MosaicError as error:
         return worker_flags.reported(error)
 
@@ -114,8 +115,11 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         on_gpu = device == "cuda" and algorithm_catalogue.observations(plan.algo) == "pixels"
         memory_limits.refuse_a_rollout_that_never_fits(bytes_of_rollout(plan, env), on_gpu=on_gpu)
         try:
-            env.reset(seed=plan.args.seed)
-            env.step(env.action_space.sample())
+            observation, info = env.reset(seed=plan.args.seed)
+            allowed = action_masks.allowed_now(env, observation, info)
+            keeps_to_masks = getattr(plan.args, "action_masks", False)
+            fits = allowed is not None and action_masks.fits(allowed, env.action_space)
+            env.step(action_masks.any_allowed(env.action_space, allowed if fits or keeps_to_masks else None))
         except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
     if choice.backend in ("native", "envpool"):
@@ -134,6 +138,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "env_backend_reason": choice.reason,
         "observation_space": str(env.observation_space),
         "action_space": str(env.action_space),
+        "action_masks": allowed is not None,
         "device": device,
         "disk_free_bytes": free_bytes(plan.run_dir.root),
         "tensorboard": plan.flags.tensorboard,
@@ -164,32 +169,27 @@ def _one_environment(plan: Plan) -> gym.Env[Any, Any]:
         return envs.make(env_id, render_mode=None, settings=settings, pixels=True)
     except IncompatibleSpaces as error:
         with closing(envs.make(env_id, render_mode=None, settings=settings)) as env:
-            fits = algorithm_catalogue.fitting(_action_kind(env))
+            fits = algorithm_catalogue.fitting(envs.action_kind(env.action_space))
             said = fitting.no_pictures(plan.algo, env_id, str(env.observation_space), fits)
         raise IncompatibleSpaces(said) from error
 
 
 def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     """The algorithm can act here, or the error names those that can."""
-    actions, shown = _action_kind(env), envs.observation_kind(env.observation_space)
-    if actions != plan.algorithm.ACTIONS:
+    actions, shown = envs.action_kind(env.action_space), envs.observation_kind(env.observation_space)
+    kinds = algorithm_catalogue.kinds_of(plan.algorithm)
+    if actions not in kinds:
         shows_pictures = envs.family_of(plan.args.env_id).observations == "pixels"
         fits = algorithm_catalogue.fitting(actions, "pixels" if shows_pictures else shown)
-        wanted, has = plan.algorithm.ACTIONS, str(env.action_space)
+        wanted, has = fitting.spelled(kinds), str(env.action_space)
         raise IncompatibleSpaces(fitting.wrong_actions(plan.algo, wanted, plan.args.env_id, has, fits))
     if algorithm_catalogue.needed_observations(plan.algo) == fitting.STATES != shown:
         fits, shows = algorithm_catalogue.fitting(actions, shown), str(env.observation_space)
         raise IncompatibleSpaces(fitting.no_states(plan.algo, plan.args.env_id, shows, fits))
 
 
-def _action_kind(env: gym.Env[Any, Any]) -> str:
-    if isinstance(env.action_space, gym.spaces.Discrete):
-        return "discrete"
-    return "continuous" if isinstance(env.action_space, gym.spaces.Box) else type(env.action_space).__name__
-
-
-def carry_out(plan: Plan) -> int:
-    """Train; the exit code."""
+def carry_out(plan: Plan, *, gives_masks: bool = False) -> int:
+    """Train; the exit code. `gives_masks`: the environment was seen to tell which actions are allowed."""
     run_dir = plan.run_dir
     run_dir.create()
     before = run_dir.config.read_text() if plan.resume_from is not None else None
@@ -205,6 +205,7 @@ def carry_out(plan: Plan) -> int:
         resume_from=plan.resume_from,
         remarks=plan.remarks,
         source=plan.source,
+        gives_masks=gives_masks,
     )
     with logged_to(run_dir):
         sys.stdout.write(f"run directory: {run_dir.root}\n")
@@ -306,6 +307,8 @@ def _seen(plan: Plan, env: gym.Env[Any, Any]) -> gym.Space[Any] | None:
     if algorithm_catalogue.observations(plan.algo) == "pixels":
         return env.observation_space
     try:
-        return envs.family_of(plan.args.env_id).encoder(env.observation_space).space
+        by_parts = getattr(plan.args, "network", "") == "parts"
+        rows = envs.family_of(plan.args.env_id).encoder_of(env.observation_space, "parts" if by_parts else "vector")
     except (TypeError, NotImplementedError):
         return None
+    return None if rows is None else rows.space

@@ -25,7 +25,7 @@ from mosaic.spec.run_dir import Home
 
 NEEDED_SETTINGS = ("env_id", "seed", "total_timesteps", "num_envs")
 """Fields of Args by which the studio lists a run and makes its environments."""
-ACTIONS = ("discrete", "continuous")
+ACTIONS = ("discrete", "multi_discrete", "continuous")
 OBSERVATIONS = ("vector", "pixels", "discrete")
 
 
@@ -132,8 +132,11 @@ def _check(module: ModuleType, path: Path) -> None:
     if missing:
         raise _refused(path, f"defines no {', no '.join(missing)} ({algorithm_file.PAGE})")
     for name, known in (("ACTIONS", ACTIONS), ("OBSERVATIONS", OBSERVATIONS)):
-        if (given := getattr(module, name, known[0])) not in known:
-            raise _refused(path, f"{name} is {given!r}; it must be {' or '.join(map(repr, known))}")
+        given = getattr(module, name, known[0])
+        several = given if name == "ACTIONS" and isinstance(given, tuple) and given else (given,)
+        if any(one not in known for one in several):
+            more = ", or several of these in a tuple" if name == "ACTIONS" else ""
+            raise _refused(path, f"{name} is {given!r}; it must be {' or '.join(map(repr, known))}{more}")
     args: Any = module.Args
     if not isinstance(args, type) or not is_dataclass(args):
         raise _refused(path, "Args is not a dataclass; write @dataclass(frozen=True, kw_only=True) above it")

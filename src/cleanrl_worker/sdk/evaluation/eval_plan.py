@@ -12,6 +12,7 @@ from cleanrl_worker.sdk.command.worker_flags import CommandLine, CommonFlags, se
 from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from mosaic import config, envs
+from mosaic.envs.observations.parted_rows import is_like
 from mosaic.errors import ConfigError, PolicyError, Problem
 from mosaic.spec.run_config import Environment, LiveView, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
@@ -155,7 +156,7 @@ def check_fit(file: PolicyFile, vector: envs.VecEnv) -> None:
         ("observation", file.observation_space, vector.single_observation_space),
         ("action", file.action_space, vector.single_action_space),
     ):
-        if trained.shape != given.shape or getattr(trained, "n", None) != getattr(given, "n", None):
+        if not is_like(trained, given):
             raise PolicyError(
                 f"the policy has {name} space {trained}, the environment {given}; evaluate it in {file.env_id}"
             )

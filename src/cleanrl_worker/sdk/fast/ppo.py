@@ -9,19 +9,25 @@ from cleanrl_worker.sdk.fast import ppo_gradient
 from cleanrl_worker.sdk.fast.learner import PpoLearner, PpoSettings
 from cleanrl_worker.sdk.fast.networks.adam import Adam
 from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters
+from cleanrl_worker.sdk.fast.networks.masked import Masked, WithoutMask
 from cleanrl_worker.sdk.fast.networks.mlp import Mlp
 
+FORBIDDEN = -1e8
+"""Logit of a choice that is not allowed."""
 Array = np.ndarray[Any, Any]
 
 
 class FastLearner(PpoLearner):
     """The methods of ppo.py's `Learner`."""
 
-    def __init__(self, agent: nn.Module, args: PpoSettings) -> None:
+    def __init__(self, agent: nn.Module, args: PpoSettings, *, masked: int = 0) -> None:
+        """The last `masked` columns of observations are an action mask."""
         parameters = FlatParameters(agent)
         super().__init__(parameters, Adam(parameters, eps=1e-5), args)
-        self.actor = Mlp(parameters, agent.get_submodule("actor"), "actor")
-        self.critic = Mlp(parameters, agent.get_submodule("critic"), "critic")
+        actor = Mlp(parameters, agent.get_submodule("actor"), "actor")
+        critic = Mlp(parameters, agent.get_submodule("critic"), "critic")
+        self.actor = Masked(actor, masked, FORBIDDEN) if masked else actor
+        self.critic = WithoutMask(critic, masked) if masked else critic
         self.last_bits: np.random.Generator | None = None
 
     def act(self, obs: Array, noise: Array) -> Array:

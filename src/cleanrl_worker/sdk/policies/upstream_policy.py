@@ -21,6 +21,7 @@ import torch
 from cleanrl_worker.sdk.command import algorithm_catalogue
 from cleanrl_worker.sdk.command.algorithm_catalogue import Algorithm
 from cleanrl_worker.sdk.policy import MissingNormaliser, Policy, PolicyFile
+from mosaic.envs import action_kind
 from mosaic.errors import MosaicError, PolicyError
 
 Array = np.ndarray[Any, Any]
@@ -125,9 +126,8 @@ def _tried(name: str, algorithm: Algorithm, saved: Saved, wanted: Wanted) -> tup
             f"upstream's file of '{name}' is a tuple of {', '.join(declared)}; {saved.path} has"
             f" {len(saved.parts)} state dict{'s' if len(saved.parts) > 1 else ''}"
         )
-    actions = "discrete" if isinstance(wanted.action_space, gym.spaces.Discrete) else "continuous"
-    if actions != algorithm.ACTIONS:
-        raise PolicyError(f"'{name}' acts in {algorithm.ACTIONS} spaces, {wanted.env_id} has {wanted.action_space}")
+    if action_kind(wanted.action_space) not in (kinds := algorithm_catalogue.kinds_of(algorithm)):
+        raise PolicyError(f"'{name}' acts in {' and '.join(kinds)} spaces, {wanted.env_id} has {wanted.action_space}")
     known = {field.name for field in fields(algorithm.Args)}
     settings = {key: value for key, value in saved.args.items() if key in known} | {**wanted.args}
     complaint: Exception | None = None

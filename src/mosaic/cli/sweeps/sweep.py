@@ -17,6 +17,7 @@ from mosaic.cli.terminal.printing import Block, is_terminal, note, print_json, s
 from mosaic.cli.terminal.readable import plural
 from mosaic.cli.train.train import algorithm_of
 from mosaic.config import to_json
+from mosaic.near_names import did_you_mean
 from mosaic.rpc.client import Client
 from mosaic.sweep import proposals
 from mosaic.sweep.sweep_plan import SweepPlan
@@ -57,7 +58,10 @@ def _begin(first: str, words: Sequence[str]) -> int:
         if Path(first).suffix in (".yaml", ".yml"):
             plan, flags = plan_of_file(client, Path(first), words)
         else:
-            plan, flags = plan_of_words(client, algorithm_of(first), words)
+            algo = algorithm_of(first)
+            if algo not in client.algorithms() and (near := did_you_mean(first, VERBS)):
+                raise BadArguments(f"'mosaic sweep {first}' is not a command; {near}")
+            plan, flags = plan_of_words(client, algo, words)
         proposals.require(plan)
         with waiting("submitting …"):
             sweep = client.submit_sweep(to_json(plan))
@@ -80,7 +84,7 @@ def _size(plan: SweepPlan) -> str:
     each = f"{plan.total_timesteps:,} steps a run"
     if plan.trials is None and plan.runs is None:
         return f"trials until {sweep_table.budget_text(plan)}"
-    return f"{plural(plan.most_trials, 'trial')} × {plural(len(plan.seeds), 'seed')}{confirm}; {each}"
+    return f"{plural(plan.most_trials, 'trial')} × {plural(plan.seeds_each, 'seed')}{confirm}; {each}"
 
 
 def _show(argv: Sequence[str]) -> int:
@@ -125,7 +129,12 @@ def _follow(client: Client, sweep_id: str, *, json: bool) -> int:
         if reader.summary.phase not in AT_WORK and not reader.summary.asked:
             break
         block.draw([f"{sweep_table.phase_of(reader.summary)}: {plural(len(state.open_runs), 'open run')}"])
-        time.sleep(LOOK_S)
+        try:
+            time.sleep(LOOK_S)
+        except KeyboardInterrupt:
+            block.clear()
+            note(f"the sweep goes on: mosaic sweep follow {sweep_id[-8:]}; mosaic sweep cancel {sweep_id[-8:]} ends it")
+            raise
     block.clear()
     if json:
         print_json(sweep_table.whole_json(reader))

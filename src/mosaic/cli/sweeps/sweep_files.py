@@ -14,11 +14,14 @@ from mosaic.cli.train.train import RunFlags
 from mosaic.errors import ConfigError, Problem
 from mosaic.rpc.client import Client
 from mosaic.scripts import script
+from mosaic.scripts.script import Script
 from mosaic.spec.catalogue import extras
 from mosaic.sweep import space, wandb_sweep, zoo_file
 from mosaic.sweep.space import SCRIPT, Dimension
 from mosaic.sweep.sweep_plan import RETURN, SweepPlan
 from mosaic.sweep.wandb_sweep import WandbSweep
+
+NOTHING = Problem("parameters", "leaves nothing to search: give one of them several values, or min and max")
 
 
 def plan_of_file(client: Client, path: Path, words: Sequence[str]) -> tuple[SweepPlan, RunFlags]:
@@ -30,8 +33,17 @@ def plan_of_file(client: Client, path: Path, words: Sequence[str]) -> tuple[Swee
     found = wandb_sweep.read(data, what=str(path))
     program = _program(found, path)
     if program is None:
+        words = [*_seeds(found, "seed", words), *words]
+        if not found.space and "space" not in given_settings(words):
+            raise ConfigError([NOTHING], what=what)
         return _of_algorithm(client, found, words, what=what)
-    return _of_script(found, program, words, what=what)
+    read = script.read(program.absolute())
+    if "seed" in read.named:
+        words = [*_seeds(found, read.named["seed"], words), *words]
+    _refuse_outside(found, read.named, what=what)
+    if not found.space:
+        raise ConfigError([NOTHING], what=what)
+    return _of_script(found, read, words, what=what)
 
 
 def _program(found: WandbSweep, path: Path) -> Path | None:
@@ -58,6 +70,9 @@ def _of_algorithm(client: Client, found: WandbSweep, words: Sequence[str], *, wh
     dimensions: list[Dimension] = []
     for one in found.space:
         field: Any = properties.get(one.name)
+        if one.name in space.OUTSIDE:
+            problems.append(Problem(one.name, space.OUTSIDE[one.name]))
+            continue
         if field is None:
             problems.append(Problem(one.name, f"is not a setting of {algo}"))
             continue
@@ -70,7 +85,7 @@ def _of_algorithm(client: Client, found: WandbSweep, words: Sequence[str], *, wh
     given = given_settings(words)
     fixed = [word_of(name, value) for name, value in found.constants.items() if name not in given]
     plan, flags = plan_of_words(
-        client, algo, [*fixed, *words, *_budget(found, words)], dimensions=dimensions, notes=_notes(found, algo)
+        client, algo, [*fixed, *_budget(found, words), *words], dimensions=dimensions, notes=_notes(found, algo)
     )
     return plan, flags
 
@@ -79,13 +94,39 @@ def _notes(found: WandbSweep, algo: str) -> list[str]:
     return [*found.notes, f"program: {found.program} is not a file here: the algorithm {algo} is taken"]
 
 
-def _of_script(found: WandbSweep, program: Path, words: Sequence[str], *, what: str) -> tuple[SweepPlan, RunFlags]:
-    read = script.read(program.absolute())
-    own, rest = parser().parse_known_args([*words, *_budget(found, words)])
+def _seeds(found: WandbSweep, name: str, words: Sequence[str]) -> list[str]:
+    """A grid over seeds tries every trial with each of them; otherwise they are taken out of the space, and named.
+
+    The seed of a run is never one of its settings: fresh seeds would confirm nothing.
+    """
+    given = next((one for one in found.space if one.name == name), None)
+    if given is None:
+        return []
+    found.space.remove(given)
+    if found.method == "grid" and given.values and "seeds" not in given_settings(words):
+        listed = ",".join(map(str, given.values))
+        found.notes.append(f"{name}: every trial is run with each of these seeds, as --seeds {listed}")
+        return [f"--seeds={listed}"]
+    found.notes.append(f"{name}: is left out; --seeds chooses the seeds of a trial, --confirm-seeds the fresh ones")
+    return []
+
+
+def _refuse_outside(found: WandbSweep, named: Mapping[str, str], *, what: str) -> None:
+    """Steps and environment under the names that a script has for them."""
+    searched = {one.name for one in found.space}
+    problems = [Problem(name, space.OUTSIDE[ours]) for ours, name in named.items() if name in searched]
+    if problems:
+        raise ConfigError(problems, what=what)
+
+
+def _of_script(found: WandbSweep, read: Script, words: Sequence[str], *, what: str) -> tuple[SweepPlan, RunFlags]:
+    own, rest = parser().parse_known_args([*_budget(found, words), *words])
+    if own.space:
+        raise BadArguments(f"{what}: --space is for algorithms; what a script is given stands in the file's parameters")
     own_words = [word_of(name, value, dashes=read.style == "tyro") for name, value in found.constants.items()]
     before = rest[: rest.index("--")] if "--" in rest else list(rest)
     behind = rest[rest.index("--") + 1 :] if "--" in rest else []
-    document, flags = train.document_of_script(["--script", str(program), *before, "--", *own_words, *behind])
+    document, flags = train.document_of_script(["--script", str(read.path), *before, "--", *own_words, *behind])
     properties: Mapping[str, Any] = read.schema["properties"] if read.style == "tyro" else {}
     dimensions: list[Dimension] = []
     for one in found.space:
@@ -94,15 +135,19 @@ def _of_script(found: WandbSweep, program: Path, words: Sequence[str], *, what: 
     notes = [*found.notes]
     if own.prune != "none":
         notes.append("a script has no checkpoints: a trial of it that is pruned cannot be resumed")
+        if "total_timesteps" not in read.named:
+            steps = document.metadata.worker.config.total_timesteps
+            notes.append(f"{read.name} has no flag for its steps: trials are compared at shares of {steps:,}, or never")
     whole: dict[str, Any] = config.to_json(document)
     whole["metadata"]["ui"] = {"sweep": {"params": dict(found.constants)}}
-    plan = plan_of(whole, dimensions, None, own, flags, what=what, notes=notes)
+    has_seed = read.named.get("seed", "") in {*found.constants, *given_settings(behind)}
+    plan = plan_of(whole, dimensions, None, own, flags, what=what, notes=notes, has_seed=has_seed)
     return plan, flags
 
 
 def _budget(found: WandbSweep, words: Sequence[str]) -> list[str]:
     """The flags of the sweep that the file stands for; those of the command line count."""
-    given = given_settings(words)
+    given = given_settings(words[: words.index("--")] if "--" in words else words)
     made: dict[str, Any] = {"method": found.method, "metric": found.metric or RETURN, "prune": found.prune}
     if found.metric:
         made["goal"] = found.goal

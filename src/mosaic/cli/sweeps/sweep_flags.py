@@ -88,7 +88,8 @@ def plan_of_words(
     made = list(dimensions)
     if own.space or not dimensions:
         made += space_words.parse(own.space, schema, env_schema, fixed=fixed, what=what, env_id=settings.env_id)
-    return plan_of(document, made, env_schema, own, flags, what=what, notes=notes), flags
+    has_seed = "seed" in fixed
+    return plan_of(document, made, env_schema, own, flags, what=what, notes=notes, has_seed=has_seed), flags
 
 
 def plan_of(
@@ -100,7 +101,9 @@ def plan_of(
     *,
     what: str,
     notes: Sequence[str] = (),
+    has_seed: bool,
 ) -> SweepPlan:
+    """`has_seed`: the user has given one for every trial; otherwise each has its own."""
     own_seed = int(document["metadata"]["worker"]["config"]["seed"])
     unlimited = own.trials is None and own.runs is None and own.steps is None and own.hours is None
     made: dict[str, Any] = {
@@ -113,6 +116,7 @@ def plan_of(
         "metric": own.metric,
         "goal": own.goal,
         "seeds": _seeds("--seeds", flags.seeds, what) or [own_seed],
+        "own_seeds": 0 if flags.seeds or has_seed else 1,
         "confirm_best": own.confirm,
         "confirm_seeds": _seeds("--confirm-seeds", own.confirm_seeds, what) if own.confirm else [],
         "trials": TRIALS if unlimited else own.trials,

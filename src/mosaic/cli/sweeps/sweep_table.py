@@ -7,13 +7,14 @@ from mosaic import config
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import clean, paint, pairs, table
-from mosaic.numbers import show_number
+from mosaic.cli.terminal.readable import plural
+from mosaic.numbers import decimals, show_number
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.sweep import confirmation, importance
 from mosaic.sweep.space import Value
 from mosaic.sweep.sweep_plan import SweepPlan
 from mosaic.sweep.sweep_reader import SweepReader, plan_of
-from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
+from mosaic.sweep.sweep_state import ORDER, SweepState, Trial, sort_key
 
 COLOUR_OF = {
     "exploring": "cyan",
@@ -35,7 +36,9 @@ def _row(sweep: pb.Sweep) -> list[str]:
     if sweep.damage:
         return [shown_id(sweep.sweep_id), clean(sweep.damage), "damaged", "", "", "", "", ""]
     plan = plan_of(sweep)
-    best = readable.score(sweep.best_value) if sweep.HasField("best_value") else "–"
+    best = (
+        f"{sweep.best_value:.{decimals([sweep.best_value])}f}{plan.of_seeds}" if sweep.HasField("best_value") else "–"
+    )
     return [
         shown_id(sweep.sweep_id),
         clean(plan.label or f"{plan.algo} {plan.env_id}"),
@@ -97,15 +100,16 @@ def _why(sweep: pb.Sweep) -> str:
 
 
 def _counts(state: SweepState) -> str:
-    states = [trial.state for trial in state.trials]
-    said = [f"{states.count(one)} {one}" for one in ("finished", "running", "pruned", "failed") if one in states]
+    states = [trial.shown_state for trial in state.trials]
+    said = [f"{states.count(one)} {one}" for one in ORDER if one in states]
     return ", ".join(said) or "none yet"
 
 
 def budget_text(plan: SweepPlan) -> str:
     limits = {"trials": plan.trials, "runs": plan.runs, "steps": plan.steps, "hours": plan.hours}
     said = [f"{show_number(limit)} {name}" for name, limit in limits.items() if limit is not None]
-    runs = f"{plan.total_timesteps:,} steps a run, seeds {_listed(plan.seeds)}"
+    own = f"{plural(plan.own_seeds, 'seed')} of its own for each trial"
+    runs = f"{plan.total_timesteps:,} steps a run, {own if plan.own_seeds else f'seeds {_listed(plan.seeds)}'}"
     if plan.confirm_best:
         runs += f"; the best {plan.confirm_best} and the default again with {len(plan.confirm_seeds)} fresh seeds"
     return f"{', '.join(said)} ({runs})"
@@ -115,33 +119,32 @@ def trial_lines(state: SweepState, *, limit: int = LIMIT) -> list[str]:
     """Best first, then those that run, were pruned and failed."""
     names = [one.name for one in state.plan.space]
     shown = arranged(state)
-    rows = [_trial_row(trial, names) for trial in shown[: limit or None]]
-    heads = ("trial", "state", "value", *names)
-    lines = table(heads, rows, right=("trial", "value", *names))
+    spec = state.value_spec
+    rows = [_trial_row(trial, names, spec) for trial in shown[: limit or None]]
+    heads = ("trial", "state", state.plan.value_title, *names)
+    lines = table(heads, rows, right=("trial", state.plan.value_title, *names))
     left = len(shown) - len(rows)
     return [*lines, paint(f"{left} more: --limit 0 lists all", "dim")] if left > 0 else lines
 
 
 def trial_lines_of(trial: Trial, state: SweepState) -> list[str]:
     """One trial on one line, as it ends."""
-    number, how, value, *_ = _trial_row(trial, ())
+    number, how, value, *_ = _trial_row(trial, (), state.value_spec)
     settings = " ".join(f"{one.name}={_shown(trial, one.name)}" for one in state.plan.space)
-    return [f"trial {number}", how, value, settings, clean(trial.reason)]
+    return [f"trial {number}", how, value + state.plan.of_seeds, settings, clean(trial.reason)]
 
 
 def arranged(state: SweepState) -> list[Trial]:
-    order = {"finished": 0, "running": 1, "pruned": 2, "failed": 3}
-
     def key(trial: Trial) -> tuple[int, float, int]:
         value = trial.shown_value
-        return order[trial.state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
+        return ORDER[trial.shown_state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
 
     return sorted(state.trials, key=key)
 
 
-def _trial_row(trial: Trial, names: Sequence[str]) -> list[str]:
-    value = readable.score(trial.shown_value)
-    state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.state
+def _trial_row(trial: Trial, names: Sequence[str], spec: str) -> list[str]:
+    value = "–" if trial.shown_value is None else format(trial.shown_value, spec)
+    state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.shown_state
     name = "0 default" if trial.number == 0 else str(trial.number)
     return [name, state, value, *(_shown(trial, one) for one in names)]
 
@@ -158,8 +161,8 @@ def confirmed_lines(state: SweepState) -> list[str]:
         [
             "0 default" if one.trial.number == 0 else str(one.trial.number),
             str(one.n) + (f" ({one.failed} failed)" if one.failed else ""),
-            one.iqm.text(one.n),
-            one.improvement.text(one.n, ".2f") if one.improvement is not None else "",
+            one.iqm_text,
+            one.improvement_text,
         ]
         for one in found
     ]

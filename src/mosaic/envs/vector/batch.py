@@ -12,7 +12,7 @@ The convention of every backend (Gymnasium's AutoresetMode.SAME_STEP, with one r
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium import Space, spaces
@@ -35,12 +35,18 @@ class Batch:
         self.plain = isinstance(self.space, spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary)
         self.dtype = self.space.dtype if self.plain else None
         self.action_space: Space[Any] = action_space
-        self.first_action = 0
+        self.first_action: Any = 0
+        """Of a space whose choices do not begin at 0: a number, or one for each element."""
         self.discrete = isinstance(action_space, spaces.Discrete)
+        self.is_continuous = isinstance(action_space, spaces.Box)
         if isinstance(action_space, spaces.Discrete):
             self.first_action = int(action_space.start)
             self.action_space = spaces.Discrete(int(action_space.n))
-        elif not isinstance(action_space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        elif isinstance(action_space, spaces.MultiDiscrete):
+            several = cast(Any, action_space)
+            self.first_action = several.start if several.start.any() else 0
+            self.action_space = spaces.MultiDiscrete(several.nvec, dtype=several.dtype.type)
+        elif not isinstance(action_space, spaces.Box | spaces.MultiBinary):
             raise IncompatibleSpaces(
                 f"actions of {action_space} are not one array; wrap the environment to make them one"
             )
@@ -62,9 +68,15 @@ class Batch:
     def moves(self, actions: Any) -> Any:
         """The actions as the environments take them: Python ints counted from the space's start, or rows of a copy."""
         if not self.discrete:
-            return np.array(actions)
+            return self.shifted(np.array(actions))
         moves: list[int] = actions.tolist()
         return [move + self.first_action for move in moves] if self.first_action else moves
+
+    def shifted(self, actions: Any) -> Any:
+        """Actions as arrays, counted from the start of the environments' own space and of its type."""
+        if self.is_continuous or (self.discrete and not self.first_action):
+            return actions
+        return (actions + self.first_action).astype(self.action_space.dtype)
 
     def recorded(self, log: Sequence[Any], slot: int) -> NDArray[Any]:
         """What `moves` returned at each step, for one slot: (steps, *action shape)."""

@@ -35,7 +35,7 @@ def make_pool(
         raise EnvironmentFailed(f"envpool has no '{name}'; use backend 'bare'")
     lives = bool(kwargs.get("episodic_life"))
     pool = (_Lives if lives else _Pool)(envpool, name, num_envs, kwargs | {"render_mode": render_mode})
-    encoder = family.encoder(pool.envs.observation_space) if observations != "raw" else None
+    encoder = family.encoder_of(pool.envs.observation_space, observations)
     return WholeVec(pool, Batch(pool.envs.observation_space, pool.envs.action_space, encoder), num_envs, "envpool")
 
 

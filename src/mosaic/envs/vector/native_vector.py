@@ -41,8 +41,7 @@ def make_native(
         envs.close()
         raise EnvironmentFailed(f"'{spec.id}' resets ended slots a step late in its native form; use backend 'bare'")
     seen, actions = cast("tuple[Space[Any], Space[Any]]", (envs.single_observation_space, envs.single_action_space))
-    encoder = family.encoder(seen) if observations == "vector" else None
-    return WholeVec(whole, Batch(seen, actions, encoder), num_envs, "native")
+    return WholeVec(whole, Batch(seen, actions, family.encoder_of(seen, observations)), num_envs, "native")
 
 
 def settings_of(spec: EnvSpec) -> set[str]:

@@ -1,6 +1,7 @@
 """Many environments as one: the backends, the rule that chooses between them, and what all of them promise."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from mosaic.envs.families import find_spec
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from mosaic.envs.vector.twin import Freezer
 
 Backend = Literal["auto", "bare", "sync", "async", "native", "envpool"]
-Observations = Literal["vector", "raw", "pixels"]
+Observations = Literal["vector", "parts", "raw", "pixels"]
+Masks = Literal["never", "if given", "always"]
 
 ASYNC_FROM_ENVS = 4
 ASYNC_FROM_CORES = 4
@@ -118,14 +120,18 @@ def make_vec(
     backend: Backend = "auto",
     render_mode: str | None = None,
     observations: Observations = "vector",
+    masks: Masks = "never",
     settings: Mapping[str, Any] | None = None,
     wrappers: Sequence[Wrap] = (),
     **kwargs: Any,
 ) -> VecEnv:
     """`num_envs` environments behind one `step`.
 
-    `observations="vector"` applies the observation rule (`describe_observation_rule`), "pixels" the family's rule for
-    pictures (`mosaic.envs.observations.pixels`), "raw" leaves observations alone.
+    `observations="vector"` applies the observation rule (`describe_observation_rule`), "parts" the one that keeps the
+    shapes of pictures (`PartedRows`), "pixels" the family's rule for stacks of pictures
+    (`mosaic.envs.observations.pixels`), "raw" leaves observations alone.
+    With `masks` each row of a vector or of parts ends with the action mask: if the environment gives masks, or always
+    (an environment that then gives none is refused at its first reset). The native and envpool backends give none.
     `settings` are those of a run config (`mosaic.envs.settings`).
     `wrappers` are put around each environment (not with native and envpool). A Discrete action space that does not
     start at 0 is presented as one that does.
@@ -148,6 +154,10 @@ def make_vec(
             raise ConfigError([Problem("backend", f"{chosen} cannot apply wrappers; use bare, sync or async")])
         return _make_whole(chosen, family, spec, num_envs, observations, render_mode, kwargs)
     plan = _Plan(family, spec, observations, render_mode, tuple(wrappers), kwargs, settings or {})
+    if masks == "always" or (masks == "if given" and plan.gives_masks()):
+        from mosaic.envs.observations.action_masks import WithMask
+
+        plan = plan._replace(wrappers=(*wrappers, WithMask), masked=True)
     return _make_bare(plan, num_envs) if chosen == "bare" else _make_wrapped(plan, num_envs, chosen)
 
 
@@ -162,6 +172,17 @@ class _Plan(NamedTuple):
     kwargs: dict[str, Any]
     settings: Mapping[str, Any]
     """Those of the run, which the spec has already; for a process that makes twins of these environments."""
+    masked: bool = False
+    """The last of the wrappers shows the action mask with each observation."""
+
+    def gives_masks(self) -> bool:
+        """Whether these environments say which actions are allowed. Only where they may, one is made and asked."""
+        if not (self.family.masks or self.wrappers or self.spec.additional_wrappers):
+            return False
+        from mosaic.envs.observations.action_masks import source_of
+
+        with closing(make_from(self.family, self.spec, render_mode=None, wrappers=self.wrappers, **self.kwargs)) as env:
+            return source_of(env) is not None
 
     def env(self, spec: "EnvSpec") -> "Env[Any, Any]":
         wrappers = self.wrappers
@@ -179,7 +200,7 @@ class _Plan(NamedTuple):
         from mosaic.envs.vector.batch import Batch
 
         try:
-            encoder = self.family.encoder(env.observation_space) if self.observations != "raw" else None
+            encoder = self.family.encoder_of(env.observation_space, self.observations, masked=self.masked)
         except (TypeError, NotImplementedError) as error:
             raise IncompatibleSpaces(f"observations of '{self.spec.id}' cannot be one vector: {error}") from error
         return Batch(env.observation_space, env.action_space, encoder)

@@ -77,9 +77,7 @@ class WholeVec:
         self, actions: NDArray[Any]
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One step in every slot; a slot whose episode ended is already in its next one."""
-        raw, rewards, terminations, truncations, step_infos = self._whole.step(
-            actions + self._batch.first_action if self._batch.first_action else actions
-        )
+        raw, rewards, terminations, truncations, step_infos = self._whole.step(self._batch.shifted(actions))
         rewards = np.array(rewards, dtype=np.float64)
         self._steps += 1
         self._tally.add(rewards)

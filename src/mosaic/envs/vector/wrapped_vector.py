@@ -48,9 +48,7 @@ class WrappedVec:
         self, actions: NDArray[Any]
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """One step in every slot; a slot whose episode ended is already in its next one."""
-        if self._batch.first_action:
-            actions = actions + self._batch.first_action
-        obs, rewards, terminations, truncations, infos = self.vector.step(actions)
+        obs, rewards, terminations, truncations, infos = self.vector.step(self._batch.shifted(actions))
         self._tally.add(rewards)
         ended = np.flatnonzero(terminations | truncations)
         if not ended.size:

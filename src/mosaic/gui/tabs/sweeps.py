@@ -138,7 +138,7 @@ class SweepsTab(QWidget):
         for verb, button in self.buttons.items():
             button.setVisible(verb in allowed)
         self.train.setEnabled(self.model.best is not None)
-        self.resume.setVisible(bool(self.model.pruned))
+        self.resume.setVisible(self.model.can_resume_pruned)
         self.line.setText("" if summary is None else line_of(summary, state))
         self.line.setToolTip(tip(self.line.text()))
         if state is None:
@@ -231,7 +231,8 @@ def line_of(summary: pb.Sweep, state: SweepState | None) -> str:
     if summary.confirm_runs:
         said.append(f"{summary.confirmed_runs} of {summary.confirm_runs} runs to confirm")
     if summary.HasField("best_value"):
-        said.append(f"best so far {summary.best_value:.4g} (trial {summary.best_trial})")
+        of_seeds = state.plan.of_seeds if state is not None else ""
+        said.append(f"best so far {summary.best_value:.4g}{of_seeds} in trial {summary.best_trial}")
     return " · ".join(said)
 
 

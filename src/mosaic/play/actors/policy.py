@@ -4,13 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from cleanrl_worker.sdk.command import algorithm_catalogue
 from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile, RecurrentPolicy, RewardedPolicy
+from mosaic.envs.observations import action_masks
+from mosaic.envs.observations.parted_rows import MASK, how_seen, is_like
 from mosaic.envs.observations.pixels import SHAPE
+from mosaic.envs.pettingzoo import without_mask
 from mosaic.envs.vector.batch import Batch
-from mosaic.errors import MosaicError, PolicyError, RunNotFound
+from mosaic.errors import ActorFailed, MosaicError, PolicyError, RunNotFound
 from mosaic.log import get_logger
 from mosaic.play.actor import Choice, Context, Outcome, View
 from mosaic.play.arenas.arena import Arena
@@ -26,7 +30,7 @@ DESCRIPTOR = ActorDescriptor(
     label="Policy",
     description="A trained policy: that of a run of this home, or a policy file.",
     argument="RUN or FILE",
-    actions=("discrete", "continuous"),
+    actions=("discrete", "multi_discrete", "continuous"),
 )
 
 
@@ -36,6 +40,8 @@ class PolicyActor:
     def __init__(self, actor: Policy, batch: Batch, *, deterministic: bool) -> None:
         self._actor = actor
         self._batch = batch
+        self._masked = how_seen(batch.space)[1]
+        """It was trained to take allowed actions only, and sees which these are."""
         self._deterministic = deterministic
         self._generator = np.random.default_rng(0)
 
@@ -45,11 +51,19 @@ class PolicyActor:
             self._actor.forget(np.ones(1, np.bool_))
 
     def select_action(self, view: View) -> Choice:
-        rows = self._batch.gather([self._batch.row(view.observation)])
+        rows = self._batch.gather([self._batch.row(self._seen(view))])
         action = self._actor.act(rows, self._generator, deterministic=self._deterministic)
         explained: Any = getattr(self._actor, "explain", None)
         told: dict[str, Any] = explained(rows) if explained is not None else {}
         return Choice(action=self._batch.moves(action)[0], **told)
+
+    def _seen(self, view: View) -> Any:
+        if not self._masked:
+            return view.observation
+        if view.legal is None:
+            raise ActorFailed("the policy was trained with action masks, and this environment gives none")
+        mask = action_masks.flat(view.legal, self._batch.action_space)
+        return {action_masks.OBSERVATION: action_masks.without_mask_part(view.observation), MASK: mask}
 
     def observe(self, outcome: Outcome) -> None:
         if isinstance(self._actor, RewardedPolicy):
@@ -66,7 +80,7 @@ def make(argument: str, context: Context) -> PolicyActor:
         log.warning("policy.without_digest", path=str(path), meaning=f"it {policy_digest.NO_DIGEST}")
     for remark in file.remarks:
         log.warning("policy.other_code", path=str(path), meaning=remark)
-    batch = _batch(context.arena)
+    batch = _batch(context.arena, *how_seen(file.observation_space))
     _check_fit(file, batch, context.arena.env_id)
     return PolicyActor(actor, batch, deterministic=context.deterministic)
 
@@ -95,12 +109,17 @@ def sees_pixels(argument: str, home: Home) -> bool:
     return algorithm_catalogue.observations(policy_facts.read(find(argument, home)).algo) == "pixels"
 
 
-def _batch(arena: Arena) -> Batch:
+def _batch(arena: Arena, seen: str, masked: bool) -> Batch:
+    """As `make_vec` sees the environment; what an arena shows has no mask beside it."""
+    space = arena.observation_space
+    if masked:
+        choices = sum(action_masks.sizes_of(arena.action_space))
+        space = spaces.Dict({action_masks.OBSERVATION: without_mask(space), MASK: spaces.MultiBinary(choices)})
     try:
-        encoder = arena.family.encoder(arena.observation_space)
+        encoder = arena.family.encoder_of(space, seen, masked=masked)
     except (TypeError, NotImplementedError) as error:
         raise PolicyError(f"observations of {arena.env_id} cannot be one vector: {error}") from error
-    return Batch(arena.observation_space, arena.action_space, encoder)
+    return Batch(space, arena.action_space, encoder)
 
 
 def _check_fit(file: PolicyFile, batch: Batch, env_id: str) -> None:
@@ -113,7 +132,7 @@ def _check_fit(file: PolicyFile, batch: Batch, env_id: str) -> None:
                 f"the policy sees stacks of four 84×84 pictures, and this session shows {given}: start another with the"
                 " policy in it, or with --observations pixels"
             )
-        if trained.shape != given.shape or getattr(trained, "n", None) != getattr(given, "n", None):
+        if not is_like(trained, given):
             raise PolicyError(
                 f"the policy has {name} space {trained}, {env_id} has {given}; it was trained in {file.env_id}"
             )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from gymnasium import Space, spaces
 
+from mosaic.envs.observations.action_masks import any_allowed
 from mosaic.play.actor import Choice, Context, Outcome, View
 from mosaic.spec.actors import ActorDescriptor
 
@@ -21,7 +22,7 @@ class RandomActor:
         self._space.seed(seed)
 
     def select_action(self, view: View) -> Choice:
-        action = any_action(self._space, view.legal)
+        action = any_allowed(self._space, view.legal)
         if view.legal is None or not isinstance(self._space, spaces.Discrete):
             return Choice(action=action)
         mask = np.asarray(view.legal, dtype=np.int8)
@@ -33,13 +34,6 @@ class RandomActor:
 
     def close(self) -> None:
         """It holds nothing."""
-
-
-def any_action(space: Space[Any], legal: Any) -> Any:
-    """One of those that are allowed."""
-    if legal is None or not isinstance(space, spaces.Discrete):
-        return space.sample()
-    return space.sample(np.asarray(legal, dtype=np.int8))
 
 
 def make(_: str, context: Context) -> RandomActor:

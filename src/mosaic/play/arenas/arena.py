@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mosaic import __version__, envs
 from mosaic.envs.action_names import action_names
+from mosaic.envs.observations import action_masks
 from mosaic.errors import EnvironmentFailed
 from mosaic.spec.episode_file import Order, Shown
 from mosaic.spec.seat_names import SEAT
@@ -142,7 +143,7 @@ class Arena:
 
     def legal(self, seat: str) -> Any:  # noqa: ARG002 - as above
         """One truth value an action where only some are allowed; None where all are."""
-        return self.info.get("action_mask")
+        return action_masks.allowed_now(self._env, self._observation, self.info)
 
     def refusal(self, seat: str, action: Any) -> str:  # noqa: ARG002 - whatever the space holds may be done
         """Why the rules do not allow this action now; empty if they do."""

@@ -14,7 +14,8 @@ from gymnasium import spaces
 from mosaic import envs
 from mosaic.envs import pettingzoo
 from mosaic.envs.action_names import known_names
-from mosaic.envs.pettingzoo import MASK
+from mosaic.envs.observations.action_masks import without_mask_part
+from mosaic.envs.observations.parted_rows import MASK
 from mosaic.errors import EnvironmentFailed
 from mosaic.play.arenas.arena import Arena, News, Picture, Result
 from mosaic.play.arenas.pettingzoo_games import Game, Together, Turns
@@ -69,7 +70,7 @@ class GameArena(Arena):
         return self._sides[seat]
 
     def seen(self, seat: str) -> Any:
-        return _without_mask(self._game.observe(seat))
+        return without_mask_part(self._game.observe(seat))
 
     def info_at(self, seat: str) -> Mapping[str, Any]:
         return self._game.info(seat)
@@ -167,13 +168,6 @@ class Side(Arena):
 
     def render(self) -> Picture | None:
         return self._table.render()
-
-
-def _without_mask(observed: Any) -> Any:
-    if isinstance(observed, dict) and MASK in observed:
-        rest = {key: value for key, value in observed.items() if key != MASK}
-        return rest["observation"] if set(rest) == {"observation"} else rest
-    return observed
 
 
 def _names(env_id: str, space: gymnasium.Space[Any]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from mosaic.config import JsonValue
 from mosaic.play.arenas.arena import Arena
@@ -17,7 +18,7 @@ GO_COLUMNS = "ABCDEFGHJKLMNOPQRST"
 def moves_of(arena: Arena, seat: str) -> JsonValue:
     """`[action, name]` of each; None where keys are enough, or the rules allow everything."""
     mask = arena.legal(seat) if seat == arena.turn and not arena.over else None
-    if mask is None or len(mask) <= FEW:
+    if mask is None or len(mask) <= FEW or not isinstance(arena.at(seat).action_space, spaces.Discrete):
         return None
     start = int(getattr(arena.at(seat).action_space, "start", 0))
     allowed = [start + int(at) for at in np.flatnonzero(mask)][:MOST]

@@ -21,6 +21,16 @@ class Needs(Protocol):
     def observations(self) -> str: ...
 
 
+def spelled(kinds: str | Sequence[str]) -> str:
+    """The kinds of actions that an algorithm's file names, as catalogues have them: `discrete, multi_discrete`."""
+    return kinds if isinstance(kinds, str) else ", ".join(kinds)
+
+
+def kinds_of(spelled: str) -> list[str]:
+    """The kinds that `spelled` has put into one text."""
+    return spelled.split(", ")
+
+
 def misfit(needs: Needs, environment: Found, algorithms: Iterable[Needs]) -> str:
     """Why this algorithm cannot learn there, and which can; empty if nothing is known that speaks against it."""
     env_id, actions, shown = environment.env_id, environment.actions, environment.observations
@@ -37,7 +47,7 @@ def misfit(needs: Needs, environment: Found, algorithms: Iterable[Needs]) -> str
 
 
 def has_wrong_actions(needs: Needs, environment: Found) -> bool:
-    return bool(environment.actions and needs.actions) and environment.actions != needs.actions
+    return bool(environment.actions and needs.actions) and environment.actions not in kinds_of(needs.actions)
 
 
 def lacks_pictures(needs: Needs, environment: Found) -> bool:
@@ -50,14 +60,20 @@ def lacks_states(needs: Needs, environment: Found) -> bool:
 
 def fitting(algorithms: Iterable[Needs], actions: str, shown: str) -> list[str]:
     """Names of those that can learn there: on pictures those with convolutions, if there are any for these actions."""
-    able = [one for one in algorithms if one.actions == actions and (one.observations != STATES or shown == STATES)]
+    able = [
+        one
+        for one in algorithms
+        if actions in kinds_of(one.actions) and (one.observations != STATES or shown == STATES)
+    ]
     seen = [one for one in able if (one.observations == PIXELS) == (shown == PIXELS)]
     return sorted(one.name for one in seen or [one for one in able if one.observations != PIXELS])
 
 
 def wrong_actions(algo: str, wanted: str, env_id: str, has: str, fits: Sequence[str]) -> str:
     """`has` is an action space as Gymnasium writes it, or a kind of actions."""
-    return f"{algo} needs {wanted} actions, {env_id} has {_space(has, 'actions')}: {advice(fits)}"
+    return (
+        f"{algo} needs {' or '.join(kinds_of(wanted))} actions, {env_id} has {_space(has, 'actions')}: {advice(fits)}"
+    )
 
 
 def no_pictures(algo: str, env_id: str, shows: str, fits: Sequence[str]) -> str:

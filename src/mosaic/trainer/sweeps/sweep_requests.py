@@ -109,6 +109,9 @@ def _refuse(sweep: SweepDir, state: SweepState, verb: Verb, trials: Sequence[int
             found = state.trials[number].state if number < len(state.trials) else "not there"
             if found != "pruned":
                 raise InvalidTransition(f"trial {number} of sweep {sweep.sweep_id} is {found}, not pruned")
+        if phase == "paused":
+            message = f"sweep {sweep.sweep_id} is paused; continue it before its pruned trials are resumed"
+            raise InvalidTransition(message)
         return
     if phase not in ALLOWED[verb]:
         advice = {"finished": "; --trial N resumes a pruned trial"} if verb == "resume" else {}

@@ -32,7 +32,7 @@ def case_of(algo: str) -> Case:
     seen = algorithm_catalogue.needed_observations(algo)
     return Case(
         algo=algo,
-        env_id=ENVIRONMENTS[algorithm.ACTIONS, seen],
+        env_id=ENVIRONMENTS[algorithm_catalogue.kinds_of(algorithm)[0], seen],
         total_timesteps=320 if seen == "pixels" else 600 if "buffer_size" in known else 2048,
         settings={name: value for name, value in chosen.items() if name in known},
         tags=metrics_of(algo) - CHARTS,

@@ -1,6 +1,7 @@
 """The train form without its widgets: fields by path, the document that they make, and where its problems belong."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -72,6 +73,11 @@ class TrainForm(QObject):
     @property
     def algorithm(self) -> Algorithm | None:
         return self._catalogue.algorithms.get(self.algo)
+
+    @property
+    def environment_schema(self) -> Mapping[str, Any] | None:
+        """Of the settings of the environment that is chosen; None if only a worker can tell."""
+        return self._catalogue.settings_of(self.env_id)
 
     @property
     def seeds(self) -> list[int]:

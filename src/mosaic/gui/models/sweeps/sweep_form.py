@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from mosaic import config
 from mosaic.errors import ConfigError, MosaicError, Problem
-from mosaic.gui.models.form.run_settings import PARAMS
+from mosaic.gui.models.form.run_settings import PARAMS, SEED
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.gui.models.studio import Studio
 from mosaic.numbers import parse_float
@@ -20,6 +20,20 @@ from mosaic.sweep import space, space_words, sweep_plan
 from mosaic.sweep.sweep_plan import BEST, CONFIRM_SEEDS, RETURN, TRIALS
 
 WHAT = "sweep"
+FIELD_OF = {
+    "--space": "Searched settings",
+    "--seeds": "Seeds",
+    "--confirm-seeds": "Fresh seeds",
+    "--trials": "Trials",
+    "--steps": "Steps in all",
+    "trials": "Trials",
+    "steps": "Steps in all",
+    "hours": "Hours",
+    "parallel": "Runs at a time",
+    "confirm_best": "Confirm the best",
+    "metric": "Judged by",
+}
+"""Where the dialog has what a plan's problem is about."""
 
 
 @dataclass
@@ -36,6 +50,7 @@ class Budget:
     """What is spent, as the user types it."""
 
     trials: str = str(TRIALS)
+    steps: str = ""
     hours: str = ""
     parallel: str = ""
     method: str = "tpe"
@@ -103,7 +118,14 @@ class SweepForm(QObject):
         return ""
 
     def plan(self) -> dict[str, Any]:
-        """ConfigError with everything that is wrong."""
+        """ConfigError with everything that is wrong, by the names of the dialog's fields."""
+        try:
+            return self._plan()
+        except ConfigError as error:
+            problems = [Problem(FIELD_OF.get(one.path, one.path), one.message) for one in error.problems]
+            raise ConfigError(problems, what=WHAT) from None
+
+    def _plan(self) -> dict[str, Any]:
         document: dict[str, Any] = self._form.document()
         # Which preset it was begun from stays with every run of the sweep.
         document["metadata"]["ui"] = {key: one for key, one in document["metadata"]["ui"].items() if key == KEY}
@@ -116,22 +138,30 @@ class SweepForm(QObject):
             "label": budget.label,
             "document": document,
             "space": [config.to_json(one) for one in dimensions],
-            "defaults": space.defaults(document, dimensions, None),
+            "defaults": space.defaults(document, dimensions, self._form.environment_schema),
             "method": budget.method,
             "prune": budget.prune,
             "metric": budget.metric,
             "goal": budget.goal,
             "seeds": self._form.seeds or [document["metadata"]["worker"]["config"].get("seed", 1)],
+            "own_seeds": 0 if self._form.seeds or self._has_seed else 1,
             "confirm_best": _whole("Confirm", budget.confirm or "0"),
             "confirm_seeds": _seeds(budget.confirm_seeds) if budget.confirm not in ("", "0") else [],
             "trials": _whole("Trials", budget.trials) if budget.trials else None,
+            "steps": _whole("Steps in all", budget.steps) if budget.steps else None,
             "hours": _number("Hours", budget.hours) if budget.hours else None,
             "parallel": _whole("Runs at a time", budget.parallel or "0"),
             "priority": self._form.priority,
         }
-        if made["trials"] is None and made["hours"] is None:
-            raise ConfigError([Problem("", "Say how many trials, or how many hours.")], what=WHAT)
+        if made["trials"] is None and made["steps"] is None and made["hours"] is None:
+            raise ConfigError([Problem("", "Say how many trials, steps or hours.")], what=WHAT)
         return config.to_json(sweep_plan.parse(made, what=WHAT))
+
+    @property
+    def _has_seed(self) -> bool:
+        """Whether the user has chosen one in the form; otherwise each trial has its own."""
+        field = self._form.fields.get(SEED)
+        return field is not None and field.value != field.setting.default
 
     def start(self) -> None:
         """Submit it; `said` tells what is wrong."""
@@ -161,7 +191,8 @@ class SweepForm(QObject):
     def _parsed(self, words: Sequence[str]) -> tuple[space.Dimension, ...]:
         algorithm = self._form.algorithm
         schema: space.Schema = algorithm.schema if algorithm is not None else {"properties": {}}
-        return space_words.parse(words, schema, None, what=WHAT, env_id=self._form.env_id)
+        about = self._form.environment_schema
+        return space_words.parse(words, schema, about, what=WHAT, env_id=self._form.env_id)
 
 
 def _whole(title: str, text: str) -> int:

@@ -62,6 +62,8 @@ class SweepsModel(QObject):
         """Trials that had ended when the importance was asked for."""
         self._cli = CliProcess(studio.link, self)
         self._cli.done.connect(self._take_importance)
+        self._cli.failed.connect(self._no_importance)
+        self._importance_problem = ""
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_MS)
         self._timer.timeout.connect(self.look)
@@ -95,10 +97,16 @@ class SweepsModel(QObject):
         return [] if self.state is None else [one.number for one in self.state.trials if one.state == "pruned"]
 
     @property
+    def can_resume_pruned(self) -> bool:
+        """A paused sweep is continued first."""
+        return bool(self.pruned) and self.summary is not None and self.summary.phase != "paused"
+
+    @property
     def why_no_importance(self) -> str:
         if self.state is None:
             return ""
-        return importance.why_unknown(self.state) or ("" if self.importance else "is being computed …")
+        waiting = self._importance_problem or "is being computed …"
+        return importance.why_unknown(self.state) or ("" if self.importance else waiting)
 
     def allowed(self) -> set[str]:
         """Verbs that make sense now."""
@@ -110,7 +118,7 @@ class SweepsModel(QObject):
     def choose(self, sweep_id: str) -> None:
         if sweep_id != self.current:
             self.current, self.state, self._reader = sweep_id, None, None
-            self.importance, self._ended = {}, -1
+            self.importance, self._ended, self._importance_problem = {}, -1, ""
             self.changed.emit()
             self.look()
 
@@ -159,7 +167,7 @@ class SweepsModel(QObject):
             return
         ended = sum(trial.value is not None for trial in self.state.trials)
         if ended != self._ended:
-            self._ended = ended
+            self._ended, self._importance_problem = ended, ""
             self._cli.start("sweep", "show", self.current, "--json")
 
     def _take_importance(self, found: list[Any]) -> None:
@@ -167,6 +175,12 @@ class SweepsModel(QObject):
         if isinstance(about, dict) and about["sweep_id"] == self.current:
             self.importance = about["importance"]
             self.changed.emit()
+        # Another sweep was chosen meanwhile, or further trials have ended.
+        self._ask_importance()
+
+    def _no_importance(self, why: str) -> None:
+        self._importance_problem = why
+        self.changed.emit()
 
     def _failed(self, error: MosaicError) -> None:
         self._is_asking = False

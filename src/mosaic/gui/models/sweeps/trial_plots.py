@@ -69,7 +69,9 @@ def history(state: SweepState) -> Plot:
         return Plot()
     low, high = limits([trial.shown_value or 0.0 for trial in shown_trials])
     last = max(len(state.trials) - 1, 1)
-    points = [_point(trial, trial.number / last, _share(trial.shown_value or 0.0, low, high)) for trial in shown_trials]
+    points = [
+        _point(state, trial, trial.number / last, _share(trial.shown_value or 0.0, low, high)) for trial in shown_trials
+    ]
     best: list[tuple[float, float]] = []
     ahead = math.inf
     for trial in state.trials:
@@ -88,7 +90,7 @@ def scatter(state: SweepState, dimension: Dimension) -> Plot:
     if not inside:
         return Plot()
     low, high = limits([value for _, _, value in inside])
-    points = [_point(trial, x, _share(value, low, high), dimension) for trial, x, value in inside]
+    points = [_point(state, trial, x, _share(value, low, high), dimension) for trial, x, value in inside]
     return Plot(points, axis_of(dimension), _value_axis(state, low, high))
 
 
@@ -153,7 +155,9 @@ def _share(value: float, low: float, high: float) -> float:
     return (value - low) / (high - low) if high > low else 0.5
 
 
-def _point(trial: Trial, x: float, y: float, dimension: Dimension | None = None) -> Point:
+def _point(state: SweepState, trial: Trial, x: float, y: float, dimension: Dimension | None = None) -> Point:
     name = "default settings" if trial.number == 0 else f"trial {trial.number}"
     setting = f"\n{dimension.name} {shown(trial.params.get(dimension.name))}" if dimension is not None else ""
-    return Point(trial.number, x, y, trial.state, f"{name}, {trial.state}: {trial.shown_value:.4g}{setting}")
+    return Point(
+        trial.number, x, y, trial.state, f"{name}, {trial.state}: {trial.shown_value:.4g}{state.plan.of_seeds}{setting}"
+    )

@@ -126,5 +126,6 @@ def _result(state: Mapping[str, Any], name: str) -> str:
     if score and len(seats) == 2 and length is None:
         parts.append(f"{score['won']} won, {score['drawn']} drawn, {score['lost']} lost")
     elif score:
-        parts.append(f"mean {float(score['mean']):g}")
+        episodes = score["won"] + score["drawn"] + score["lost"]
+        parts.append(f"mean {float(score['mean']):g} (n = {episodes})")
     return "  ·  ".join(parts)

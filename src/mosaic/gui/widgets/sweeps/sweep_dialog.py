@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QGridLayout, QLineEdit, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.sweeps.sweep_form import Searched, SweepForm
@@ -18,6 +18,7 @@ from mosaic.gui.widgets.labels_and_buttons import (
     row,
     scrolled,
 )
+from mosaic.gui.widgets.switch import Switch
 from mosaic.gui.widgets.value_editors import Choice
 
 WIDTH, HEIGHT = 640, 660
@@ -29,6 +30,7 @@ CHOICES = {
 }
 FIELDS = (
     ("trials", "Trials", "how many settings are tried; the default first"),
+    ("steps", "Steps in all", "optional: at most so many environment steps, those of the confirmation among them"),
     ("hours", "Hours", "optional: at most so long"),
     ("parallel", "Runs at a time", "empty: as many as the daemon has slots"),
     ("method", "Proposed by", "tpe learns from the trials before; random; grid takes every combination"),
@@ -52,9 +54,9 @@ class SweepDialog(QDialog):
         self.resize(WIDTH, HEIGHT)
         self.form, self._theme = form, theme
         self.about = label("", "muted")
-        self.lines: list[tuple[QCheckBox, QLineEdit]] = []
+        self.lines: list[tuple[Switch, QLineEdit]] = []
         self._grid = QGridLayout()
-        self._grid.setColumnStretch(1, 1)
+        self._grid.setColumnStretch(2, 1)
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(5)
         self._inside = QWidget()
@@ -141,14 +143,18 @@ class SweepDialog(QDialog):
         return line
 
     def _show_lines(self) -> None:
-        for check, line in self.lines:
-            for widget in (check, line):
+        while self._grid.count():
+            item = self._grid.takeAt(0)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
                 widget.hide()
                 widget.deleteLater()
         self.lines = [self._line(place, one) for place, one in enumerate(self.form.searched)]
 
-    def _line(self, place: int, searched: Searched) -> tuple[QCheckBox, QLineEdit]:
-        check = QCheckBox(searched.name)
+    def _line(self, place: int, searched: Searched) -> tuple[Switch, QLineEdit]:
+        check = Switch(self._theme)
+        check.setText(searched.name)
+        check.setAccessibleName(f"Search {searched.name}")
         check.setChecked(searched.is_on)
         line = QLineEdit(searched.text)
         line.setAccessibleName(f"Values of {searched.name}")
@@ -160,8 +166,11 @@ class SweepDialog(QDialog):
 
         check.toggled.connect(switch)
         line.textChanged.connect(self._typed(searched, line))
+        name = PlainLabel(searched.name)
+        name.setBuddy(line)
         self._grid.addWidget(check, place, 0)
-        self._grid.addWidget(line, place, 1)
+        self._grid.addWidget(name, place, 1)
+        self._grid.addWidget(line, place, 2)
         return check, line
 
     def _typed(self, searched: Searched, line: QLineEdit) -> Callable[[str], None]:

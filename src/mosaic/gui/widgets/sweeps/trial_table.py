@@ -7,17 +7,22 @@ from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from mosaic.gui.models.shown_text import tip
-from mosaic.gui.models.wording import number
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
 from mosaic.numbers import show_number
 from mosaic.spec.environment_settings import shown
 from mosaic.sweep import confirmation
 from mosaic.sweep.space import Value
-from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
+from mosaic.sweep.sweep_state import ORDER, SweepState, Trial, sort_key
 
-ORDER = {"finished": 0, "running": 1, "pruned": 2, "failed": 3}
-COLOURS = {"finished": "text", "running": "info", "pruned": "muted", "failed": "bad"}
+COLOURS = {
+    "finished": "text",
+    "running": "info",
+    "paused": "warn",
+    "stopped": "warn",
+    "pruned": "muted",
+    "failed": "bad",
+}
 CONFIRMED = ("Settings", "Seeds", "IQM [95 %]", "Better than the default [95 %]")
 
 
@@ -43,15 +48,15 @@ class TrialTable(QWidget):
     def show_trials(self, state: SweepState) -> None:
         self._state = state
         names = [one.name for one in state.plan.space]
-        if names != list(self._names):
-            self._names = names
-            self.tree.setColumnCount(3 + len(names))
-            self.tree.setHeaderLabels(["Trial", "State", "Value", *names])
+        self._names = names
+        self.tree.setColumnCount(3 + len(names))
+        self.tree.setHeaderLabels(["Trial", "State", state.plan.value_title.capitalize(), *names])
         chosen = self.tree.currentItem()
         before = chosen.text(0) if chosen is not None else ""
         self.tree.clear()
+        spec = state.value_spec
         for trial in _arranged(state):
-            item = self._item(trial)
+            item = self._item(trial, spec)
             self.tree.addTopLevelItem(item)
             if item.text(0) == before:
                 self.tree.setCurrentItem(item)
@@ -61,15 +66,15 @@ class TrialTable(QWidget):
         rows = [self.tree.topLevelItem(at) for at in range(self.tree.topLevelItemCount())]
         return [[item.text(at) for at in range(self.tree.columnCount())] for item in rows if item is not None]
 
-    def _item(self, trial: Trial) -> QTreeWidgetItem:
+    def _item(self, trial: Trial, spec: str) -> QTreeWidgetItem:
         value = trial.shown_value
-        state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.state
+        state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.shown_state
         cells = ["0 · default" if trial.number == 0 else str(trial.number), state]
-        cells += ["" if value is None else number(value)]
+        cells += ["" if value is None else format(value, spec)]
         cells += [show_value(trial.params[name]) if name in trial.params else "" for name in self._names]
         item = QTreeWidgetItem(cells)
         to_the_right(item, range(2, len(cells)))
-        item.setForeground(1, QBrush(self._theme.colour(COLOURS[trial.state])))
+        item.setForeground(1, QBrush(self._theme.colour(COLOURS[trial.shown_state])))
         item.setData(0, 256, next((run.run_id for run in trial.runs.values() if run.run_id), ""))
         if trial.reason:
             item.setToolTip(1, tip(trial.reason))
@@ -101,8 +106,8 @@ class ConfirmedTable(QWidget):
         for one in confirmation.results(state):
             name = "0 · default" if one.trial.number == 0 else f"trial {one.trial.number}"
             seeds = str(one.n) + (f" ({one.failed} failed)" if one.failed else "")
-            better = one.improvement.text(one.n, ".2f") if one.improvement is not None else ""
-            self.tree.addTopLevelItem(QTreeWidgetItem([name, seeds, one.iqm.text(one.n), better]))
+            better = one.improvement_text
+            self.tree.addTopLevelItem(QTreeWidgetItem([name, seeds, one.iqm_text, better]))
         fit(self.tree)
 
 
@@ -115,6 +120,6 @@ def show_value(value: Value) -> str:
 def _arranged(state: SweepState) -> list[Trial]:
     def key(trial: Trial) -> tuple[int, float, int]:
         value = trial.shown_value
-        return ORDER[trial.state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
+        return ORDER[trial.shown_state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
 
     return sorted(state.trials, key=key)
