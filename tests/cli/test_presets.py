@@ -115,7 +115,7 @@ def test_what_is_wrong_with_a_command_is_said(mosaic, words, message):
 
 
 def test_a_damaged_preset_of_a_user_is_told_apart_from_the_others(mosaic):
-    folder = Home.resolve().presets
+    folder = Home.resolve().root / "presets"
     folder.mkdir(exist_ok=True)
     broken = folder / "broken.json"
     broken.write_text("{")

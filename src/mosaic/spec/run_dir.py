@@ -77,8 +77,6 @@ class Home:
     """Columns of every run's metrics: a cache, rebuilt from the events."""
     episodes = PathBelow("trainer/episodes.sqlite")
     """The list of recorded episodes: a cache, rebuilt from the recordings."""
-    presets = PathBelow("presets")
-    """Presets of the user."""
     configs = PathBelow("trainer/configs")
     runs = PathBelow("trainer/runs")
     reserve = PathBelow("trainer/reserve")

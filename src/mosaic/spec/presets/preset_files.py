@@ -71,7 +71,7 @@ class Presets:
     """Those of a home, `<home>/presets/`, and those that ship."""
 
     def __init__(self, home: Home) -> None:
-        self._folder = home.presets
+        self._folder = home.root / "presets"
 
     def all(self) -> tuple[list[Listed], list[str]]:
         """The user's first, by name, then those that ship; and what is wrong with files that cannot be read."""
