@@ -1,21 +1,44 @@
-"""MOSAIC, a reinforcement-learning studio. `from mosaic import Client` is its Python interface (docs/python-api.md)."""
+"""MOSAIC, a reinforcement-learning studio.
+
+`mosaic.train`, `mosaic.run` and `mosaic.runs` give runs as objects (docs/notebook.md); `from mosaic import Client` is
+the whole interface of the daemon (docs/python-api.md).
+"""
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mosaic.notebook.run_handle import Run as Run
+    from mosaic.notebook.run_sequence import Runs as Runs
+    from mosaic.notebook.training import connect as connect
+    from mosaic.notebook.training import run as run
+    from mosaic.notebook.training import runs as runs
+    from mosaic.notebook.training import train as train
     from mosaic.rpc.client import Client as Client
 
 __version__ = "0.1.0"
 
+_PLACES = {
+    "Client": "mosaic.rpc.client",
+    "Run": "mosaic.notebook.run_handle",
+    "Runs": "mosaic.notebook.run_sequence",
+    "connect": "mosaic.notebook.training",
+    "run": "mosaic.notebook.training",
+    "runs": "mosaic.notebook.training",
+    "train": "mosaic.notebook.training",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """`Client` on first use: it brings gRPC and pydantic, which `import mosaic` alone must not wait for."""
-    if name != "Client":
+    """On first use: they bring gRPC and pydantic, which `import mosaic` alone must not wait for."""
+    if name not in _PLACES:
         raise AttributeError(f"module 'mosaic' has no attribute '{name}'")
-    from mosaic.rpc.client import Client
+    return getattr(import_module(_PLACES[name]), name)
 
-    return Client
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})
 
 
 def _leave_current_folder() -> None:

@@ -22,6 +22,7 @@ from mosaic.rpc.client_results import Series as Series
 from mosaic.rpc.client_results import settings_by_environment as settings_by_environment
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
 from mosaic.rpc.dry_run import Validation, dry_run
+from mosaic.rpc.find_run import find_run
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
@@ -38,7 +39,7 @@ from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
 from mosaic.spec.presets.preset_files import Presets
 from mosaic.spec.run_config import PolicyEvalExtras, TrainRunConfig
-from mosaic.spec.run_dir import Home
+from mosaic.spec.run_dir import Home, is_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
@@ -178,6 +179,9 @@ class Client:
 
     @translated
     def get(self, run_id: str) -> RunRecord:
+        """By its id, the beginning or the end of it, its label, or @last."""
+        if not is_run_id(run_id):
+            return find_run(self, run_id)
         return to_record(self._stub.GetRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
     @translated

@@ -4,16 +4,18 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
-from mosaic.cli.runs.run_by_name import counted_back, pick
+from mosaic.cli.runs.run_by_name import pick
 from mosaic.cli.terminal.printing import note, print_json
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import PolicyError, RunNotFound
 from mosaic.rpc.client import Client
+from mosaic.rpc.evaluation_summary import summary_of
+from mosaic.rpc.find_run import counted_back
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.spec import environment_flags
 from mosaic.spec.environment_flags import EnvironmentFlags
@@ -24,8 +26,6 @@ from mosaic.spec.return_statistics import Interval
 from mosaic.spec.run_config import MAX_GRID, PolicyEvalExtras, TrainRunConfig
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
-
-SUMMARY = "eval_summary.json"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -184,12 +184,7 @@ def results_of(client: Client, runs: Sequence[RunRecord]) -> list[dict[str, Any]
     for run in ended:
         if run.state is not RunState.FINISHED:
             raise RunFailed(run)
-        if SUMMARY not in client.files(run.run_id):
-            raise PolicyError(f"run {run.run_id} was ended before its first batch was complete: there is no result")
-        batches = client.read_json(run.run_id, SUMMARY)
-        if not isinstance(batches, list) or not batches:
-            raise PolicyError(f"{SUMMARY} of run {run.run_id} is damaged: it holds no batch; evaluate again")
-        summaries.append(cast("list[dict[str, Any]]", batches)[-1])
+        summaries.append(summary_of(client, run.run_id))
     return summaries
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.live.run_frames import NothingToSee, RunFrames, add_flags, frames_of, wishes_of
-from mosaic.cli.runs.run_by_name import LIVING, pick
+from mosaic.cli.runs.run_by_name import pick
 from mosaic.cli.terminal.printing import note
 from mosaic.errors import HomeUnusable
 from mosaic.fastlane.video_file import VideoFile
+from mosaic.rpc.find_run import LIVING
 
 TIMEOUT_S = 20.0
 

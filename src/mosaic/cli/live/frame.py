@@ -6,8 +6,9 @@ from pathlib import Path
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.live.run_frames import NothingToSee, RunFrames, add_flags, caption, frames_of, is_complete, wishes_of
-from mosaic.cli.runs.run_by_name import LIVING, pick
+from mosaic.cli.runs.run_by_name import pick
 from mosaic.errors import HomeUnusable
+from mosaic.rpc.find_run import LIVING
 
 FORMATS = (".png", ".jpg", ".jpeg", ".webp")
 TIMEOUT_S = 20.0

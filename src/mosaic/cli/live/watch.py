@@ -7,9 +7,10 @@ from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.live.run_frames import RunFrames, add_flags, caption, frames_of, wishes_of
 from mosaic.cli.live.terminal_pictures import DRAW, WAYS, Canvas, Way, ask, canvas
-from mosaic.cli.runs.run_by_name import LIVING, pick
+from mosaic.cli.runs.run_by_name import pick
 from mosaic.cli.terminal.plain_output import ESC, draw
 from mosaic.cli.terminal.printing import fit, is_terminal
+from mosaic.rpc.find_run import LIVING
 
 HIDE_CURSOR, SHOW_CURSOR = f"{ESC}[?25l", f"{ESC}[?25h"
 HOME, CLEAR, RESET = f"{ESC}[H", f"{ESC}[2J", f"{ESC}[0m"

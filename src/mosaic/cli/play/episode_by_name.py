@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mosaic.cli.runs.run_by_name import counted_back, pick
+from mosaic.cli.runs.run_by_name import pick
 from mosaic.errors import MosaicError, RecordingError, RunNotFound
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import counted_back
 from mosaic.spec import episode_file
 from mosaic.spec.episode_file import EpisodeHead
 from mosaic.spec.processes.python_child import PythonChild

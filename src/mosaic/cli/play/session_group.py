@@ -12,9 +12,10 @@ from typing import Any
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import BadArguments
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, exit_code, follow
-from mosaic.cli.runs.run_by_name import SESSION, pick, short
+from mosaic.cli.runs.run_by_name import pick, short
 from mosaic.cli.terminal.printing import note
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import SESSION
 from mosaic.spec import episode_file
 from mosaic.spec.episode_file import EpisodeHead
 from mosaic.spec.play_config import document_of

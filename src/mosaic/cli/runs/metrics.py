@@ -5,11 +5,12 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
-from mosaic.cli.runs.run_by_name import TRAINING, pick
+from mosaic.cli.runs.run_by_name import pick
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import columns, print_json, table
 from mosaic.near_names import no_such
 from mosaic.rpc.client import Series
+from mosaic.rpc.find_run import TRAINING
 
 TABLE_POINTS = 400
 

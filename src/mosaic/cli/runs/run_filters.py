@@ -4,8 +4,9 @@ import argparse
 from collections.abc import Sequence
 
 from mosaic.cli.daemon.connection import Parser
-from mosaic.cli.runs.run_by_name import LEARNING, pick_all
+from mosaic.cli.runs.run_by_name import pick_all
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import LEARNING
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 
 from mosaic.cli.daemon.connection import BadArguments, Parser, connect, parser
 from mosaic.cli.runs.follow_to_end import follow_and_report
-from mosaic.cli.runs.run_by_name import TRAINING, pick, pick_all
+from mosaic.cli.runs.run_by_name import pick, pick_all
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import clean, note, pairs, print_json
 from mosaic.cli.terminal.readable import plural
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import TRAINING
 from mosaic.rpc.run_operations import RUN_VERBS, Ask, each
 from mosaic.scripts.script import is_script
 from mosaic.spec.run_record import RunRecord

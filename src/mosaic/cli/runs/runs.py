@@ -4,11 +4,12 @@ import argparse
 from collections.abc import Sequence
 
 from mosaic.cli.daemon.connection import connect, parser, place
-from mosaic.cli.runs.run_by_name import SESSION, shown_id
+from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.runs.run_filters import add_filters, check_filters, kinds_of, listed
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import Block, clean, is_terminal, note, paint, print_json, table
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import SESSION
 from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.spec.states import RunState
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mosaic.cli.daemon.connection import BadArguments
-from mosaic.cli.runs.run_by_name import LEARNING, LOOK_AGAIN_S, TRAINING, Need, counted_back, pick
+from mosaic.cli.runs.run_by_name import LOOK_AGAIN_S, pick
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import waiting
 from mosaic.errors import UnknownName
 from mosaic.near_names import near_names
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import LEARNING, TRAINING, Need, counted_back
 from mosaic.spec.run_record import RunRecord
 
 _SEED = re.compile(r"[ ,_·-]+(s|seed ?)\d+$")

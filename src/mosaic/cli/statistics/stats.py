@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
-from mosaic.cli.runs.run_by_name import TRAINING
 from mosaic.cli.statistics.figure_style import STYLES, Ground, save
 from mosaic.cli.statistics.group_statistics import Statistics, as_json, statistics_of
 from mosaic.cli.statistics.run_groups import BY, EVALUATION, RunGroup, groups_of
@@ -15,6 +14,7 @@ from mosaic.cli.statistics.run_scores import LAST, NoScore, scored
 from mosaic.cli.statistics.table_formats import FORMATS, power_of
 from mosaic.cli.terminal.printing import note, print_json
 from mosaic.near_names import no_such
+from mosaic.rpc.find_run import TRAINING
 from mosaic.spec.catalogue.extras import PLOTS
 from mosaic.statistics.reference_scores import Reference, reference_scores
 

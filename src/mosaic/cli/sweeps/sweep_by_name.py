@@ -1,8 +1,8 @@
 """Naming a sweep on the command line: its id, the beginning or the end of it, its label, @last or @last-1."""
 
-from mosaic.cli.runs.run_by_name import counted_back
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import counted_back
 from mosaic.sweep.sweep_dir import SweepNotFound
 from mosaic.sweep.sweep_reader import plan_of
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.cli.daemon.connection import connect, parser, refuse_remote
-from mosaic.cli.runs.run_by_name import TRAINING, pick_all
+from mosaic.cli.runs.run_by_name import pick_all
 from mosaic.cli.terminal.printing import clean, note, paint, print_json, say, waiting
 from mosaic.cli.terminal.readable import plural
 from mosaic.cli.tracking.wandb import COLOURS, read
 from mosaic.errors import MissingExtra, MosaicError
+from mosaic.rpc.find_run import TRAINING
 from mosaic.spec.catalogue.extras import TRACKERS
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord

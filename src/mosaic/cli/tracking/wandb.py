@@ -6,12 +6,13 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.cli.daemon.connection import connect, parser, refuse_remote
-from mosaic.cli.runs.run_by_name import TRAINING, pick_all
+from mosaic.cli.runs.run_by_name import pick_all
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import clean, note, paint, pairs, print_json, waiting
 from mosaic.cli.terminal.verb_parser import no_such_verb
 from mosaic.errors import MosaicError
 from mosaic.rpc.client import Client
+from mosaic.rpc.find_run import TRAINING
 from mosaic.spec.catalogue.extras import TRACKERS
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir

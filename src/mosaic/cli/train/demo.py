@@ -14,6 +14,7 @@ from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.train.train import document_of, parse
 from mosaic.rpc.client import Client
+from mosaic.rpc.evaluation_summary import SUMMARY
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -75,7 +76,7 @@ def _show_what_is_there(client: Client, run: RunRecord, evaluation: RunRecord) -
     print(f"What it made, in {_short(Path(run.run_dir))}:")
     for artifact in client.artifacts(run.run_id):
         print(f"  {artifact.kind:<12} {artifact.path}")
-    print(f"and for the evaluation, in {_short(Path(evaluation.run_dir))}:\n  {'summary':<12} {evaluate.SUMMARY}")
+    print(f"and for the evaluation, in {_short(Path(evaluation.run_dir))}:\n  {'summary':<12} {SUMMARY}")
     mosaic = _command()
     print("\nTry next:")
     print(f"  {mosaic} runs")
