@@ -122,18 +122,23 @@ def take(application: QApplication, opened: app.Opened) -> None:
             ("Overview", "far too fast", SMALL),
             ("Artifacts", "cartpole", SMALL),
             ("Log", "lander", SMALL),
-            ("Notes", "lander", SMALL),
+            ("Dry runs", "lander", SMALL),
         ):
             window.resize(size)
             window.reset_layout()
             opened.studio.select(runs(label, "policy_eval" if title == "Evaluate" else "train"))
-            if title == "Notes":
+            if title == "Dry runs":
                 window.form.dry_run.click()
                 wait(application, lambda: newest_note(opened).outcome != "running")
                 # A refused one, with its reason in the form, would be in all pictures after it.
                 assert newest_note(opened).outcome == "ok", newest_note(opened).output
             window.bench.bring_up(title)
-            shoot(application, opened, f"{title.lower().replace('w&b', 'wandb')}-{scheme}", size)
+            shoot(
+                application,
+                opened,
+                f"{title.lower().replace('w&b', 'wandb').replace('dry runs', 'notes')}-{scheme}",
+                size,
+            )
         take_policies(application, opened, runs(EVALUATED[0]), scheme)
     opened.theme.use("dark")
     palette = window.menus.open_palette()
@@ -176,7 +181,7 @@ def take_play(application: QApplication, opened: app.Opened) -> None:
     opened.window.resize(SMALL)
     opened.window.reset_layout()
     opened.window.bench.bring_up("Play")
-    for below in ("Log", "Notes"):
+    for below in ("Log", "Dry runs"):
         opened.window.bench.docks[below].close()
     for name, prepare in SCENES.items():
         prepare(tab, lambda until: wait(application, until), policy)

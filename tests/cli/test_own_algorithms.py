@@ -174,7 +174,7 @@ def test_a_new_one_is_a_copy_that_runs_at_once(mosaic: Mosaic, tmp_path: Path) -
     assert trained.code == 0, trained.err
     assert "is there already" in mosaic("algos", "new", "my_ppo", "--from", "ppo", "--into", str(tmp_path)).err
     assert "would hide" in mosaic("algos", "new", "dqn", "--from", "ppo", "--into", str(tmp_path)).err
-    assert "is not one of c51" in mosaic("algos", "new", "mine", "--from", "pppo", "--into", str(tmp_path)).err
+    assert "is not one of bdi_q" in mosaic("algos", "new", "mine", "--from", "pppo", "--into", str(tmp_path)).err
     assert mosaic("algos", "remove", str(tmp_path / "made")).code == 0
     assert mosaic("train", "my_ppo").code == 2
 

@@ -51,7 +51,7 @@ def test_a_class_made_from_a_schema_has_the_rules_of_the_code_in_the_same_words(
         assert said[0] == said[1]
     assert config.from_json(made, {"rate": 0.5}).rate == 0.5
     with pytest.raises(ConfigError) as refused:
-        config.validated(made(num_envs=900), as_flags=True)
+        config.from_flags(made, ["--num-envs", "900"], prog="mosaic")
     assert str(refused.value.problems[0]) == "--num-envs: is 900, more than 200"
 
 

@@ -26,7 +26,7 @@ from mosaic.spec.run_dir import Home
 
 OUR_TAGS = re.compile(r"</?(?:span|a|table|tr|td|br|p|b)(?: [^<>]*)?>")
 MOST_ROWS = 50
-NAMING = ("Overview", "Artifacts", "Log", "Notes")
+NAMING = ("Overview", "Artifacts", "Log", "Dry runs")
 """Tabs that show a text of the run itself."""
 LINE = Qt.ItemDataRole.DisplayRole
 
@@ -63,7 +63,7 @@ def ask_everything(shown, run_id: str) -> None:
 
     label = shown.studio.runs.get(run_id).label
     assert FAKE in label
-    box = confirm(shown.window, label, f"Delete {label}?\n\n{label}", "Delete", lambda: None)
+    box = confirm(shown.window, label, f"Delete {label}?\n\n{label}", ("Delete", "Keep"), lambda: None)
     dialog = ask_text(shown.window, "Label", f"Label of {label}", label, lambda _: None)
     settle(shown)
     assert isinstance(box, QMessageBox)

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from strict_spool import decode_spool
 
 from cleanrl_worker import cli, evaluate
 from cleanrl_worker.algorithms.bdi_q import Args, Coefficients, Learner, Table, sources, table_of
@@ -17,7 +18,9 @@ from cleanrl_worker.sdk.bdi.spade_mailbox import SpadeBox
 from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import RecurrentPolicy, RewardedPolicy
 from mosaic.errors import ActorFailed, CheckpointError, EnvironmentFailed
-from mosaic.spec.events import RunStarted, Warned, decode_spool
+from mosaic.spec.events import RunStarted, Warned
+from mosaic.spec.files import source_copy
+from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.run_dir import RunDir, new_run_id
 
 WAYS = """
@@ -293,3 +296,16 @@ def test_one_plan_for_each_action_learns_where_no_plans_are_shipped(line: str, t
     assert actor.act(np.eye(3, dtype=np.float32)[[1]], np.random.default_rng(0), deterministic=True).tolist() == [1]
     explained: Any = actor
     assert explained.explain(None)["note"].startswith("step; @action_6 of @action_5 0, @action_6 ")
+
+
+def test_code_and_plans_of_a_copy_are_told_apart() -> None:
+    code, plans = (
+        SourceCopy("mine.py", {"mine.py": "x", "nets.py": "y"}),
+        SourceCopy("a.asl", {"a.asl": "1", "b.asl": "2"}),
+    )
+    both = source_copy.joined(code, plans)
+    assert both is not None
+    again = source_copy.from_json(both.to_json())
+    assert (source_copy.code_of(again), source_copy.data_of(again)) == (code, plans)
+    assert (source_copy.code_of(plans), source_copy.data_of(code)) == (None, None)
+    assert source_copy.joined(None, plans) == plans

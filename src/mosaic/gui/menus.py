@@ -18,12 +18,13 @@ from mosaic.gui.tabs import TABS
 from mosaic.gui.widgets.command_palette import CommandPalette
 from mosaic.gui.widgets.dialogs import ask_long_text, ask_text, confirm
 from mosaic.gui.widgets.labels_and_buttons import icon_button, row
+from mosaic.gui.widgets.shortcut_sheet import ShortcutSheet
 from mosaic.plain_text import plain
 from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
 """Runs that the palette offers: the newest."""
-EXTRA_KEYS = {"Notes": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
+EXTRA_KEYS = {"Dry runs": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
 """Tabs beyond the ninth."""
 _MARK = re.compile("&(.)")
 """Marks the letter to press; two of them are the sign itself."""
@@ -46,7 +47,7 @@ class Menus(QObject):
         self._make_file()
         self._make_run()
         self._make_view()
-        self._add(self._help, "&About MOSAIC", self._about)
+        self._make_help()
         self._corner = self._make_corner()
         bar.setCornerWidget(self._corner, Qt.Corner.TopRightCorner)
         list_of_runs = window.runs.view
@@ -56,17 +57,12 @@ class Menus(QObject):
         self._enable()
 
     def commands(self) -> list[Command]:
-        """Everything that can be done now, then the runs to go to."""
+        """Everything that can be done, what cannot be done now with its reason; then the runs to go to."""
         found = [
-            Command(
-                _MARK.sub(r"\1", action.text()),
-                action.trigger,
-                action.shortcut().toString(),
-                _MARK.sub(r"\1", menu.title()),
-            )
+            self._command(action, menu)
             for menu in (self._run, self._view, self._file, self._help)
             for action in menu.actions()
-            if action.isEnabled() and not action.isSeparator()
+            if not action.isSeparator()
         ]
         newest = list(self._studio.runs.records())[:MOST_RUNS]
         return found + [
@@ -75,6 +71,34 @@ class Menus(QObject):
             )
             for run in newest
         ]
+
+    def _command(self, action: QAction, menu: QMenu) -> Command:
+        of_runs = next((entry for entry, shown in self.on_runs.values() if shown is action), None)
+        reason = "" if action.isEnabled() else "no run is selected"
+        if of_runs is not None:
+            reason = self._does.reason_against(of_runs)
+        title, group = _MARK.sub(r"\1", action.text()), _MARK.sub(r"\1", menu.title())
+        keys = action.shortcut().toString()
+        return Command(title, action.trigger, keys, group, reason, of_runs.also if of_runs else "")
+
+    def open_shortcuts(self) -> ShortcutSheet:
+        """The sheet of every key."""
+        groups: list[tuple[str, list[tuple[str, str]]]] = []
+        native = QKeySequence.SequenceFormat.NativeText
+        for menu in (self._run, self._view, self._file, self._help):
+            keyed = [action for action in menu.actions() if not action.shortcut().isEmpty()]
+            lines = [(action.shortcut().toString(native), _MARK.sub(r"\1", action.text())) for action in keyed]
+            groups.append((_MARK.sub(r"\1", menu.title()), lines))
+        form = self._window.form
+        keyed_buttons = (
+            (form.start, "Start what the form says"),
+            (form.dry_run, "Dry run of the form, or end it"),
+            (form.sweep, "Sweep over the form's settings"),
+        )
+        groups.append(("Form", [(button.shortcut().toString(native), does) for button, does in keyed_buttons]))
+        sheet = ShortcutSheet(self._window, self._window.theme, groups)
+        sheet.open()
+        return sheet
 
     def open_palette(self) -> CommandPalette:
         palette = CommandPalette(self._window, self._window.theme, self.commands())
@@ -90,7 +114,8 @@ class Menus(QObject):
             self._does.do(action, runs)
             return
         title = action.title.removesuffix("…")
-        confirm(self._window, title, action.question(runs), title, lambda: self._does.do(action, runs))
+        answers = action.answers_for(runs)
+        confirm(self._window, title, action.question(runs), answers, lambda: self._does.do(action, runs))
 
     def _make_file(self) -> None:
         form = self._window.form
@@ -112,6 +137,10 @@ class Menus(QObject):
         for action in ACTIONS:
             shown = self._add(self._run, action.title, partial(self.ask_and_do, action), action.keys, icon=action.icon)
             self.on_runs[action.title] = (action, shown)
+            if action.keys == "Del":
+                # The list hears it; elsewhere this key deletes a letter.
+                shown.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+                window.runs.view.delete_asked.connect(partial(self.ask_and_do, action))
         self._run.addSeparator()
         self._for_one += [
             self._add(self._run, "Re&name…", self._rename, "F2", icon="pencil"),
@@ -140,6 +169,13 @@ class Menus(QObject):
             shown, bring_up = tab.title.replace("&", "&&"), partial(window.bench.bring_up, tab.title)
             keys = f"Ctrl+{number}" if number < 10 else ""
             self._add(self._view, shown, bring_up, keys or EXTRA_KEYS.get(tab.title, ""), icon=tab.icon)
+
+    def _make_help(self) -> None:
+        show_help = self._window.form.show_help
+        self._add(self._help, "&Help on the algorithm", show_help, QKeySequence.StandardKey.HelpContents)
+        self._add(self._help, "&Keyboard shortcuts", self.open_shortcuts, "Ctrl+/", icon="command")
+        self._help.addSeparator()
+        self._add(self._help, "&About MOSAIC", self._about)
 
     def _make_corner(self) -> QWidget:
         """The ways to a new run, always in reach."""

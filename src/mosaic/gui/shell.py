@@ -1,8 +1,8 @@
 """The parts of the window and where they are: runs on the left, tabs in the centre, a new run's form on the right."""
 
-from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
-from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QSettings, QSize, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QScrollArea, QWidget
 
 from mosaic.config import JsonObject
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
@@ -15,18 +15,30 @@ from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.sweeps import SweepsTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.daemon.status_line import StatusLine
+from mosaic.gui.widgets.edge_handle import EdgeHandle
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
+from mosaic.gui.widgets.focus_ring import FocusRing
 from mosaic.gui.widgets.form.train_panel import TrainPanel
-from mosaic.gui.widgets.labels_and_buttons import pages
+from mosaic.gui.widgets.labels_and_buttons import pages, row
+from mosaic.gui.widgets.reading_order import neighbour
 from mosaic.gui.widgets.runs.empty_state import EmptyState
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.gui.widgets.tab_docks import Page, TabDocks
 
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 """Raised when docks change: an older remembered layout is then not used."""
 RUNS_WIDTH, FORM_WIDTH = 272, 340
 LOW = 840
 """Pixels of height below which charts are a tab beside the live view rather than below it."""
+NARROW, NARROWEST = 1400, 1100
+"""Pixels of width below which another layout is remembered, and below which the form gives way at first."""
+COLLAPSES = 0.6
+"""Of its least width: a side panel whose edge is dragged to less than that is put away."""
+EDGE = 6
+"""Pixels beside a panel in which its edge is taken."""
+SETTLE_MS = 250
+LAST = "last"
+"""Stands for the size at which a window was closed, in the place of one that is not known yet."""
 
 
 class Shell(QMainWindow):
@@ -43,11 +55,24 @@ class Shell(QMainWindow):
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
         self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
+        self.focus_ring = FocusRing(theme, self)
         self._stack = pages(EmptyState(studio, theme), self.bench)
-        self.setCentralWidget(self._stack)
         left = self._dock("Runs", self.runs, Qt.DockWidgetArea.LeftDockWidgetArea)
         right = self._dock("New run", self.form, Qt.DockWidgetArea.RightDockWidgetArea)
         self.side_docks = (left, right)
+        handles = [
+            EdgeHandle(theme, left, "Ctrl+B", at_left=True),
+            EdgeHandle(theme, right, "Ctrl+Shift+B", at_left=False),
+        ]
+        middle = QWidget()
+        row(handles[0], (self._stack, 1), handles[1], of=middle, spacing=0)
+        self.setCentralWidget(middle)
+        self._dragged: QDockWidget | None = None
+        """The panel whose edge is being dragged."""
+        self._size = ""
+        """The kind of size whose layout is shown."""
+        self._resized = QTimer(self, interval=SETTLE_MS, singleShot=True)
+        self._resized.timeout.connect(self._change_layout)
         self._first_layout = QByteArray()
         self.resizeDocks([left, right], [RUNS_WIDTH, FORM_WIDTH], Qt.Orientation.Horizontal)
         self.setStatusBar(StatusLine(studio, theme))
@@ -70,6 +95,95 @@ class Shell(QMainWindow):
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls
 
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Tab and Shift+Tab, from any widget of the window."""
+        here = QApplication.focusWidget()
+        if here is None or not here.isVisible():
+            # No key: the window opens, or what had the focus is being hidden, perhaps only for a moment.
+            QTimer.singleShot(0, self, self._focus_somewhere)
+            return True
+        stop = neighbour(self, self.focusWidget(), forward=is_next)
+        if stop is None:
+            return False
+        stop.setFocus(Qt.FocusReason.TabFocusReason if is_next else Qt.FocusReason.BacktabFocusReason)
+        self._scroll_to(stop)
+        self.focus_ring.show_around(stop)
+        return True
+
+    def _focus_somewhere(self) -> None:
+        """Where nothing has the focus: the arrow keys belong to the runs as long as they are shown."""
+        here = QApplication.focusWidget()
+        if here is None or not here.isVisible():
+            stop = self.runs.view if self.runs.view.isVisible() else neighbour(self, None, forward=True)
+            if stop is not None:
+                stop.setFocus()
+
+    @staticmethod
+    def _scroll_to(widget: QWidget) -> None:
+        around = widget.parentWidget()
+        while around is not None:
+            if isinstance(around, QScrollArea):
+                around.ensureWidgetVisible(widget)
+            around = around.parentWidget()
+
+    def event(self, event: QEvent) -> bool:
+        """Qt moves the edges of the panels itself, and stops at their least width."""
+        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
+            if event.type() == QEvent.Type.MouseButtonPress:
+                self._dragged = self._edge_at(event.position().toPoint())
+            elif event.type() == QEvent.Type.MouseButtonRelease and self._dragged is not None:
+                dock, self._dragged = self._dragged, None
+                taken = super().event(event)
+                at = event.position().x()
+                width = at if dock is self.side_docks[0] else self.width() - at
+                if width < COLLAPSES * dock.minimumSizeHint().width():
+                    dock.hide()
+                return taken
+        return super().event(event)
+
+    def _edge_at(self, point: QPoint) -> QDockWidget | None:
+        left, right = (dock.geometry() for dock in self.side_docks)
+        if self.side_docks[0].isVisible() and 0 <= point.x() - left.right() <= EDGE:
+            return self.side_docks[0]
+        if self.side_docks[1].isVisible() and 0 <= right.left() - point.x() <= EDGE:
+            return self.side_docks[1]
+        return None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._size and self._kind_of_size() != self._size:
+            self._resized.start()
+
+    def _kind_of_size(self) -> str:
+        width = "small" if self.width() < NARROWEST else "narrow" if self.width() < NARROW else "wide"
+        return f"{width}-{'low' if self.height() < LOW else 'high'}"
+
+    def _change_layout(self) -> None:
+        """A window of another size has the layout that it had at this size."""
+        if (now := self._kind_of_size()) != self._size:
+            self._keep_layout()
+            self._size = now
+            self._restore_layout()
+
+    def _keep_layout(self) -> None:
+        for size in (self._size, LAST):
+            self._settings.setValue(f"layout/{size}", self.saveState(LAYOUT_VERSION))
+            self._settings.setValue(f"tabs/{size}", self.bench.state())
+
+    def _restore_layout(self, otherwise: str = "") -> None:
+        """As it was at this size, else as it was at another."""
+        size = self._size if self._settings.contains(f"layout/{self._size}") else otherwise
+        layout, tabs = (self._settings.value(f"{name}/{size}") for name in ("layout", "tabs"))
+        if not (isinstance(layout, QByteArray) and self.restoreState(layout, LAYOUT_VERSION)):
+            self._first_sides()
+        if not (isinstance(tabs, QByteArray) and self.bench.restore(tabs)):
+            self.bench.arrange(is_low=self.height() < LOW)
+
+    def _first_sides(self) -> None:
+        self.restoreState(self._first_layout, LAYOUT_VERSION)
+        # Where there is no room for all, the form gives way: a key brings it back.
+        self.side_docks[1].setVisible(self.width() >= NARROWEST)
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         # Who comes back from an editor may have changed an algorithm, or written a new one.
@@ -87,8 +201,7 @@ class Shell(QMainWindow):
 
     def _remember(self) -> None:
         self._settings.setValue("geometry", self.saveGeometry())
-        self._settings.setValue("layout", self.saveState(LAYOUT_VERSION))
-        self._settings.setValue("tabs", self.bench.state())
+        self._keep_layout()
         self._settings.setValue("scheme", self.theme.scheme)
         self.runs.save(self._settings)
         self._chart_controls.save(self._settings)
@@ -109,19 +222,18 @@ class Shell(QMainWindow):
         self.policies.open_for(self.studio.current)
 
     def reset_layout(self) -> None:
-        self.restoreState(self._first_layout, LAYOUT_VERSION)
+        self._first_sides()
         self.bench.arrange(is_low=self.height() < LOW)
 
     def restore(self) -> None:
         """As it was closed; called once all parts are there."""
         self._first_layout = self.saveState(LAYOUT_VERSION)
-        geometry, layout, tabs = (self._settings.value(name) for name in ("geometry", "layout", "tabs"))
+        geometry = self._settings.value("geometry")
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
-        if isinstance(layout, QByteArray):
-            self.restoreState(layout, LAYOUT_VERSION)
-        if not (isinstance(tabs, QByteArray) and self.bench.restore(tabs)):
-            self.bench.arrange(is_low=self.height() < LOW)
+        self._size = self._kind_of_size()
+        self._restore_layout(otherwise=LAST)
+        self.runs.view.setFocus()
         self.runs.restore(self._settings)
         self._chart_controls.restore(self._settings)
 
@@ -148,7 +260,7 @@ class Shell(QMainWindow):
 
     def _show_notes(self) -> None:
         self._show_page()
-        self.bench.bring_up("Notes")
+        self.bench.bring_up("Dry runs")
 
     def _dock(self, title: str, content: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
         dock = QDockWidget(title)

@@ -106,6 +106,8 @@ QTabBar { background: $window; qproperty-drawBase: 0; }
 QTabBar::tab { background: $window; color: $muted; padding: 8px 18px 7px 14px; border-bottom: 2px solid transparent; }
 QTabBar::tab:selected { background: $panel; color: $text; border-bottom: 2px solid $accent; }
 QTabBar::tab:hover:!selected { color: $text; }
+QTabBar[icons="true"]::tab:!selected { color: transparent; max-width: 18px; padding: 8px 9px 7px 12px; }
+QTabBar::tab:focus { color: $accent; }
 QWidget[lone="true"] { background: $window; }
 QWidget[corner="true"] QPushButton { padding: 3px 10px; }
 QDialog[palette="true"] { background: $panel; border: 1px solid $line; border-radius: 10px; }

@@ -157,6 +157,9 @@ def test_seeds_are_one_curve_with_a_band_and_their_number(fed: Fed) -> None:
     assert marks == ["n = 3"]
     fed.tab.controls.seeds.choose("IQM")
     assert fed.chart().curves[0].note == "IQM, n = 4: every seed, no band below 5"
+    fed.studio.select(ids[:2])
+    fed.chart()
+    assert "n = 2 of 4 seeds" in fed.tab.legend.text()
     fed.tab.grab()
 
 

@@ -394,21 +394,56 @@ def test_seeds_of_a_group_are_used_instead_of_the_seed(form):
     assert not form.fields[SEED].hint
 
 
-def test_another_algorithm_keeps_the_run_and_what_was_typed_comes_back(form):
+def test_another_algorithm_keeps_what_was_set_and_the_rest_comes_back(form):
     form.type(LABEL, "mine")
     form.type(RATE, "1e-3")
     form.type(STEPS, "5k")
+    form.type(f"{PARAMS}.clip_coef", "0.3")
+    form.type(ENV_ID, "Acrobot-v1")
     form.use("dqn")
     assert form.fields[LABEL].text == "mine"
     assert form.fields[STEPS].value == 5000
-    assert not form.fields[RATE].is_changed
+    assert form.fields[RATE].value == 1e-3, "it has this setting too"
+    assert form.env_id == "Acrobot-v1"
+    form.use("sac_continuous_action")
+    assert form.env_id != "Acrobot-v1", "what does not fit is not taken along"
+    form.use("dqn")
+    assert form.env_id == "Acrobot-v1"
+    form.reset(RATE)
     form.use("ppo")
-    assert form.fields[RATE].value == 1e-3
+    assert form.fields[f"{PARAMS}.clip_coef"].value == 0.3
+    assert not form.fields[RATE].is_changed, "it was reset meanwhile"
+
+
+def test_what_cannot_be_so_elsewhere_is_left_out_and_not_forgotten(form):
+    form.type(f"{PARAMS}.num_envs", "0")
+    assert form.fields[f"{PARAMS}.num_envs"].problem
+    form.use("ppo_lstm")
+    assert not form.fields[f"{PARAMS}.num_envs"].problem
+    form.use("ppo")
+    assert form.fields[f"{PARAMS}.num_envs"].text != "0"
+    form.reset_all()
+    form.type(LABEL, "mine")
+    form.reset_all()
+    form.use("dqn")
+    assert not form.fields[LABEL].text
+
+
+def test_a_catalogue_that_comes_again_takes_nothing_of_what_is_typed(form):
+    form.type(ENV_ID, "Pendulum-v1")
+    form.type(RATE, "fast")
+    form.catalogue_.changed.emit()
+    assert form.env_id == "Pendulum-v1"
+    assert form.fields[RATE].text == "fast"
 
 
 def test_environments_are_searched_by_part_family_and_near_match(catalogue, form):
     assert "CartPole-v1" in [env_id for family in catalogue.search("cart", "ppo") for env_id, _ in family.environments]
     assert [family.name for family in catalogue.search("classic_control", "ppo")] == ["classic_control"]
+    [family] = catalogue.search("lake 8x8", "ppo")
+    assert [env_id for env_id, _ in family.environments] == ["FrozenLake8x8-v1"]
+    [family] = catalogue.search("v1 toy frozen", "ppo")
+    assert "FrozenLake-v1" in [env_id for env_id, _ in family.environments], "in any order, the family's name too"
     assert catalogue.near("CartPole-v9", "ppo") == ["CartPole-v1"]
     assert "CartPole-v1" in catalogue.near("CratPole-v1", "ppo")
     assert catalogue.near("zzzzzz", "ppo") == []

@@ -27,9 +27,13 @@ def file(tmp_path, daemon_home):
 def test_the_form_has_an_own_algorithm_and_what_was_edited_meanwhile(show, file):
     shown = show()
     panel = shown.window.form
-    shown.until(lambda: panel.view.algorithm.findData("random_search") >= 0, "the algorithm")
-    index = panel.view.algorithm.findData("random_search")
-    assert panel.view.algorithm.itemText(index).startswith("random_search — Random search: a linear policy")
+    shown.until(lambda: "random_search" in panel.train_actions.catalogue.algorithms, "the algorithm")
+    panel.view.algorithm.browse()
+    offers = panel.view.algorithm.offers()
+    place = next(place for place, offer in enumerate(offers) if offer.value == "random_search")
+    assert offers[place].explanation.startswith("Random search: a linear policy")
+    assert offers[place - 1].text == "Your own"
+    panel.view.algorithm.completer_.popup().hide()
     panel.form.use("random_search")
     assert panel.form.fields[f"{PARAMS}.noise"].value == 0.5
     # Nothing that ours have is missing.

@@ -4,6 +4,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from mosaic import config
@@ -91,22 +93,26 @@ def test_a_folder_is_allowed_in_the_window_and_its_scripts_are_listed(show, daem
     made = Allowed(daemon_home)
     shown = show()
     panel = shown.window.form
-    shown.until(lambda: panel.view.algorithm.count() > 0, "the form")
-    before = panel.view.algorithm.count()
+    shown.until(lambda: panel.train_actions.catalogue.algorithms, "the form")
+    picker = panel.view.algorithm
     try:
         panel.tools.allow_scripts()
         dialog = panel.tools.findChild(QFileDialog)
         assert dialog.fileMode() == QFileDialog.FileMode.Directory
         dialog.fileSelected.emit(str(FOLDER))
         dialog.close()
-        shown.until(lambda: panel.view.algorithm.findData(PPO) >= 0, "the script")
+        shown.until(lambda: PPO in panel.train_actions.catalogue.algorithms, "the script")
         assert made.folders() == [FOLDER]
-        index = panel.view.algorithm.findData(PPO)
-        assert panel.view.algorithm.itemText(index).startswith("ppo.py — PPO in CleanRL's manner")
-        # The separator, and one line for each script.
-        assert panel.view.algorithm.count() == before + 1 + len(list(made.scripts()))
-        panel.view.algorithm.setCurrentIndex(index)
-        panel.view.algorithm.activated.emit(index)
+        picker.setFocus()
+        picker.browse()
+        listed = picker.listed()
+        # The heading, and one line for each script.
+        assert len(listed[listed.index("Scripts") :]) == 1 + len(list(made.scripts()))
+        picker.selectAll()
+        QTest.keyClicks(picker, "manner ppo.py")
+        assert [offer.value for offer in picker.offers()][1:] == [PPO]
+        assert picker.offers()[1].explanation.startswith("PPO in CleanRL's manner")
+        QTest.keyClick(picker.completer_.popup(), Qt.Key.Key_Return)
         shown.until(lambda: panel.form.algo == PPO, "its form")
     finally:
         if FOLDER in made.folders():

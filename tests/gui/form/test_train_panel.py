@@ -74,9 +74,8 @@ def test_typing_marks_checks_and_resets(open_panel):
 
 def test_algorithms_bring_their_own_fields(open_panel):
     shown, panel = open_panel()
-    for index in range(panel.view.algorithm.count()):
-        panel.view.algorithm.setCurrentIndex(index)
-        panel.view.algorithm.activated.emit(index)
+    for name in panel.train_actions.catalogue.algorithms:
+        panel.view.algorithm.chosen.emit(name)
         shown.application.processEvents()
         schema = panel.form.algorithm.schema["properties"]
         shown_names = {path.rpartition(".")[2] for path in panel.view.rows}
@@ -89,6 +88,34 @@ def test_algorithms_bring_their_own_fields(open_panel):
         section.open()
         shown.application.processEvents()
     assert set(panel.view.rows) == set(panel.form.fields)
+
+
+def test_the_list_of_algorithms_is_grouped_narrows_with_each_word_and_explains_each(open_panel):
+    _, panel = open_panel()
+    picker = panel.view.algorithm
+    assert picker.text() == "ppo"
+    assert picker.explanation.text() == "PPO with a categorical policy on vector observations"
+    QTest.mouseClick(picker, Qt.MouseButton.LeftButton)
+    offers = picker.offers()
+    assert [offer.text for offer in offers if offer.kind == "heading"][:3] == [
+        "Discrete actions · vectors",
+        "Discrete actions · pictures",
+        "Continuous actions · vectors",
+    ]
+    assert all(offer.explanation for offer in offers if offer.kind == "choice")
+    popup = picker.completer_.popup()
+    for letter in "gaussian ppo":
+        QTest.keyClicks(popup, letter)
+    assert "ppo_continuous_action" in picker.listed()
+    assert "ppo" not in picker.listed()
+    QTest.keyClick(popup, Qt.Key.Key_Escape)
+    assert not popup.isVisible()
+    assert panel.form.algo == "ppo", "typing chooses nothing"
+    assert picker.text() == "ppo"
+    picker.browse()
+    QTest.keyClick(popup, Qt.Key.Key_Down)
+    QTest.keyClick(popup, Qt.Key.Key_Return)
+    assert panel.form.algo == picker.text() == "ppo_lstm"
 
 
 def test_wandb_fields_come_with_their_switch(open_panel):
@@ -161,6 +188,7 @@ def test_start_selects_the_new_runs_and_train_starts_them_again(open_panel, clie
         ("finished", 1, "größe 🎲, seed 1"),
         ("finished", 2, "größe 🎲, seed 2"),
     ]
+    shown.until(lambda: not panel.said.text(), "the sentence to go, which is no longer true")
     panel.form.reset_all()
     panel.train_last()
     shown.until(lambda: len(made) == 2, "the second submit")

@@ -212,6 +212,28 @@ def test_one_tile_is_focused_by_mouse_and_keys(show: Show, endless: RunRecord) -
     shown.until(lambda: count(tab) == 8, "the grid again")
 
 
+def test_the_last_pictures_stay_when_a_run_has_ended(
+    show: Show, trained: RunRecord, client: Client, start: Callable[[TrainExtras], RunRecord]
+) -> None:
+    run = start(TrainExtras(algo_params={"num_envs": 2}))
+    shown = show()
+    tab = seen(shown, run, tiles=2)
+    QTest.mouseClick(tab.grid, Qt.MouseButton.LeftButton, pos=tab.grid.cards[1].center())
+    shown.until(lambda: count(tab) == 1, "one environment")
+    client.cancel(run.run_id)
+    shown.until(lambda: tab.live.state == "ended", "the end")
+    assert tab.hud.text("state") == "● ended"
+    assert tab.grid.isVisible()
+    # The single one is left: the grid as it was seen last.
+    QTest.keyClick(tab.grid, Qt.Key.Key_Escape)
+    shown.until(lambda: count(tab) == 2, "the grid")
+    # And it is there again after another run was looked at.
+    shown.window.runs.select([trained.run_id])
+    shown.until(lambda: tab.live.picture() is None, "the other run")
+    shown.window.runs.select([run.run_id])
+    shown.until(lambda: count(tab) == 2, "what was seen last")
+
+
 def test_snapshots_and_clips_are_files_that_are_named(show: Show, endless: RunRecord, daemon_home: Home) -> None:
     shown = show()
     tab = seen(shown, endless)

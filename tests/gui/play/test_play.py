@@ -125,9 +125,39 @@ def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown
     assert len(tab.play.session.state["last"]["probabilities"]) == 2
 
 
+def test_what_is_typed_stays_while_runs_move_on(shown: Shown, client: Client) -> None:
+    tab = opened(shown)
+    tab.play.choose_environment("CartPole-v1")
+    field = tab.setup.environment
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "lake 8x8 toy")
+    assert field.offers()[1].text == "FrozenLake8x8-v1", "words in any order, that of the family too"
+    changes: list[object] = []
+    shown.studio.runs_changed.connect(lambda: changes.append(1))
+    run = client.train("ppo", env_id="CartPole-v1", total_timesteps=2_000)[0]
+    shown.until(lambda: (found := shown.studio.runs.get(run.run_id)) and found.state == "finished", "its end")
+    assert changes
+    assert field.text() == "lake 8x8 toy"
+    assert field.completer_.popup().isVisible()
+    QTest.keyClick(field.completer_.popup(), Key.Key_Return)
+    assert tab.play.env_id == field.text() == "FrozenLake8x8-v1"
+    # The list of actors is not made anew while it is open, and what is typed behind an actor stays.
+    tab.play.choose_environment("CartPole-v1")
+    tab.play.choose_actor("llm")
+    tab.setup.one.argument.setText("half a na")
+    tab.setup.one.actor.showPopup()
+    before = tab.setup.one.actor.count()
+    shown.studio.runs_changed.emit()
+    assert tab.setup.one.argument.text() == "half a na"
+    assert tab.setup.one.actor.count() == before
+    tab.setup.one.actor.hidePopup()
+
+
 def test_pause_step_reset_and_stop(shown: Shown) -> None:
     tab = begun(shown, "Acrobot-v1", "random")
     shown.until(lambda: t(tab) > 2)
+    assert not tab.keys.isVisible(), "the actor needs no keys"
     tab.pause.click()
     shown.until(lambda: status(tab) == "paused")
     before = t(tab)

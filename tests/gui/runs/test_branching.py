@@ -34,7 +34,7 @@ def test_an_older_checkpoint_begins_a_new_run_and_keeps_the_newer_ones(
 
     tab.page.discard.click()
     assert "cannot be undone" in question(shown).informativeText()
-    next(button for button in question(shown).buttons() if button.text() == "Keep as it is").click()
+    next(button for button in question(shown).buttons() if button.text() == "Keep all").click()
 
     before = {run.run_id for run in client.list()}
     notices: list[str] = []

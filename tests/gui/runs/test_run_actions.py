@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QInputDialog, QMessageBox
 from mosaic.gui.models.palette_commands import Command, fitting
 from mosaic.gui.models.runs.failure_advice import advice_on
 from mosaic.gui.models.runs.run_actions import ACTIONS
+from mosaic.gui.widgets.command_palette import COMMAND
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -18,7 +19,7 @@ from mosaic.spec.states import RunState
 from ..conftest import Show, Shown
 
 EVER = 10**9
-CANCEL, DELETE, RESUME = "Cancel…", "Delete…", "Resume from the newest checkpoint"
+CANCEL, DELETE, RESUME = "End run…", "Delete…", "Resume from the newest checkpoint"
 
 
 @pytest.fixture
@@ -67,20 +68,23 @@ def test_a_run_is_paused_continued_cancelled_resumed_and_deleted(show: Show, end
     press(shown, "Continue")
     shown.until(lambda: state(shown, run_id) == "running", "running again")
     press(shown, CANCEL)
-    answer(shown, "Keep as it is")
+    answer(shown, "Keep running")
     press(shown, CANCEL)
     assert "checkpoint" in question(shown).informativeText()
     assert state(shown, run_id) == "running"
-    answer(shown, "Cancel")
+    answer(shown, "End run")
     shown.until(lambda: state(shown, run_id) == "cancelled", "cancelled")
     assert can(shown) == {RESUME, DELETE}
     press(shown, RESUME)
     shown.until(lambda: state(shown, run_id) == "running", "resumed")
     press(shown, CANCEL)
-    answer(shown, "Cancel")
+    answer(shown, "End run")
     shown.until(lambda: state(shown, run_id) == "cancelled", "cancelled again")
-    press(shown, DELETE)
-    answer(shown, "Delete")
+    # By its key, in the list alone.
+    shown.window.activateWindow()
+    shown.window.runs.view.setFocus()
+    QTest.keyClick(shown.window.runs.view, Qt.Key.Key_Delete)
+    answer(shown, "Delete run")
     shown.until(lambda: state(shown, run_id) == "gone", "deleted")
 
 
@@ -118,13 +122,50 @@ def test_the_palette_goes_to_a_run_and_does_what_is_typed(show: Show, trained: R
     assert QGuiApplication.clipboard().text() == trained.run_id
     shown.studio.select([])
     palette = shown.window.menus.open_palette()
-    titles = {command.title for command in shown.window.menus.commands()}
-    assert "Pause" not in titles, "nothing is selected"
+    reasons = {command.title: command.reason for command in shown.window.menus.commands()}
+    assert reasons["Pause"] == reasons["Rename…"] == "no run is selected"
     palette.typed.setText("ppo cartpole")
     QTest.keyClick(palette.typed, Qt.Key.Key_Down)
     QTest.keyClick(palette.typed, Qt.Key.Key_Up)
     QTest.keyClick(palette.typed, Qt.Key.Key_Return)
     shown.until(lambda: shown.studio.selected, "a run to be selected")
+
+
+def test_what_cannot_be_done_is_offered_with_its_reason_and_does_nothing(show: Show, trained: RunRecord) -> None:
+    shown = show()
+    select(shown, trained.run_id)
+    shown.until(lambda: shown.studio.current == trained.run_id)
+    palette = shown.window.menus.open_palette()
+    QTest.keyClicks(palette.typed, "cancel")
+    model = palette.list.model()
+    found = [model.index(row, 0).data(COMMAND) for row in range(model.rowCount())]
+    assert all(command.reason for command in found[[bool(command.reason) for command in found].index(True) :])
+    command = next(command for command in found if command.title == CANCEL)
+    palette.list.setCurrentIndex(model.index(found.index(command), 0))
+    assert (command.title, command.reason.partition(";")[0]) == (
+        "End run…",
+        "only a run that is queued, starting, running or paused",
+    )
+    assert command.reason.endswith("is finished")
+    QTest.keyClick(palette.typed, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    assert not shown.window.findChildren(QMessageBox)
+    QTest.keyClick(palette.typed, Qt.Key.Key_Escape)
+    shown.until(lambda: not shown.window.findChildren(type(palette)), "the palette to close")
+
+
+def test_the_answers_of_a_question_say_what_they_do() -> None:
+    def runs(*states: RunState) -> list[RunRecord]:
+        return [RunRecord(run_id=str(place) * 26, state=state) for place, state in enumerate(states)]
+
+    end = next(action for action in ACTIONS if action.title == CANCEL)
+    delete = next(action for action in ACTIONS if action.title == DELETE)
+    assert end.answers_for(runs(RunState.RUNNING)) == ("End run", "Keep running")
+    assert end.answers_for(runs(RunState.QUEUED)) == ("End run", "Keep queued")
+    assert end.answers_for(runs(RunState.RUNNING, RunState.PAUSED)) == ("End 2 runs", "Keep running")
+    assert delete.answers_for(runs(RunState.FAILED, RunState.LOST)) == ("Delete 2 runs", "Keep them")
+    asked = [action for action in ACTIONS if action.question]
+    assert all(all(action.answers) for action in asked)
 
 
 def test_the_best_match_comes_first() -> None:
@@ -144,6 +185,10 @@ def test_every_bad_end_gets_its_advice() -> None:
     assert "memory" in advice_on(ended(RunState.FAILED, -9))
     assert "stderr" in advice_on(ended(RunState.FAILED, 1))
     assert advice_on(ended(RunState.LOST))
+    for kind, place in (("play", "Play tab"), ("policy_eval", "Load policy")):
+        said = advice_on(RunRecord(run_id="0" * 26, state=RunState.FAILED, exit_code=2, kind=kind))
+        assert place in said
+        assert "lone" not in said, "a session is not cloned"
     assert advice_on(ended(RunState.CANCELLED))
     assert not advice_on(ended(RunState.FINISHED, 0))
     assert not advice_on(ended(RunState.RUNNING))

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QSettings, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QEvent, QPoint, QPointF, QSettings, Qt
+from PySide6.QtGui import QEnterEvent, QPainter
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem
 
@@ -16,8 +16,9 @@ from mosaic.gui.models.daemon.news_feed import PAGE, NewsFeed
 from mosaic.gui.models.runs import arranged_runs
 from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns
 from mosaic.gui.models.runs.run_order import Arranged, Grouping, Sort, arrange
-from mosaic.gui.models.runs.runs_model import Index, RunsModel
+from mosaic.gui.models.runs.runs_model import WHY_QUEUED, Index, RunsModel
 from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.runs.run_delegate import RunDelegate
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
@@ -130,7 +131,25 @@ def fill(panel: RunsPanel, records: list[RunRecord]) -> Studio:
     studio = panel._studio  # pyright: ignore[reportPrivateUsage]
     studio.take(Batch(records=tuple(records)))
     settle(lambda: studio.selected)
+    if list(studio.selected) != [records[0].run_id]:
+        panel.select([records[0].run_id])
+        settle(lambda: list(studio.selected) == [records[0].run_id])
     return studio
+
+
+def test_the_window_opens_on_what_is_training_and_sessions_stand_apart(panel: RunsPanel, some: list[RunRecord]) -> None:
+    played, evaluated = a_record("played", kind="play", state=RunState.RUNNING), a_record("eval", kind="policy_eval")
+    studio = panel._studio
+    studio.take(Batch(records=(evaluated, played, *some)))
+    settle(lambda: studio.selected)
+    assert [studio.record() and name_of(studio.runs.get(run_id)) for run_id in studio.selected] == ["a"]
+    assert panel.arranged.rowCount() == 5, "four that trained, and a heading"
+    heading = panel.arranged.index(4)
+    assert heading.data() == "Play and evaluation"
+    assert set(heading.data(GROUP).run_ids) == {played.run_id, evaluated.run_id}
+    panel.select([played.run_id])
+    settle(lambda: list(studio.selected) == [played.run_id])
+    assert panel.arranged.rowCount() == 7
 
 
 def test_the_newest_is_selected_and_a_heading_selects_its_group(panel: RunsPanel, some: list[RunRecord]) -> None:
@@ -200,6 +219,33 @@ def test_runs_that_change_their_return_change_their_places(panel: RunsPanel, som
     settle(lambda: panel.arranged.key_at(0) == some[3].run_id)
     assert list(studio.selected) == [some[0].run_id]
     assert [index.row() for index in panel.view.selectionModel().selectedIndexes()] == [1]
+
+
+def test_a_queued_run_says_in_its_row_what_it_waits_for(panel: RunsPanel, some: list[RunRecord]) -> None:
+    waiting = [a_record(label, state=RunState.QUEUED) for label in ("first", "second")]
+    fill(panel, [*waiting[::-1], *some])
+    said = {
+        panel.arranged.index(row).data(): panel.arranged.index(row).data(WHY_QUEUED)
+        for row in range(panel.arranged.rowCount())
+    }
+    assert (said["first"], said["second"], said["a"]) == ("position 1", "position 2", "")
+    tips = [panel.arranged.index(row).data(Qt.ItemDataRole.ToolTipRole) for row in range(2)]
+    assert "queued: position 2" in tips[0]
+    assert panel.view.grab().width() > 0
+
+
+def test_no_run_changes_its_place_under_the_pointer(panel: RunsPanel, some: list[RunRecord]) -> None:
+    studio = fill(panel, some)
+    panel.arranged.show_by(sort="return")
+    before = [panel.arranged.key_at(row) for row in range(4)]
+    QApplication.sendEvent(panel.view, QEnterEvent(QPointF(9, 9), QPointF(9, 9), QPointF(9, 9)))
+    better, new = RunRecord(**(vars(some[3]) | {"last_return": 99.0})), a_record(label="new", last_return=50.0)
+    studio.take(Batch(records=(better, new)))
+    panel.arranged.arrange()
+    assert [key for row in range(5) if (key := panel.arranged.key_at(row)) != new.run_id] == before
+    assert panel.arranged.row_of(new.run_id) is not None, "what is new is listed"
+    QApplication.sendEvent(panel.view, QEvent(QEvent.Type.Leave))
+    assert [panel.arranged.key_at(row) for row in range(2)] == [better.run_id, new.run_id]
 
 
 def test_of_ten_thousand_runs_of_a_real_daemon_only_those_in_view_are_drawn(

@@ -17,7 +17,7 @@ from agentspeak import lexer
 from cleanrl_worker.sdk.bdi import plan_file
 from cleanrl_worker.sdk.bdi.plan_file import Program
 from mosaic.errors import ActorFailed
-from mosaic.spec.files.source_copy import MAX_FILE_BYTES, MAX_FILES, SourceCopy, is_safe_name
+from mosaic.spec.files.source_copy import MAX_FILE_BYTES, MAX_FILES, SourceCopy, data_of, is_safe_name
 
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -41,8 +41,11 @@ def copy_of(plans: Program) -> SourceCopy:
 
 def program_of(copy: SourceCopy) -> Program:
     """The plans of a copy, parsed."""
+    plans = data_of(copy)
+    if plans is None:
+        raise ActorFailed(f"the copy of {copy.file} has no plans with it")
     with tempfile.TemporaryDirectory(prefix="mosaic-plans-") as folder:
-        return plan_file.read(copy.write(Path(folder)))
+        return plan_file.read(plans.write(Path(folder)))
 
 
 def _includes(text: str) -> Iterator[str]:

@@ -8,8 +8,6 @@ nothing but what was done to the array: two runs alike have the same ones. A pag
 it was written with: it is not read again.
 """
 
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +22,7 @@ from mosaic.errors import CheckpointError
 from mosaic.spec.files import digests
 from mosaic.spec.files.checkpoint_files import ADVICE
 from mosaic.spec.files.digests import FileDigest
-from mosaic.spec.files.shared_files import sync_file
+from mosaic.spec.files.shared_files import share
 
 PAGE_BYTES = 16 * 2**20
 Array = np.ndarray[Any, Any]
@@ -109,11 +107,7 @@ class PageLink:
 
     def put(self, folder: Path) -> FileDigest:
         before, file = self.source / self.file, folder / self.file
-        try:
-            os.link(before, file)
-        except OSError:  # A file system without hard links; anything else fails again.
-            shutil.copyfile(before, file)
-            sync_file(file)
+        share(before, file)
         return self.digest or digests.of_file(file)
 
     @property

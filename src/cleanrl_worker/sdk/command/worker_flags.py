@@ -167,8 +167,9 @@ def resolve(line: CommandLine) -> Plan:
         remarks += tuple(_changes(before, source, threads=flags.cpus, run_dir=resumed.run_dir))
         saved = before.source_copy
     if (sources := algorithm_catalogue.sources_of(algorithm)) is not None:
-        source, more = _kept_sources(saved, partial(sources, args, env_settings))
-        remarks += more
+        kept = None if saved is None else source_copy.data_of(saved)
+        files, more = _kept_sources(kept, partial(sources, args, env_settings))
+        source, remarks = source_copy.joined(source, files), remarks + more
     return Plan(
         algo=algo,
         algorithm=algorithm,
@@ -339,7 +340,7 @@ def _changes(before: checkpoint.Header, source: SourceCopy | None, *, threads: i
             f"the checkpoint was trained with {before.threads} threads (--cpus), this attempt has {threads}: sums are"
             " added up in another order, so the curve goes on, but not bit for bit"
         )
-    saved = before.source_copy
+    saved = None if before.source_copy is None else source_copy.code_of(before.source_copy)
     if saved is None or source is None:
         return
     if difference := source_copy.difference(saved, source):

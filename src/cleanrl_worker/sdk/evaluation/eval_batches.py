@@ -10,6 +10,7 @@ one seed for all of a batch, and no such pairs: the summary says so.
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ WRITE_SHARE = 0.05
 """The history of a repeating evaluation is written whole, so not for each of hundreds of batches a second; and it grows
 without end, so never for more than this share of the time."""
 BEAT_INTERVAL_S = 1.0
+IN_SUMMARY = {"minimum": "min", "maximum": "max"}
+"""What `eval_summary.json` calls otherwise than the event does."""
 
 
 class Batches:
@@ -104,23 +107,8 @@ class Batches:
             self.lanes.live.line = line_of(summary)
         if time.monotonic() >= self._write_at:
             self._write()
-        recorder.emit(
-            EvalBatch(
-                batch=summary["batch"],
-                episodes=summary["episodes"],
-                mean=summary["mean"],
-                std=summary["std"],
-                minimum=summary["min"],
-                maximum=summary["max"],
-                median=summary["median"],
-                iqm=summary["iqm"],
-                iqm_low=summary["iqm_low"],
-                iqm_high=summary["iqm_high"],
-                mean_length=summary["mean_length"],
-                seed=summary["seed"],
-                duration_s=summary["duration_s"],
-            )
-        )
+        told = {field.name: summary[IN_SUMMARY.get(field.name, field.name)] for field in fields(EvalBatch)}
+        recorder.emit(EvalBatch(**told))
 
     def _write(self) -> None:
         """The whole history, atomically, and the manifest."""

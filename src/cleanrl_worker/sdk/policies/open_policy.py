@@ -72,11 +72,12 @@ def load_actor(file: PolicyFile, path: Path) -> Policy:
 def _changes(file: PolicyFile, path: Path) -> Iterator[str]:
     """What of the code differs from that which trained the policy."""
     now = algorithm_catalogue.source_of(file.algo)
-    if file.source is None or now is None:
+    before = None if file.source is None else source_copy.code_of(file.source)
+    if before is None or now is None:
         return
-    if difference := source_copy.difference(file.source, now):
+    if difference := source_copy.difference(before, now):
         yield (
-            f"{path.name} was trained by another version of {file.source.file} ({difference}): it acts by the file as"
+            f"{path.name} was trained by another version of {before.file} ({difference}): it acts by the file as"
             f" it is now; 'mosaic algos copy {path} DIR' writes it as it was"
         )
 

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from mosaic.cli.daemon.connection import connect, parser, place
+from mosaic.cli.runs.queue_words import waits
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.runs.run_filters import add_filters, check_filters, kinds_of, listed
 from mosaic.cli.terminal import readable
@@ -14,6 +15,8 @@ from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.spec.states import RunState
 
 LIMIT = 30
+MOST_WAITING = 5
+"""Queued runs of which it is said what they wait for; `mosaic show RUN` says it of any."""
 DAMAGED = "!"
 """Before the label of a run whose files are damaged."""
 NAMES = ("run", "label", "state", "steps", "done", "return", "started")
@@ -27,6 +30,7 @@ def main(argv: Sequence[str]) -> int:
         runs = listed(client, flags)
         indexing = readable.indexing(client.health())
         left = _left_out(client, flags, runs)
+        waiting = waits(client, () if flags.json else runs)
     if indexing:
         note(f"{indexing}; the newest come first, the others follow")
     if flags.json:
@@ -44,6 +48,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"no runs yet ({place()}); 'mosaic train ppo' makes one")
     if left and not is_terminal():
         note("; ".join(left))
+    for run_id, why in list(waiting.items())[:MOST_WAITING]:
+        note(f"{shown_id(run_id)} is queued: {why}")
     return 0
 
 

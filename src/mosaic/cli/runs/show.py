@@ -6,6 +6,7 @@ from typing import Any, cast
 from mosaic import config
 from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.runs.progress_line import summary_of
+from mosaic.cli.runs.queue_words import waits
 from mosaic.cli.runs.run_by_name import pick, shown_id
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import clean, columns, paint, pairs, print_json, table
@@ -25,13 +26,14 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         run = pick(client, flags.run)
         document, problem = _config_or_problem(client, run)
+        why = waits(client, [run]).get(run.run_id, "")
         artifacts = client.artifacts(run.run_id)
         damage = [text for text in (*damage_of(run), client.manifest_damage(run.run_id), problem) if text]
     if flags.json:
         left = [_as_json(artifact) for artifact in artifacts]
         print_json(readable.as_json(run) | {"config": document, "artifacts": left, "damage_found": damage})
         return 0
-    print("\n".join(pairs(_facts(run, _environment(document), clean(preset_use.spoken(document))))))
+    print("\n".join(pairs(_facts(run, _environment(document), clean(preset_use.spoken(document)), why))))
     if damage:
         print(f"\n{paint('damaged', 'red')}")
         print("\n".join(f"  {clean(text)}" for text in damage))
@@ -69,14 +71,14 @@ def _environment(document: dict[str, Any]) -> str:
     return clean(spoken(cast("dict[str, Any]", settings))) if isinstance(settings, dict) else ""
 
 
-def _facts(run: RunRecord, environment: str, preset: str) -> dict[str, str]:
+def _facts(run: RunRecord, environment: str, preset: str, why: str) -> dict[str, str]:
     spark = readable.sparkline(run.sparkline, min(48, columns() - 20))
     state = paint(run.state, readable.COLOUR_OF[run.state])
     return {
         "run": run.run_id,
         "label": clean(run.label),
         "notes": clean(run.notes),
-        "state": f"{state}: {clean(run.reason)}" if run.reason else state,
+        "state": f"{state}: {clean(run.reason or why)}" if run.reason or why else state,
         "ended": summary_of(run) if run.state in (RunState.FINISHED, RunState.CANCELLED) else "",
         "what": f"{run.algo or run.kind} on {run.env_id}, seed {run.seed}",
         "environment": environment,

@@ -33,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     os.environ["MOSAIC_HOME"] = str(home)
     when = ["--checkpoint-interval-s=0", f"--checkpoint-interval-steps={{STEPS // 2}}", "--checkpoints-kept=100"]
-    what = ["--algo", str(ALGORITHM), f"--total-timesteps={{STEPS}}", "--no-cuda", "--no-tensorboard", "--quiet"]
+    what = ["--algo", str(ALGORITHM), f"--total-timesteps={{STEPS}}", "--no-tensorboard", "--quiet"]
     worker("cleanrl_worker.cli", *what, *when, *SETTINGS)
     [found] = (home / "trainer" / "runs").iterdir()
     return found
@@ -73,7 +73,8 @@ def test(name: str, base: str) -> str:
     if "buffer_size" in fields:
         steps, settings = 600, ["--learning-starts=100", "--buffer-size=500", "--batch-size=16"]
     else:
-        steps, settings = 1024, ["--num-envs=2", "--num-steps=32"]
+        steps, settings = 1024, ["--num-envs=2", *(["--num-steps=32"] if "num_steps" in fields else [])]
+    settings += ["--no-cuda"] if "cuda" in fields else []
     return _TEST.format(name=name, steps=steps, settings=settings)
 
 

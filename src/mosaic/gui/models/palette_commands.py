@@ -13,20 +13,26 @@ class Command:
     detail: str = ""
     """Shown beside the title: the shortcut, or what a run is."""
     group: str = ""
+    reason: str = ""
+    """Why it cannot be done now; empty if it can."""
+    also: str = ""
+    """Other words by which it is found."""
 
 
 def fitting(commands: Iterable[Command], typed: str, most: int = 60) -> list[Command]:
-    """The commands that contain the letters in order, the best first; for an empty text all, as they come."""
+    """The commands that contain the letters in order, the best first; for an empty text all that can be done."""
     wanted = typed.lower().replace(" ", "")
     if not wanted:
-        return list(commands)[:most]
+        return sorted(commands, key=lambda command: bool(command.reason))[:most]
     scored = [(score, place, command) for place, command in enumerate(commands) if (score := fit(wanted, command))]
-    return [command for _, _, command in sorted(scored, key=lambda found: (-found[0], found[1]))[:most]]
+    # What cannot be done now is shown behind what can.
+    best = sorted(scored, key=lambda found: (bool(found[2].reason), -found[0], found[1]))
+    return [command for _, _, command in best[:most]]
 
 
 def fit(wanted: str, command: Command) -> int:
     """0 if a letter is missing; more for letters that follow one another and for those that begin a word."""
-    text = f"{command.title} {command.detail}".lower()
+    text = f"{command.title} {command.detail} {command.also}".lower()
     score, place, last = 0, 0, -2
     for letter in wanted:
         place = text.find(letter, place)

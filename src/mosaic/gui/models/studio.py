@@ -13,9 +13,10 @@ from mosaic.gui.models.form.notes import Notes
 from mosaic.gui.models.runs.log_model import LogModel
 from mosaic.gui.models.runs.runs_model import RunsModel
 from mosaic.gui.models.wording import name_of
+from mosaic.spec import queue_place
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import LIVE
+from mosaic.spec.states import LIVE, RunState
 
 MOST_DRAWN = 200
 """Runs that are drawn at once; of a larger selection these are the first."""
@@ -44,6 +45,8 @@ class Studio(QObject):
         self._selected: tuple[str, ...] = ()
         self._colours: dict[str, int] = {}
         self._detail: Detail | None = None
+        self._queue: tuple[list[str], list[float | None]] | None = None
+        self.runs.why_queued = self.why_queued
         self._feed = feed
         feed.arrived.connect(self.take)
         link.call_failed.connect(self._show_error)
@@ -64,6 +67,17 @@ class Studio(QObject):
     def detail(self) -> Detail | None:
         """Of the current run; None until it is there."""
         return self._detail
+
+    def why_queued(self, record: RunRecord) -> str:
+        """Of a queued run: what it waits for; empty of any other."""
+        if record.state is not RunState.QUEUED:
+            return ""
+        if self._queue is None:
+            known = self.runs.records()
+            self._queue = queue_place.in_order(known), queue_place.seconds_left(known)
+        health = self.link.health
+        slots, used = (health.cpu_slots, health.cpu_slots_used) if health is not None else (0, 0)
+        return queue_place.why_queued(record.run_id, *self._queue, slots=slots, used=used)
 
     def colour_of(self, run_id: str) -> int:
         return self._colours.get(run_id, 0)
@@ -90,6 +104,7 @@ class Studio(QObject):
     def take(self, batch: Batch) -> None:
         if batch.removed:
             self._forget(batch.removed)
+        self._queue = None
         self.runs.take(batch.records)
         for points in batch.points:
             self.curves.take(points)
@@ -122,9 +137,9 @@ class Studio(QObject):
         gone = [record for run_id in run_ids if (record := self.runs.get(run_id)) is not None]
         self.runs.remove(run_ids)
         if len(gone) == 1:
-            self.noticed.emit(Notice(f"{name_of(gone[0])} is gone: it was deleted"))
+            self.noticed.emit(Notice(f"{name_of(gone[0])} is gone: it was deleted", kind="info"))
         elif gone:
-            self.noticed.emit(Notice(f"{len(gone):,} runs are gone: they were deleted"))
+            self.noticed.emit(Notice(f"{len(gone):,} runs are gone: they were deleted", kind="info"))
         left = [run_id for run_id in self._selected if run_id not in run_ids]
         if len(left) < len(self._selected):
             self.select(left)

@@ -41,6 +41,6 @@ TABS: Sequence[Tab] = (
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),
     Tab("Artifacts", "package", "centre", ArtifactsTab),
     Tab("Log", "terminal", "bottom", LogTab),
-    Tab("Notes", "notebook-pen", "bottom", NotesTab),
+    Tab("Dry runs", "flask-conical", "bottom", NotesTab),
     Tab("Sweeps", "layers", "centre", SweepsTab),
 )

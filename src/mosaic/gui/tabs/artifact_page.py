@@ -98,7 +98,7 @@ class ArtifactPage(Panel):
         if (kept := self.kept) is not None:
             self._ask(
                 lambda client, run_id: fetch(client, run_id, kept.path, target),
-                lambda path: self._studio.noticed.emit(Notice(f"saved {path}")),
+                lambda path: self._studio.noticed.emit(Notice(f"saved {path}", kind="info")),
             )
 
     def _save_to(self, path: str) -> None:
@@ -162,7 +162,8 @@ class ArtifactPage(Panel):
             f"Resume “{name_of(run)}” from step {step:,} and delete {newer}?\n\nThe best one may be among them. The"
             " curve goes on from this step. This cannot be undone; a new run from this checkpoint keeps everything."
         )
-        confirm(self, "Discard newer", question, "Discard", lambda: self.discard_asked.emit(run.run_id, step))
+        answers = "Discard and resume", "Keep all"
+        confirm(self, "Discard newer", question, answers, lambda: self.discard_asked.emit(run.run_id, step))
 
     def _open_folder(self) -> None:
         if self.kept is not None:

@@ -153,18 +153,18 @@ class LiveTab(QWidget):
         speed = record.steps_per_s if record and state == "live" else 0.0
         self.hud.show_chip("speed", f"{speed:,.0f} steps/s" if speed else "")
         self._show_line(self.live.note if head and state == "waiting" else head.line if head else "")
-        self._show_tools(has_picture=picture is not None, is_grid=head is None or head.grid)
+        self._show_tools(has_picture=picture is not None)
         self._show_clip()
 
     def _show_line(self, line: str) -> None:
         self.line.setText(line)
         self.line.setVisible(bool(line))
 
-    def _show_tools(self, *, has_picture: bool, is_grid: bool) -> None:
+    def _show_tools(self, *, has_picture: bool) -> None:
         record = self.live.record
         runs = record is not None and record.state in LIVE
         paused = self.live.paused
-        self._back.setEnabled(has_picture and not is_grid and runs and not paused)
+        self._back.setEnabled(self.live.may_show_grid and not paused)
         self._pause.setEnabled(runs)
         self._pause.show_icon("play" if paused else "pause")
         self._pause.rename("Continue" if paused else "Pause the view: nothing is rendered meanwhile")
@@ -188,7 +188,7 @@ class LiveTab(QWidget):
         self._tell(path, problem)
 
     def _tell(self, path: Path, problem: str) -> None:
-        self._studio.noticed.emit(Notice(problem or f"saved {path}"))
+        self._studio.noticed.emit(Notice(problem or f"saved {path}", kind="warn" if problem else "info"))
 
     def _name(self) -> str:
         record = self.live.record

@@ -305,6 +305,11 @@ class MetricsTab(QWidget):
             parts.append(f"return {number(record.last_return)}")
         self._chips.setText(" &nbsp;·&nbsp; ".join(parts))
 
+    def _seeds_of(self, group: str, drawn: int) -> str:
+        """How many of the seeds that were started are in the curve."""
+        started = sum(record.group == group for record in self._studio.runs.records())
+        return f"n = {drawn} of {started} seeds" if drawn < started else f"n = {drawn}"
+
     def _show_legend(self) -> None:
         view = self.controls.view
         groups = grouped(self.members(), view)
@@ -313,6 +318,8 @@ class MetricsTab(QWidget):
             text = group[0].name
             if view.seeds != "each" and group[0].group:
                 said = remark(len(group)).replace("interval", "band")
-                text = f"{group_name(group)} · n = {len(group)}{f' ({said})' if said else ''}"
+                text = (
+                    f"{group_name(group)} · {self._seeds_of(group[0].group, len(group))}{f' ({said})' if said else ''}"
+                )
             entries.append((text, self._theme.curve(group[0].colour).name()))
         self.legend.show_entries(entries)

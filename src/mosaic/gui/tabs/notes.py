@@ -1,4 +1,4 @@
-"""The Notes tab: what each dry run said, with its time, and whether the form still says what was tried."""
+"""The Dry runs tab: what each dry run said, with its time, and whether the form still says what was tried."""
 
 from datetime import UTC, datetime
 

@@ -56,6 +56,8 @@ class OverviewTab(QWidget):
         facts = _facts(record) if record else {}
         if record:
             facts["Preset"] = plain(preset_use.spoken(detail.config)) or "–" if detail else "–"
+        if record and (why := self._studio.why_queued(record)):
+            facts["State"] += f": {why}"
         for name, value in self._facts.items():
             if value.text() != facts.get(name, ""):
                 value.setText(facts.get(name, ""))

@@ -43,6 +43,7 @@ CONTROLS = {
     "override": ("override", "The agent acts until a key is pressed"),
 }
 SMALLEST = QSize(520, 240)
+WAITS = "Waiting for the first picture."
 EMPTY = "Choose an environment and an actor, and press Start. Click the picture, then the keys on the right play."
 
 
@@ -273,9 +274,8 @@ class PlayTab(Panel):
         self._show_page(state)
 
     def _has_person(self) -> bool:
-        """Whether a person acts for any seat, or could."""
-        seats = self._seats().values()
-        return len(seats) == 1 or any(seat.get("control") != "agent" for seat in seats)
+        """Whether a person acts for any seat, always or once a key is pressed."""
+        return any(seat.get("control") != "agent" for seat in self._seats().values())
 
     def _captions(self, state: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Of each copy in lock-step."""
@@ -323,7 +323,8 @@ class PlayTab(Panel):
         if self._view == "Video":
             shown = self._picture() is not None
             if not shown and self.play.session is not None:
-                self.blank.say(str(state.get("pictures_problem", "")) or "Waiting for the first picture.")
+                waits = "The session ended before its first picture." if self.play.session.over else WAITS
+                self.blank.say(str(state.get("pictures_problem", "")) or waits)
             self._stack.setCurrentWidget(self.board if shown else self.blank)
         elif self._view == "Grid" and not state.get("board"):
             self.blank.say("Grid shows the state of grid worlds: FrozenLake, CliffWalking, Taxi, MiniGrid.")

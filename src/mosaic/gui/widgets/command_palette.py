@@ -15,10 +15,11 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.gui.models.palette_commands import Command, fitting
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import column
 
-WIDTH, HEIGHT, ROW_HEIGHT = 560, 420, 34
+WIDTH, HEIGHT, ROW_HEIGHT = 640, 420, 34
 COMMAND = int(Qt.ItemDataRole.UserRole)
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -72,7 +73,7 @@ class CommandPalette(QDialog):
 
     def _choose(self) -> None:
         command = self.list.currentIndex().data(COMMAND)
-        if isinstance(command, Command):
+        if isinstance(command, Command) and not command.reason:
             # Closed first: what is chosen may open a question of its own.
             self.close()
             command.do()
@@ -95,6 +96,8 @@ class _Found(QAbstractListModel):
         command = self._commands[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return command.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(command.reason)
         return command if role == COMMAND else None
 
 
@@ -119,11 +122,14 @@ class _Line(QStyledItemDelegate):
             painter.setBrush(self._theme.colour("selected"))
             painter.drawRoundedRect(rect, 6, 6)
         inside = rect.adjusted(12, 0, -12, 0)
-        aside = "   ".join(part for part in (command.group, command.detail) if part)
-        painter.setPen(self._theme.colour("faint"))
+        metrics = painter.fontMetrics()
+        aside = command.reason or "   ".join(part for part in (command.group, command.detail) if part)
+        room = inside.width() - min(metrics.horizontalAdvance(command.title), inside.width() * 2 // 3) - 16
+        aside = metrics.elidedText(aside, Qt.TextElideMode.ElideRight, room)
+        painter.setPen(self._theme.colour("muted" if command.reason else "faint"))
         painter.drawText(inside, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, aside)
-        left = inside.adjusted(0, 0, -painter.fontMetrics().horizontalAdvance(aside) - 16, 0)
-        painter.setPen(self._theme.colour("text"))
-        title = painter.fontMetrics().elidedText(command.title, Qt.TextElideMode.ElideRight, left.width())
+        left = inside.adjusted(0, 0, -metrics.horizontalAdvance(aside) - 16, 0)
+        painter.setPen(self._theme.colour("faint" if command.reason else "text"))
+        title = metrics.elidedText(command.title, Qt.TextElideMode.ElideRight, left.width())
         painter.drawText(left, Qt.AlignmentFlag.AlignVCenter, title)
         painter.restore()

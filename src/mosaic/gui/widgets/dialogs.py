@@ -10,8 +10,11 @@ from mosaic.gui.models.shown_text import tip
 from mosaic.plain_text import plain, plain_line
 
 
-def confirm(parent: QWidget, title: str, question: str, yes: str, then: Callable[[], object]) -> QMessageBox:
-    """`then` if the button `yes` is pressed; Escape and closing say no."""
+def confirm(
+    parent: QWidget, title: str, question: str, answers: tuple[str, str], then: Callable[[], object]
+) -> QMessageBox:
+    """`then` if the first of the answers is chosen; Escape and closing choose the second. Each says what it does."""
+    yes, no = answers
     headline, _, rest = question.partition("\n\n")
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -21,7 +24,7 @@ def confirm(parent: QWidget, title: str, question: str, yes: str, then: Callable
     box.setText(plain(headline))
     box.setInformativeText(plain(rest))
     agreed = box.addButton(yes, QMessageBox.ButtonRole.DestructiveRole)
-    refused = box.addButton("Keep as it is", QMessageBox.ButtonRole.RejectRole)
+    refused = box.addButton(no, QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(refused)
     box.setEscapeButton(refused)
     agreed.clicked.connect(lambda _=False: then())

@@ -5,15 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer
+from PySide6.QtGui import QIcon, QResizeEvent
+from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from mosaic.gui.assets import keep_icon
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import icon_label, label
+from mosaic.gui.widgets.labels_and_buttons import icon_label, label, restyle
 
 Area: TypeAlias = Literal["centre", "middle", "bottom"]
+BESIDE_TITLE = 14 + 16 + 8 + 18
+"""Pixels of a tab that are not its title: the space at its ends, the icon, and what is between."""
 SHARES: dict[Area, int] = {"centre": 42, "middle": 38, "bottom": 20}
 """Of the height, where there is room for all three."""
 
@@ -110,6 +112,10 @@ class TabDocks(QMainWindow):
 
         return keep
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._tidy_soon.start()
+
     def _tidy(self) -> None:
         """A title is shown once: by the tab where there are tabs, by the title bar where a dock is alone."""
         for title, dock in self.docks.items():
@@ -121,9 +127,26 @@ class TabDocks(QMainWindow):
             bar.setDocumentMode(True)
             bar.setDrawBase(False)
             bar.setExpanding(False)
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
             for place in range(bar.count()):
-                if (icon := self._icons.get(bar.tabText(place).replace("&&", "&"))) is not None:
+                title = bar.tabText(place).replace("&&", "&")
+                bar.setTabToolTip(place, title)
+                if (icon := self._icons.get(title)) is not None:
                     bar.setTabIcon(place, icon)
+            self._fit(bar)
+
+    @staticmethod
+    def _fit(bar: QTabBar) -> None:
+        """Where the titles have no room, only the tab in front keeps its own; the others are icons with tool tips."""
+        needed = sum(
+            bar.fontMetrics().horizontalAdvance(bar.tabText(place).replace("&&", "&")) + BESIDE_TITLE
+            for place in range(bar.count())
+        )
+        is_narrow = needed > bar.width()
+        if bool(bar.property("icons")) != is_narrow:
+            restyle(bar, "icons", is_narrow)
+            # A bar measures its tabs again for a new style, not for a property of the sheet.
+            QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))
 
 
 class _TitleBar(QWidget):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -125,6 +125,9 @@ class SwitchEditor(Switch):
 class Choice(QComboBox):
     """A list to choose from. The wheel scrolls the form around it, and does not change the value on its way."""
 
+    closed = Signal()
+    """The list is no longer open."""
+
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.theme = theme
@@ -135,6 +138,14 @@ class Choice(QComboBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+    def hidePopup(self) -> None:
+        super().hidePopup()
+        self.closed.emit()
+
+    @property
+    def is_open(self) -> bool:
+        return self.view().isVisible()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
         option = QStyleOptionComboBox()

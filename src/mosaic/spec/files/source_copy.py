@@ -20,7 +20,8 @@ from mosaic.spec.files.shared_files import write_atomically
 
 MAX_FILE_BYTES = 2 * 2**20
 MAX_FILES = 100
-ENDINGS = (".py", ".asl")
+CODE = ".py"
+ENDINGS = (CODE, ".asl")
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -102,6 +103,25 @@ def on_disk(saved: SourceCopy, file: Path) -> SourceCopy:
         except OSError:
             continue
     return SourceCopy(saved.file, texts, saved.package)
+
+
+def code_of(copy: SourceCopy) -> SourceCopy | None:
+    """The Python files of a copy; None where the run was trained by code of ours."""
+    texts = {name: text for name, text in copy.texts.items() if name.endswith(CODE)}
+    return SourceCopy(copy.file, texts, copy.package) if copy.file in texts else None
+
+
+def data_of(copy: SourceCopy) -> SourceCopy | None:
+    """Its other files, the one that includes them first; None where it has none."""
+    texts = {name: text for name, text in copy.texts.items() if not name.endswith(CODE)}
+    return SourceCopy(next(iter(texts)), texts) if texts else None
+
+
+def joined(code: SourceCopy | None, data: SourceCopy | None) -> SourceCopy | None:
+    """What a user's algorithm that is trained by files of a user's is kept as."""
+    if code is None or data is None:
+        return code or data
+    return SourceCopy(code.file, {**code.texts, **data.texts}, code.package)
 
 
 def difference(saved: SourceCopy, now: SourceCopy) -> str:

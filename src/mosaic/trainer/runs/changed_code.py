@@ -23,10 +23,14 @@ def check(home: Home, record: RunRecord, step: int) -> tuple[str, ...]:
         ) from error
     folder = home.run(record.run_id).checkpoint(step)
     try:
-        saved = source_copy.from_json(checkpoint_files.read(folder).get("source"))
+        saved = source_copy.code_of(source_copy.from_json(checkpoint_files.read(folder).get("source")))
     except source_copy.BadSource:
         return ()
-    if found.file is None or not (difference := source_copy.difference(saved, source_copy.on_disk(saved, found.file))):
+    if (
+        saved is None
+        or found.file is None
+        or not (difference := source_copy.difference(saved, source_copy.on_disk(saved, found.file)))
+    ):
         return ()
     return (
         f"{saved.file} is not what it was at step {step} ({difference}): the run goes on with the file as it is now;"

@@ -115,7 +115,7 @@ class EvaluationActions(QObject):
     def _tried(self, note: Note, found: Validation) -> None:
         self._studio.notes.end(note, "ok" if found.ok else "refused", found.output)
         if found.ok:
-            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Notes.", "ok")
+            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Dry runs.", "ok")
         else:
             problems = found.problems or problems_in(found.output)
             self.said.emit("Dry run: refused. " + "; ".join(map(str, problems)), "bad")

@@ -10,6 +10,7 @@ from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import MosaicError
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
+from mosaic.gui.models.word_search import holds_words
 from mosaic.rpc.client import Algorithm, Client, settings_by_environment
 from mosaic.spec.catalogue import fitting, known_environments, shipped_catalogue
 from mosaic.spec.catalogue.known_environments import Found
@@ -102,17 +103,15 @@ class CatalogueModel(QObject):
         return f"Shows pictures; {algo} is for vectors." if _is_on_vectors(needs, found) else ""
 
     def search(self, text: str, algo: str) -> list[Family]:
-        """The families with those environments that contain the text and fit the algorithm; all for an empty text."""
-        wanted = text.strip().lower()
+        """The families with those environments that hold every word and fit the algorithm; all for an empty text."""
         found: list[Family] = []
         for family in self.families:
-            whole = wanted == family.name.lower()
             ids = tuple(
                 (env_id, actions)
                 for env_id, actions in family.environments
-                if (whole or wanted in env_id.lower()) and self.fits(env_id, algo)
+                if is_found(env_id, family.name, text) and self.fits(env_id, algo)
             )
-            if ids or (family.advice and (not wanted or wanted in family.name.lower())):
+            if ids or (family.advice and holds_words(family.name, text)):
                 found.append(Family(family.name, family.advice, ids))
         return found
 
@@ -178,6 +177,11 @@ def shipped() -> Content | None:
     found = known_environments.listed(listed)
     algorithms = {one["name"]: Algorithm(**one) for one in document["algorithms"]}
     return Content(algorithms, families, config.json_schema(TrainRunConfig), found)
+
+
+def is_found(env_id: str, family: str, typed: str) -> bool:
+    """Whether its id and its family hold every word that was typed, in any order."""
+    return holds_words(f"{family} {env_id}", typed)
 
 
 def _found(info: Any, family: str, settings: Mapping[str, Any] | None) -> Found:

@@ -26,7 +26,7 @@ def problems_in(text: str) -> list[Problem]:
             return [Problem(match["path"] or "", match["message"].removeprefix(RAISED)) for match in found]
     # A worker may have printed a lot before it gave up: the error is what it ended with.
     errors = [line for line in lines if line.startswith("error: ")]
-    # Of a crash the last line says what went wrong; the Notes tab has all of it.
+    # Of a crash the last line says what went wrong; the Dry runs tab has all of it.
     said = errors[-1] if errors else lines[-1] if _TRACEBACK in lines else text.strip()
     return [Problem("", said.removeprefix("error: "))]
 

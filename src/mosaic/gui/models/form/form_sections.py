@@ -31,7 +31,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str], bool]] = (
     ("Tracking", ("artifacts.*", "*.extras.tensorboard_*", "*.extras.track_*", "*.extras.wandb_*"), False),
     ("Saving", ("*.extras.capture_*", "*.extras.save_*", "*.extras.checkpoint*"), False),
     ("Machine", ("resources.*", "*.extras.env_backend", "*.cuda", "*.torch_*", "metadata.ui.priority"), False),
-    ("Notes", ("*.extras.notes",), False),
+    ("Description", ("*.extras.notes",), False),
 )
 """Titles in order, with the patterns of the paths that stand there; what none of them fits is the algorithm's own."""
 

@@ -1,4 +1,4 @@
-"""Notes of the window: what each dry run said, whole and with its time."""
+"""Notes on dry runs: what each dry run said, whole and with its time."""
 
 import time
 from dataclasses import dataclass

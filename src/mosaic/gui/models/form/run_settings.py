@@ -29,7 +29,7 @@ DERIVED = {"environment.env_id": ENV_ID, "artifacts.wandb.enabled": TRACK}
 FIXED = (ALGO, "metadata.worker.module", f"{WORKER}.worker_id", f"{WORKER}.agent_id", f"{EXTRAS}.mode")
 """Paths that no field edits."""
 LONG = (f"{EXTRAS}.notes",)
-TITLES = {LABEL: "Label", SEEDS: "Seeds of a group"}
+TITLES = {LABEL: "Label", SEEDS: "Seeds of a group", f"{EXTRAS}.notes": "Description"}
 EXAMPLES = {
     LABEL: "optional",
     SEEDS: "1-5 or 1,3,7",

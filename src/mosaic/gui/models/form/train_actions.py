@@ -31,6 +31,7 @@ from mosaic.scripts import own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.seed_list import parse_seeds
+from mosaic.spec.states import TERMINAL, RunState
 
 Level: TypeAlias = Literal["ok", "warn", "bad"]
 SETTLE_MS = 250
@@ -83,6 +84,9 @@ class TrainActions(QObject):
         self._trial = DryRun(studio.link)
         self._trial.told.connect(self._show_progress)
         self._unanswered: Order | None = None
+        self._announced: tuple[str, Sequence[str]] = "", ()
+        self._is_said_to_run = False
+        """What was said last of runs that were started, as long as it is the last that was said."""
         self._waiting: tuple[JsonObject, str] | None = None
         """A document that came before the catalogue."""
         self._has_begun = False
@@ -91,6 +95,8 @@ class TrainActions(QObject):
         self._settle.setInterval(SETTLE_MS)
         self._settle.timeout.connect(self._compare_notes)
         self.form.edited.connect(self._settle.start)
+        self.said.connect(self._forget_announced)
+        studio.runs_changed.connect(self._follow_announced)
         self.catalogue.changed.connect(self._begin)
         self.catalogue.answered.connect(self._begin)
 
@@ -204,10 +210,10 @@ class TrainActions(QObject):
         self._studio.notes.end(note, "ok" if found.ok else "refused", found.output)
         problems = found.problems or problems_in(found.output)
         if found.ok:
-            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Notes.", "ok")
+            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Dry runs.", "ok")
         elif self._is_as_tried(note.document):
             self.form.refuse(problems)
-            self.said.emit("Dry run: refused. Its output is under Notes.", "bad")
+            self.said.emit("Dry run: refused. Its output is under Dry runs.", "bad")
         else:
             # The fields show something else by now.
             self.said.emit(f"Dry run of the earlier form: refused: {problems[0]}", "bad")
@@ -254,8 +260,24 @@ class TrainActions(QObject):
         text = f"{names[0]} is queued." if len(names) == 1 else f"{len(names)} runs are queued: {names[0]} …"
         self.said.emit(f"{text} {answer.warning}".strip(), "warn" if answer.warning else "ok")
         ids = [record.run_id for record in answer.records]
+        self._announced, self._is_said_to_run = ("" if answer.warning else names[0], ids), False
         self._studio.select(ids)
         self.submitted.emit(ids)
+
+    def _forget_announced(self) -> None:
+        self._announced = "", ()
+
+    def _follow_announced(self) -> None:
+        """“… is queued.” is true until it runs, and of no interest once it has ended."""
+        name, ids = self._announced
+        runs = [run for run_id in ids if (run := self._studio.runs.get(run_id)) is not None]
+        if not name or len(runs) < len(ids):
+            return
+        if all(run.state in TERMINAL for run in runs):
+            self.said.emit("", "ok")
+        elif all(run.state is not RunState.QUEUED for run in runs) and not self._is_said_to_run:
+            self.said.emit(f"{name} has started." if len(runs) == 1 else f"{len(runs)} runs have started.", "ok")
+            self._announced, self._is_said_to_run = (name, ids), True
 
     def _not_started(self, order: Order, error: MosaicError) -> None:
         if isinstance(error, SubmitUnknown):

@@ -21,7 +21,6 @@ from mosaic.gui.models.form.run_settings import (
     EXTRAS,
     FIXED,
     NOT_FOR_SCRIPTS,
-    PARAMS,
     PRESET,
     PRIORITY,
     SEED,
@@ -40,7 +39,7 @@ FIRST_ALGO = "ppo"
 
 
 class TrainForm(QObject):
-    """Fields by path, made anew for each algorithm; what was typed for another one comes back with it."""
+    """Fields by path, made anew for each algorithm; what the user set goes along wherever there is such a setting."""
 
     rebuilt = Signal()
     """Other fields: another algorithm, or another catalogue."""
@@ -62,8 +61,8 @@ class TrainForm(QObject):
         self._catalogue = catalogue
         self._preset: JsonValue = None
         """What the form was filled with, as `metadata.ui` of a run keeps it, until another algorithm or environment."""
-        self._typed: dict[str, dict[str, str]] = {}
-        """Texts of the algorithm's own fields that were changed, by algorithm."""
+        self._set_texts: dict[str, str] = {}
+        """What the user set, by path, also where the algorithm that is chosen now has no such setting."""
         self._typed_settings: dict[str, JsonObject] = {}
         """Settings that were given to each environment."""
         self._settings_env_id = ""
@@ -98,26 +97,19 @@ class TrainForm(QObject):
         return str(self._preset.get("name", "")) if isinstance(self._preset, dict) else ""
 
     def use(self, algo: str) -> None:
-        """The form of this algorithm; the run's own settings stay, and so does the environment where it fits."""
+        """The form of this algorithm, with all that the user set wherever it has such a setting that may be so."""
         if algo not in self._catalogue.algorithms:
             known = sorted(self._catalogue.algorithms)
             raise UnknownAlgorithm(algo, hint=f"there are {', '.join(known)}")
-        kept = {path: field.text for path, field in self.fields.items() if field.is_changed}
-        own = {path: text for path, text in kept.items() if path.startswith(PARAMS)}
-        if self.algo:
-            self._typed[self.algo] = own
+        is_other = algo != self.algo
         self._keep_env_settings()
-        kept = {path: text for path, text in kept.items() if path not in own and not is_of_environment(path)}
-        kept |= self._typed.get(algo, {})
-        if not self._catalogue.fits(kept.get(ENV_ID, ""), algo):
-            del kept[ENV_ID]
-        if algo != self.algo:
+        if is_other:
             self._preset = None
         self.algo = algo
         self._make_fields()
-        for path, text in kept.items():
-            if path in self.fields:
-                self.fields[path].type(text)
+        for path, text in self._set_texts.items():
+            if path in self.fields and not is_of_environment(path):
+                self._take_over(self.fields[path], text, whatever=not is_other)
         self._make_env_fields(self._typed_settings.get(self.env_id, {}))
         self._look_at_env()
         self._look_at_seeds()
@@ -130,6 +122,7 @@ class TrainForm(QObject):
         if text == field.text:
             return
         field.type(text)
+        self._remember(field)
         if path == ENV_ID:
             self._preset = None
             self._renew_env_fields()
@@ -150,8 +143,9 @@ class TrainForm(QObject):
     def reset_all(self) -> None:
         """Every default of this algorithm."""
         self._make_fields()
-        self._typed.pop(self.algo, None)
         self._preset = None
+        for path in self.fields:
+            self._set_texts.pop(path, None)
         self._make_env_fields({})
         self._say([])
         self.rebuilt.emit()
@@ -217,6 +211,8 @@ class TrainForm(QObject):
             value = look_up(document, path, field.setting.default)
             if field.setting.kind != "secret":
                 field.type(field.setting.show(value))
+        # A document says all there is to say: nothing that was set before it is left.
+        self._set_texts = {path: field.text for path, field in self.fields.items() if field.is_changed}
         settings = look_up(document, ENVIRONMENT_SETTINGS, {})
         left = self._make_env_fields(settings if isinstance(settings, dict) else {})
         missing = [f"{ENVIRONMENT_SETTINGS}.{name}" for name in left]
@@ -249,6 +245,22 @@ class TrainForm(QObject):
                 field.refusal = ""
                 self.field_changed.emit(path)
         self._say([])
+
+    def _remember(self, field: Field) -> None:
+        """For the next algorithm; a default is nothing that was set."""
+        path = field.setting.path
+        if field.is_changed and not is_of_environment(path):
+            self._set_texts[path] = field.text
+        else:
+            self._set_texts.pop(path, None)
+
+    def _take_over(self, field: Field, text: str, *, whatever: bool) -> None:
+        """What was set for another algorithm, unless it cannot be so here; `whatever` takes it as it is."""
+        if field.setting.path == ENV_ID and not (whatever or self._catalogue.fits(text, self.algo)):
+            return
+        field.type(text)
+        if field.broken_rule and not whatever:
+            field.type(field.setting.show(field.setting.default))
 
     def _say(self, general: list[str]) -> None:
         if general != self.problems:

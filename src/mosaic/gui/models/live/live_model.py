@@ -42,6 +42,8 @@ ENDED: Mapping[RunState, str] = {
     RunState.CANCELLED: "The run was cancelled.",
     RunState.LOST: "The run was lost: its worker is gone.",
 }
+MOST_KEPT = 8
+"""Runs whose last pictures are kept."""
 COPIES = 5
 """Tries to keep the last picture whole while its writer goes on."""
 
@@ -65,6 +67,8 @@ class Live(BackgroundWork):
         self._run_id = ""
         self._look: Look | None = None
         self._kept: Picture | None = None
+        self._last: dict[str, dict[Mode, Picture]] = {}
+        """The last pictures of the runs that were looked at lately: the grid, and a single environment."""
         self._searching = False
         self._searched = False
         self._refused = ""
@@ -122,7 +126,8 @@ class Live(BackgroundWork):
         if self._refused:
             return self._refused
         if record.state in WITHOUT_WORKER:
-            return WITHOUT_WORKER[record.state]
+            why = self._studio.why_queued(record)
+            return f"{WITHOUT_WORKER[record.state]}\n{why}" if why else WITHOUT_WORKER[record.state]
         if self._searched and self._look is None:
             return "The run offers no live view now. The log says so if there was no room for its frames."
         return "Waiting for the first picture."
@@ -148,13 +153,27 @@ class Live(BackgroundWork):
         self.held_open = held
         self._settle()
 
+    @property
+    def may_show_grid(self) -> bool:
+        """Whether a single environment is shown, and there is a grid to go back to."""
+        picture, record = self.picture(), self.record
+        if picture is None or picture.head.grid or record is None:
+            return False
+        return record.state in LIVE or "grid" in self._last.get(self._run_id, {})
+
     def focus(self, env: int) -> None:
-        """Show one environment alone."""
+        """Show one environment alone; of a run that has ended there is only what was seen last."""
+        if self.record is None or self.record.state not in LIVE:
+            return
+        self._keep_last()
         self.pause(False)
         self._ask(replace(self.wishes, mode="single", slot=max(env, 0), tile_width=self._width("single")))
 
     def show_grid(self) -> None:
         self.pause(False)
+        if self._look is None and (grid := self._last.get(self._run_id, {}).get("grid")) is not None:
+            self._kept = grid
+            self.came.emit()
         self._ask(replace(self.wishes, mode="grid", tile_width=self._width("grid")))
 
     def ask_fps(self, fps: float | None) -> None:
@@ -189,7 +208,9 @@ class Live(BackgroundWork):
         record = self.record
         if self._studio.current != self._run_id:
             self._stop_looking()
-            self._run_id, self._kept, self._searched, self._refused = self._studio.current, None, False, ""
+            self._run_id, self._searched, self._refused = self._studio.current, False, ""
+            known = self._last.get(self._run_id, {})
+            self._kept = known.get("grid") or known.get("single")
             self.wishes, self.paused = replace(self.wishes, mode=None, slot=None), False
             self.came.emit()
         seen = self._visible or self.held_open
@@ -241,18 +262,28 @@ class Live(BackgroundWork):
             self.changed.emit()
 
     def _stop_looking(self) -> None:
+        self._keep_last()
         look, self._look = self._look, None
         self._arrivals.clear()
         if look is None:
             return
         look.came.disconnect(self._count)
-        for _ in range(COPIES):
-            if (last := look.peek()) is None:
-                break
+        look.close()
+
+    def _keep_last(self) -> None:
+        """The picture as it is now, whole: for when no more come, and for the way back from a single environment."""
+        look = self._look
+        for _ in range(COPIES if look is not None else 0):
+            if look is None or (last := look.peek()) is None:
+                return
             self._kept = last.copied()
             if look.holds(last):
                 break
-        look.close()
+        if look is not None and self._kept is not None:
+            pictures = self._last.pop(self._run_id, {})
+            self._last[self._run_id] = {**pictures, "grid" if self._kept.head.grid else "single": self._kept}
+            for oldest in list(self._last)[:-MOST_KEPT]:
+                del self._last[oldest]
 
     def _config(self) -> Mapping[str, Any]:
         detail = self._studio.detail()

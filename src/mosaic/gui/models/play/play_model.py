@@ -64,7 +64,8 @@ class Play(QObject):
         self._keys_sent = False
         self.seating.use(self.env_id, ())
         studio.link.state_changed.connect(self._hear)
-        studio.runs_changed.connect(self.offered)
+        # A run that ends may be an actor; the environments are the same.
+        studio.runs_changed.connect(self.seated)
         self._hear()
 
     # What there is.

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt, QTimer, Signal
 
-from mosaic.gui.models.runs.run_order import Arranged, Group, Grouping, Sort, arrange
+from mosaic.gui.models.runs.run_order import SESSIONS, TRAINING, Arranged, Group, Grouping, Sort, arrange
 from mosaic.gui.models.runs.runs_model import RECORD, Index, RunsModel
 from mosaic.gui.models.shown_text import tip
+from mosaic.spec.run_record import RunRecord
+from mosaic.spec.states import LIVE
 
 GROUP = RECORD + 10
 """The Group of a row that is a heading; None for a run."""
@@ -40,7 +42,8 @@ class ArrangedRuns(QAbstractListModel):
         self._text = ""
         self.sorting: Sort = "newest"
         self.grouping: Grouping = "none"
-        self._collapsed: set[str] = set()
+        self._collapsed: set[str] = {SESSIONS}
+        self._is_held = False
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.arrange)
@@ -71,15 +74,24 @@ class ArrangedRuns(QAbstractListModel):
             return group.title if role == Qt.ItemDataRole.DisplayRole else None
         if role == IS_MEMBER:
             record = self._runs.get(key)
-            return bool(self._groups) and record is not None and (self.grouping != "seeds" or bool(record.group))
+            return record is not None and self._is_member(record)
         return self._runs.data_of(key, role)
+
+    def _is_member(self, record: RunRecord) -> bool:
+        if record.kind != TRAINING:
+            return True
+        return self.grouping != "none" and (self.grouping != "seeds" or bool(record.group))
 
     def row_of(self, key: str) -> int | None:
         """Of a run or a group."""
         return self._places.get(key)
 
     def first_run(self) -> int:
-        """The first row that is not a heading; the first one if all groups are collapsed."""
+        """The first run that is training, else the first row that is no heading; the first one if all are collapsed."""
+        for place, row in enumerate(self._rows):
+            record = self._runs.get(row)
+            if record is not None and record.kind == TRAINING and record.state in LIVE:
+                return place
         return next((place for place, row in enumerate(self._rows) if row not in self._groups), 0)
 
     def key_at(self, row: int) -> str:
@@ -93,13 +105,20 @@ class ArrangedRuns(QAbstractListModel):
         """The row of the heading that a row stands under."""
         return next((place for place in range(row, -1, -1) if self._rows[place] in self._groups), None)
 
+    def hold(self, is_held: bool) -> None:
+        """While the pointer is over the list no run changes its place by itself; what came meanwhile is listed."""
+        if is_held != self._is_held:
+            self._is_held = is_held
+            if not is_held:
+                self.arrange()
+
     def filter(self, text: str) -> None:
         self._text = text.lower()
         self.arrange()
 
     def show_by(self, *, sort: Sort | None = None, grouping: Grouping | None = None) -> None:
         self.sorting, self.grouping = sort or self.sorting, grouping or self.grouping
-        self.arrange()
+        self._arrange(is_held=False)
 
     def collapse(self, row: int, *, collapsed: bool) -> None:
         group = self._groups.get(self._rows[row])
@@ -111,6 +130,17 @@ class ArrangedRuns(QAbstractListModel):
         self._collapsed = set(self._groups) if collapsed else set()
         self.arrange()
 
+    def reveal(self, keys: Sequence[str]) -> None:
+        """Open the groups in which these runs are hidden."""
+        hiding = {
+            name
+            for name, group in self._groups.items()
+            if group.is_collapsed and not set(keys).isdisjoint(group.run_ids)
+        }
+        if hiding:
+            self._collapsed -= hiding
+            self._arrange(is_held=False)
+
     def settle(self) -> None:
         """Put what has just come in its place now rather than soon."""
         if self._later.isActive():
@@ -118,15 +148,36 @@ class ArrangedRuns(QAbstractListModel):
 
     def arrange(self) -> None:
         """Put everything in its place now."""
+        self._arrange(is_held=self._is_held)
+
+    def _arrange(self, *, is_held: bool) -> None:
         self._later.stop()
         fitting = self._runs.matching(self._text)
         arranged = arrange(fitting, sort=self.sorting, grouping=self.grouping, collapsed=self._collapsed)
+        if is_held:
+            arranged = Arranged(self._in_old_places(arranged), arranged.groups)
         if arranged.rows == self._rows:
             self._show_groups(arranged.groups)
             return
         self.about_to_change.emit()
         self._apply(arranged)
         self.changed.emit()
+
+    def _in_old_places(self, arranged: Arranged) -> list[str]:
+        """Rows that are there keep their order; of groups only where no run has changed its heading."""
+        wanted, there = set(arranged.rows), set(self._rows)
+        kept = [row for row in self._rows if row in wanted]
+        if arranged.groups and wanted != there:
+            return arranged.rows
+        if any(
+            self._groups.get(key) is None or set(self._groups[key].run_ids) != set(group.run_ids)
+            for key, group in arranged.groups.items()
+        ):
+            return arranged.rows
+        for place, row in enumerate(arranged.rows):
+            if row not in there:
+                kept.insert(min(place, len(kept)), row)
+        return kept
 
     def _came(self) -> None:
         if not self._later.isActive() or self._later.remainingTime() > SOON_MS:

@@ -19,8 +19,17 @@ _BY_STATE = {
 }
 
 
+_OF_SESSIONS = {
+    "play": "Start another session in the Play tab; what is named above is corrected there.",
+    "policy_eval": "Evaluate again with Load policy…; what is named above is corrected there.",
+}
+"""By kind: these are neither cloned nor resumed."""
+
+
 def advice_on(run: RunRecord) -> str:
     """One sentence or two; empty for a run that needs none."""
+    if run.kind in _OF_SESSIONS:
+        return _OF_SESSIONS[run.kind] if run.state in (RunState.FAILED, RunState.LOST) else ""
     if run.state is RunState.FAILED and run.exit_code in _BY_EXIT_CODE:
         return _BY_EXIT_CODE[run.exit_code]
     return _BY_STATE.get(run.state, "")

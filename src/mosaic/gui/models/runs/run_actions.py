@@ -28,6 +28,29 @@ class Action:
     keys: str = ""
     question: Callable[[Sequence[RunRecord]], str] | None = None
     """Asked before it is done: what will be kept and what will be lost."""
+    answers: tuple[str, str] = ("", "")
+    """To do it and not to: each says what it does."""
+    also: str = ""
+    """Other words by which it is found."""
+
+    @property
+    def fits(self) -> str:
+        """Runs that it can be done with, in words."""
+        return f"only a run that is {_either(sorted(self.verb.states, key=list(RunState).index))}"
+
+    def answers_for(self, runs: Sequence[RunRecord]) -> tuple[str, str]:
+        """For one run or for several, as they are now."""
+        yes, no = self.answers
+        if all(run.state is RunState.QUEUED for run in runs):
+            no = no.replace("running", "queued")
+        if len(runs) == 1:
+            return yes, no
+        return yes.replace(" run", f" {len(runs)} runs"), "Keep them" if no == "Keep run" else no
+
+
+def _either(states: Sequence[RunState]) -> str:
+    *most, last = [state.value for state in states]
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _cancel_question(runs: Sequence[RunRecord]) -> str:
@@ -59,11 +82,29 @@ def _moved(places: int) -> RunVerb:
 ACTIONS: Sequence[Action] = (
     Action("Pause", "pause", RUN_VERBS["pause"], "paused at its next step", keys="Ctrl+P"),
     Action("Continue", "play", RUN_VERBS["continue"], "goes on", keys="Ctrl+Shift+P"),
-    Action("Cancel…", "square", RUN_VERBS["cancel"], "ends", keys="Ctrl+.", question=_cancel_question),
+    Action(
+        "End run…",
+        "square",
+        RUN_VERBS["cancel"],
+        "ends",
+        keys="Ctrl+.",
+        question=_cancel_question,
+        answers=("End run", "Keep running"),
+        also="cancel stop",
+    ),
     Action("Resume from the newest checkpoint", "rotate-ccw", RUN_VERBS["resume"], "resumed", keys="Ctrl+R"),
     Action("Start earlier in the queue", "chevrons-up", _moved(1), "moved up"),
     Action("Start later in the queue", "chevrons-down", _moved(-1), "moved down"),
-    Action("Delete…", "trash-2", RUN_VERBS["delete"], "deleted", question=_delete_question),
+    Action(
+        "Delete…",
+        "trash-2",
+        RUN_VERBS["delete"],
+        "deleted",
+        keys="Del",
+        question=_delete_question,
+        answers=("Delete run", "Keep run"),
+        also="remove",
+    ),
 )
 
 
@@ -85,6 +126,16 @@ class RunActions(QObject):
         """The selected runs that it can be done with."""
         found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
         return [run for run in found if run is not None and run.state in action.verb.states]
+
+    def reason_against(self, action: Action) -> str:
+        """Why it cannot be done with what is selected; empty if it can."""
+        if self.fitting(action):
+            return ""
+        chosen = [run for run_id in self._chosen() if (run := self._studio.runs.get(run_id)) is not None]
+        if not chosen:
+            return "no run is selected"
+        is_so = f"{name_of(chosen[0])} is {chosen[0].state}" if len(chosen) == 1 else "none of the selected is"
+        return f"{action.fits}; {is_so}"
 
     def do(self, action: Action, runs: Sequence[RunRecord]) -> None:
         self._each(runs, action.verb.ask, action.done)

@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal, TypeAlias
 
@@ -61,7 +61,18 @@ def arrange(
     records: Iterable[RunRecord], *, sort: Sort, grouping: Grouping, collapsed: Collection[str] = ()
 ) -> Arranged:
     """`records` come newest first; the order of groups is that of their first runs."""
-    ordered = _sorted(records, sort)
+    everything = list(_sorted(records, sort))
+    sessions = [record for record in everything if record.kind != TRAINING]
+    ordered = [record for record in everything if record.kind == TRAINING] if sessions else everything
+    arranged = _arrange_runs(ordered, sort, grouping, collapsed)
+    if not sessions:
+        return arranged
+    of_sessions = replace(_group(SESSIONS, sessions, "none", is_collapsed=SESSIONS in collapsed), title=SESSIONS_TITLE)
+    below = () if of_sessions.is_collapsed else of_sessions.run_ids
+    return Arranged([*arranged.rows, SESSIONS, *below], {**arranged.groups, SESSIONS: of_sessions})
+
+
+def _arrange_runs(ordered: Sequence[RunRecord], sort: Sort, grouping: Grouping, collapsed: Collection[str]) -> Arranged:
     if grouping == "none":
         return Arranged([record.run_id for record in ordered], {})
     members: dict[str, list[RunRecord]] = {}
@@ -84,6 +95,9 @@ def arrange(
     return Arranged(rows, groups)
 
 
+TRAINING = "train"
+"""Kind of a run that trains; all others are sessions and stand under a heading of their own, last."""
+SESSIONS, SESSIONS_TITLE = "group:sessions", "Play and evaluation"
 _PREFIX = "group:"
 """No run id begins with it."""
 _DIGITS = re.compile(r"\d+")

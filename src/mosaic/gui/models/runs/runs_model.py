@@ -1,7 +1,7 @@
 """All runs, newest first, and what the window knows of each beside its record."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
@@ -14,6 +14,8 @@ RECORD = int(Qt.ItemDataRole.UserRole)
 COLOUR = RECORD + 2
 """Place of the run's colour in the table of curve colours; None if it is not drawn."""
 NOTICES = RECORD + 3
+WHY_QUEUED = RECORD + 4
+"""What a queued run waits for; empty of any other."""
 MANY = 50
 """New runs at once, beyond which views begin anew instead of inserting each."""
 
@@ -33,6 +35,7 @@ class RunsModel(QAbstractListModel):
         self._searched: dict[str, tuple[RunRecord, str]] = {}
         self._colours: dict[str, int] = {}
         self._notices: dict[str, list[str]] = {}
+        self.why_queued: Callable[[RunRecord], str] = lambda _: ""
 
     def rowCount(self, parent: Index = _NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._records)
@@ -49,11 +52,14 @@ class RunsModel(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return name_of(record)
             case Qt.ItemDataRole.ToolTipRole:
-                return tip("\n".join([name_of(record), run_id, record.state, *self.notices(run_id)]))
+                state = f"{record.state}: {why}" if (why := self.why_queued(record)) else record.state
+                return tip("\n".join([name_of(record), summary_of(record), run_id, state, *self.notices(run_id)]))
             case _ if role == RECORD:
                 return record
             case _ if role == COLOUR:
                 return self._colours.get(run_id)
+            case _ if role == WHY_QUEUED:
+                return self.why_queued(record)
             case _ if role == NOTICES:
                 return self.notices(run_id)
             case _:

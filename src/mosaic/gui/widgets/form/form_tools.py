@@ -32,7 +32,6 @@ class FormTools(QWidget):
         presets.setMenu(self.presets)
         self.presets.aboutToShow.connect(self._list_presets)
         explain = IconTool(theme, "circle-question-mark", "Help on the algorithm (F1)", show_help)
-        explain.setShortcut("F1")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)

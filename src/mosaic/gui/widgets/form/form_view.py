@@ -9,17 +9,16 @@ from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.gui.assets import pixmap
-from mosaic.gui.models.form.algorithm_list import entries
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
 from mosaic.gui.models.form.form_sections import OF_ENVIRONMENT, Section
 from mosaic.gui.models.form.run_settings import ENV_ID
 from mosaic.gui.models.form.train_form import TrainForm, is_of_environment
-from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.form.algorithm_picker import AlgorithmPicker
 from mosaic.gui.widgets.form.env_picker import EnvPicker
 from mosaic.gui.widgets.form.field_row import FieldRow
 from mosaic.gui.widgets.labels_and_buttons import column, label
-from mosaic.gui.widgets.value_editors import Choice, make_editor
+from mosaic.gui.widgets.value_editors import make_editor
 
 SLICE_S = 0.03
 """Lines are made this long before other events get their turn."""
@@ -47,12 +46,12 @@ class FormView(QScrollArea):
         # The scroll bar has its room whether it is there or not.
         self._page.setContentsMargins(14, 8, 4, 14)
         self._page.setSpacing(6)
-        self.algorithm = Choice(theme)
-        self.algorithm.setAccessibleName("Algorithm")
-        self.algorithm.activated.connect(self._choose_algorithm)
+        self.algorithm = AlgorithmPicker(catalogue, form, theme)
         self._page.addWidget(label("ALGORITHM", "section"))
         self._page.addWidget(self.algorithm)
+        self._page.addWidget(self.algorithm.explanation)
         self._page.addSpacing(4)
+        self._first_section = self._page.count()
         self._page.addStretch(1)
         self.setWidget(page)
         self._to_open: list[SectionView] = []
@@ -81,7 +80,7 @@ class FormView(QScrollArea):
 
     def _rebuild(self) -> None:
         """Other fields: the old lines go, those of open sections are made."""
-        self._show_algorithms()
+        self.algorithm.show_chosen()
         self.remember()
         for view in self.sections.values():
             view.hide()
@@ -96,7 +95,7 @@ class FormView(QScrollArea):
     def _add_section(self, place: int, section: Section) -> None:
         view = SectionView(self._theme, section.title, make=partial(self._make_rows, section))
         self.sections[section.title] = view
-        self._page.insertWidget(3 + place, view)
+        self._page.insertWidget(self._first_section + place, view)
         self._show_badge(section)
 
     def _rebuild_settings(self) -> None:
@@ -121,19 +120,6 @@ class FormView(QScrollArea):
             self._to_open.pop(0).open()
         if self._to_open:
             self._open_soon.start()
-
-    def _show_algorithms(self) -> None:
-        self.algorithm.clear()
-        for entry in entries(self._catalogue.algorithms.values()):
-            if entry.is_first_script:
-                self.algorithm.insertSeparator(self.algorithm.count())
-            self.algorithm.addItem(entry.text, entry.name)
-            self.algorithm.setItemData(self.algorithm.count() - 1, tip(entry.tip), Qt.ItemDataRole.ToolTipRole)
-        self.algorithm.setCurrentIndex(self.algorithm.findData(self._form.algo))
-        self.algorithm.setToolTip(tip(self.algorithm.currentText()))
-
-    def _choose_algorithm(self, index: int) -> None:
-        self._form.use(str(self.algorithm.itemData(index)))
 
     def _make_rows(self, section: Section, lines: QVBoxLayout) -> None:
         for path in section.paths:

@@ -1,7 +1,7 @@
 """Help beside the form: what the field that is typed into means, and the page of the algorithm."""
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QVBoxLayout, QWidget
 
 from mosaic.gui.models.form.schema_fields import Setting
@@ -39,7 +39,6 @@ class HelpWindow(QWidget):
         self.page.setAccessibleName("Help")
         self._text = ""
         column(self, about, (self.page, 1), margins=(12, 12, 12, 12), spacing=10)
-        QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.close)
         theme.changed.connect(self._render)
 
     def open_beside(self, form: QWidget) -> None:
@@ -49,6 +48,15 @@ class HelpWindow(QWidget):
         self.move(max(corner.x() - WIDTH - 12, 0), corner.y())
         self.show()
         self.raise_()
+        # For its keys: the arrows scroll it, Escape closes it.
+        self.activateWindow()
+        self.page.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
 
     def show_page(self, name: str, markdown: str) -> None:
         if markdown != self._text:

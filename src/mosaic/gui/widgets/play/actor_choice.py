@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QLineEdit, QWidget
 
@@ -37,13 +37,23 @@ class ActorChoice(QWidget):
         self.problem = ""
         """Why this cannot act; empty if it can."""
         self._word = ""
+        self._choices: list[Choice] | None = None
+        self._asked: tuple[list[Choice], str] = ([], "")
+        """What the list was last told, shown already or waiting until it is closed."""
         parts = (self.actor, 3), (row(self.argument, self.browse, spacing=4), 2)
         column(self, *parts, spacing=4) if stacked else row(*parts, of=self, spacing=6)
         self.actor.activated.connect(self._activated)
+        # Afterwards: what is chosen is said by its place in the list as it was open.
+        self.actor.closed.connect(lambda: QTimer.singleShot(0, self, lambda: self.show_choices(*self._asked)))
         self.argument.editingFinished.connect(self._typed)
 
     def show_choices(self, choices: Sequence[Choice], word: str) -> None:
-        self._word = word
+        self._asked = list(choices), word
+        if self._asked == (self._choices, self._word) or self.actor.is_open:
+            # Nothing new, or the list is being read: it stays as it is, and so does what is being typed.
+            return
+        is_other_word = word != self._word
+        self._choices, self._word = list(choices), word
         name, argument = split(word)
         self.actor.blockSignals(True)
         self.actor.clear()
@@ -60,19 +70,20 @@ class ActorChoice(QWidget):
         self.actor.blockSignals(False)
         chosen = next((choice for choice in choices if choice.word == wanted), None)
         self.actor.setToolTip(tip(chosen.misfit or chosen.description if chosen else "Actor"))
-        self._show_argument(chosen, argument)
+        self._show_argument(chosen, argument, is_other=is_other_word)
         self.problem = chosen.misfit if chosen else "choose an actor" if choices else ""
         # In brackets where the actor can do without, as a command line writes it.
         if not self.problem and chosen is not None and _must_say(chosen) and not argument:
             self.problem = f"fill in {chosen.argument}"
 
-    def _show_argument(self, chosen: Choice | None, argument: str) -> None:
+    def _show_argument(self, chosen: Choice | None, argument: str, *, is_other: bool) -> None:
         needs = chosen is not None and bool(chosen.argument)
         self.argument.setVisible(needs)
         self.browse.setVisible(chosen is not None and "FILE" in chosen.argument)
         if chosen is not None and needs:
             self.argument.setPlaceholderText(chosen.argument)
-            self.argument.setText(argument)
+            if is_other:
+                self.argument.setText(argument)
 
     def _activated(self, at: int) -> None:
         self.chosen.emit(str(self.actor.itemData(at)))

@@ -1,43 +1,24 @@
 """The row in which a session is chosen: family, environment, seed, actor where one plays, speed."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import (
-    QCompleter,
-    QHBoxLayout,
-    QLineEdit,
-    QStyle,
-    QStyleOptionComboBox,
-    QStylePainter,
-    QWidget,
-)
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from mosaic.gui.assets import pixmap
+from mosaic.gui.models.form.catalogue_model import is_found
 from mosaic.gui.models.play.play_model import SPEEDS, Play
+from mosaic.gui.models.play.play_options import Known
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.form.environment_dialog import EnvironmentButton
+from mosaic.gui.widgets.grouped_picker import GroupedPicker, Offer
 from mosaic.gui.widgets.play.actor_choice import ActorChoice
 from mosaic.gui.widgets.tool_button import IconTool
-from mosaic.gui.widgets.value_editors import CHEVRON, Choice
+from mosaic.gui.widgets.value_editors import Choice
 from mosaic.numbers import parse_int
 
 FAMILY_WIDTH, ENV_WIDTH = 80, 104
 """At least; they share what there is more."""
 HIGHEST_SEED = 2**31 - 1
-
-
-class Typable(Choice):
-    """A list that can be typed into: the line draws the text, not the list."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002
-        option = QStyleOptionComboBox()
-        self.initStyleOption(option)
-        painter = QStylePainter(self)
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-        x, y = self.width() - CHEVRON - 8, (self.height() - CHEVRON) // 2
-        painter.drawPixmap(x, y, pixmap(self.theme, "chevron-down", "muted", CHEVRON))
 
 
 class PlaySetup(QWidget):
@@ -49,7 +30,8 @@ class PlaySetup(QWidget):
     def __init__(self, play: Play, theme: Theme) -> None:
         super().__init__()
         self._play = play
-        self.family, self.environment = Choice(theme), Typable(theme)
+        self.family = Choice(theme)
+        self.environment = GroupedPicker(theme, self._offers, "Search environments…", free=True)
         self.one = ActorChoice(theme, stacked=False)
         for choice, width, name in (
             (self.family, FAMILY_WIDTH, "Family"),
@@ -58,6 +40,8 @@ class PlaySetup(QWidget):
             choice.setMinimumWidth(width)
             choice.setAccessibleName(name)
             choice.setToolTip(tip(name))
+        self._shown_id = ""
+        """The environment that the field was last told."""
         self.settings = EnvironmentButton(play.environment, theme)
         self.seed = QLineEdit("1")
         self.seed.setFixedWidth(48)
@@ -81,18 +65,9 @@ class PlaySetup(QWidget):
             (self.speed, 0),
         ):
             layout.addWidget(widget, stretch)
-        self.environment.setEditable(True)
-        self.environment.setInsertPolicy(Choice.InsertPolicy.NoInsert)
-        completer = self.environment.completer()
-        assert completer is not None
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
-        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self.family.activated.connect(self._family_chosen)
-        self.environment.activated.connect(self._environment_chosen)
-        line = self.environment.lineEdit()
-        assert line is not None
-        self._line = line
-        line.editingFinished.connect(self._environment_chosen)
+        self.environment.chosen.connect(play.choose_environment)
+        self.environment.editingFinished.connect(self._environment_typed)
         self.one.chosen.connect(self._actor_chosen)
         self.seed.editingFinished.connect(self._seed_typed)
         play.offered.connect(self.show_offer)
@@ -104,10 +79,10 @@ class PlaySetup(QWidget):
         play = self._play
         families = list(play.offer.families)
         self._fill(self.family, families, play.family)
-        ids = list(play.offer.families.get(self.family.currentText() or play.family, {}))
-        self._fill(self.environment, ids, play.env_id)
-        self.environment.setEditText(play.env_id)
-        self._line.setCursorPosition(0)
+        if play.env_id != self._shown_id:
+            # Only another choice is shown: what is being typed belongs to the user until it is chosen.
+            self._shown_id = play.env_id
+            self.environment.show_text(play.env_id)
         self._show_actor()
 
     def _show_actor(self) -> None:
@@ -135,8 +110,16 @@ class PlaySetup(QWidget):
         if ids:
             self._play.choose_environment(ids[0])
 
-    def _environment_chosen(self) -> None:
-        self._play.choose_environment(self.environment.currentText().strip())
+    def _offers(self, typed: str) -> list[Offer]:
+        """The environments that hold every word, by family."""
+        found: list[Offer] = []
+        for family, known in self._play.offer.families.items():
+            ids = [Offer(env_id, aside=_kind_of(known[env_id])) for env_id in known if is_found(env_id, family, typed)]
+            found += [Offer(family, "heading"), *ids] if ids else []
+        return found
+
+    def _environment_typed(self) -> None:
+        self._play.choose_environment(self.environment.text().strip())
 
     def _actor_chosen(self, word: str) -> None:
         self._play.choose_actor(word, self._play.seating.seats[0].name)
@@ -154,6 +137,10 @@ class PlaySetup(QWidget):
 
     def _set_speed(self) -> None:
         self._play.choose_speed(self.speed.chosen)
+
+
+def _kind_of(known: Known) -> str:
+    return known.seats[0].actions if len(known.seats) == 1 else f"{len(known.seats)} seats"
 
 
 def _long(name: str) -> str:

@@ -12,17 +12,18 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from mosaic.gui.assets import pixmap, text_font
 from mosaic.gui.models.runs.arranged_runs import GROUP, IS_MEMBER
 from mosaic.gui.models.runs.run_order import Group
-from mosaic.gui.models.runs.runs_model import COLOUR, NOTICES, RECORD
+from mosaic.gui.models.runs.runs_model import COLOUR, NOTICES, RECORD, WHY_QUEUED
 from mosaic.gui.models.wording import name_of, number, summary_of
 from mosaic.gui.theme import Theme
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import LIVE
+from mosaic.spec.states import LIVE, RunState
 
 HEIGHT = 58
 INDENT = 12
 CHEVRON = 34
 """Pixels at the left of a heading in which a click opens or closes its group."""
 VALUE_WIDTH = 66
+END = Qt.TextElideMode.ElideRight
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -81,7 +82,7 @@ class RunDelegate(QStyledItemDelegate):
         if colour is not None:
             self._fill(painter, QRectF(row.left(), row.top() + 8, 3, row.height() - 16), self._theme.curve(colour), 1.5)
         dot = QRectF(row.left() + 10, row.top() + 12, 7, 7)
-        self._fill(painter, dot, self._theme.state(record.state), 3.5)
+        self._dot(painter, dot, record.state)
         text = QRectF(row.left() + 26, row.top() + 6, row.width() - 26 - VALUE_WIDTH - 18, 20)
         name = QRectF(text)
         if index.data(NOTICES):
@@ -89,10 +90,31 @@ class RunDelegate(QStyledItemDelegate):
             name.setRight(text.right() - 18)
         self._text(painter, name, self._name, "text", self._elided(self._name_metrics, name_of(record), name))
         below = text.translated(0, 18)
-        self._text(painter, below, self._small, "muted", self._elided(self._small_metrics, summary_of(record), below))
+        self._below(painter, below, record, index.data(WHY_QUEUED) or "", row.right() - 10)
         self._right(painter, row, record)
         if record.state in LIVE and record.total_timesteps:
             self._progress(painter, QRectF(text.left(), row.bottom() - 6, text.width(), 3), record)
+
+    def _dot(self, painter: QPainter, place: QRectF, state: RunState) -> None:
+        """A ring where nothing came of it: its grey is that of the queue."""
+        if state is RunState.CANCELLED:
+            painter.setPen(QPen(self._theme.state(state), 1.4))
+            painter.drawEllipse(place.adjusted(0.7, 0.7, -0.7, -0.7))
+        else:
+            self._fill(painter, place, self._theme.state(state), 3.5)
+
+    def _below(self, painter: QPainter, place: QRectF, record: RunRecord, why: str, right: float) -> None:
+        """The state in a word, then what a queued run waits for, or what any other is."""
+        word = record.state.value
+        painter.setFont(self._small)
+        painter.setPen(self._theme.state(record.state))
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, word)
+        rest = QRectF(place)
+        rest.setLeft(place.left() + self._small_metrics.horizontalAdvance(word))
+        if why or record.last_return is None:
+            rest.setRight(right)
+        text = f" · {why or summary_of(record)}"
+        self._text(painter, rest, self._small, "muted", self._small_metrics.elidedText(text, END, int(rest.width())))
 
     def _icon(self, name: str, token: str, size: int = 16) -> QPixmap:
         """Rendered once: a list paints it many times."""
@@ -103,7 +125,6 @@ class RunDelegate(QStyledItemDelegate):
     def _right(self, painter: QPainter, row: QRectF, record: RunRecord) -> None:
         place = QRectF(row.right() - VALUE_WIDTH - 10, row.top() + 6, VALUE_WIDTH, 20)
         if record.last_return is None:
-            self._text(painter, place, self._small, "faint", record.state.value, right=True)
             return
         self._text(painter, place, self._value, "text", number(record.last_return), right=True)
         self._sparkline(painter, place.translated(0, 22).adjusted(4, 0, 0, -4), record.sparkline, record)

@@ -3,8 +3,18 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QSettings, Qt, QTimer
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QMouseEvent
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    QSettings,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QAction, QActionGroup, QEnterEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns, stretches
@@ -13,7 +23,7 @@ from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import indexing_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import Panel, icon_label, label, row, search_field
-from mosaic.gui.widgets.runs.run_delegate import CHEVRON, RunDelegate
+from mosaic.gui.widgets.runs.run_delegate import CHEVRON, HEIGHT, RunDelegate
 from mosaic.gui.widgets.tool_button import IconTool
 
 
@@ -29,6 +39,8 @@ class RunsPanel(Panel):
         self._chosen: list[str] = []
         """Runs and groups as they were selected, the current one first."""
         self._scrolled = 0
+        self._top, self._top_row = "", 0
+        """What stood at the top of the view, while the pointer is over it."""
         self._count = label("", "faint")
         self.indexing = label("", "muted")
         """How far the daemon's index is, while it is being built."""
@@ -62,7 +74,12 @@ class RunsPanel(Panel):
         self._show_indexing()
 
     def select(self, keys: Sequence[str]) -> None:
-        """Select these runs or groups, the first as the current one; those that the list does not show are left out."""
+        """Select these runs or groups, the first as the current one; those that the filter hides are left out."""
+        self.arranged.settle()
+        self.arranged.reveal(keys)
+        self._select_shown(keys)
+
+    def _select_shown(self, keys: Sequence[str]) -> None:
         self.arranged.settle()
         rows = [place for key in keys if (place := self.arranged.row_of(key)) is not None]
         selection = QItemSelection()
@@ -103,12 +120,18 @@ class RunsPanel(Panel):
     def _before_rearranging(self) -> None:
         self._is_rearranging = True
         self._scrolled = self.view.verticalScrollBar().value()
+        top = self.view.indexAt(QPoint(1, 1)) if self.view.underMouse() else None
+        self._top = self.arranged.key_at(top.row()) if top is not None and top.isValid() else ""
+        self._top_row = top.row() if self._top and top is not None else 0
 
     def _after_rearranging(self) -> None:
         """What is selected stays so, whether it is shown now or not."""
         if not self._settle.isActive():
             self._show_selection()
-            self.view.verticalScrollBar().setValue(self._scrolled)
+            place = self.arranged.row_of(self._top) if self._top else None
+            # What came above must not push away what is pointed at.
+            moved = 0 if place is None else (place - self._top_row) * HEIGHT
+            self.view.verticalScrollBar().setValue(self._scrolled + moved)
         self._is_rearranging = False
         self._select_first()
         self._show_count()
@@ -128,7 +151,7 @@ class RunsPanel(Panel):
     def _show_selection(self) -> None:
         selected = {self.arranged.key_at(index.row()) for index in self.view.selectionModel().selectedIndexes()}
         if selected != {key for key in self._chosen if self.arranged.row_of(key) is not None}:
-            self.select(self._chosen)
+            self._select_shown(self._chosen)
 
     def _select_first(self) -> None:
         if not self._studio.selected and not self._wants_none and self.arranged.rowCount():
@@ -209,6 +232,8 @@ class OrderButton(IconTool):
 class RunView(QListView):
     """Left and right close and open a group, as do a click on its chevron, a double click and the space bar."""
 
+    delete_asked = Signal()
+
     def __init__(self, arranged: ArrangedRuns, theme: Theme) -> None:
         super().__init__()
         self._arranged = arranged
@@ -221,6 +246,14 @@ class RunView(QListView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         theme.changed.connect(self.viewport().update)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._arranged.hold(True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._arranged.hold(False)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
@@ -248,6 +281,8 @@ class RunView(QListView):
                 self._arranged.collapse(index.row(), collapsed=True)
             elif heading is not None:
                 self.setCurrentIndex(self._arranged.index(heading))
+        elif event.key() == Qt.Key.Key_Delete:
+            self.delete_asked.emit()
         elif group is not None and event.key() == Qt.Key.Key_Right:
             self._arranged.collapse(index.row(), collapsed=False)
         elif group is not None and event.key() == Qt.Key.Key_Space:

@@ -1,0 +1,91 @@
+"""Room on small screens: tabs that become icons, side panels that are put away, and a layout for each size."""
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTabBar
+
+from mosaic.gui.widgets.edge_handle import EdgeHandle
+from mosaic.spec.run_dir import Home
+
+from .conftest import MakeRun, Show, Shown
+
+
+def bars(shown: Shown) -> list[QTabBar]:
+    bench = shown.window.bench
+    return [bar for bar in bench.findChildren(QTabBar) if bar.parent() is bench and bar.count() > 1]
+
+
+def shown_of(show: Show, home: Home, make_run: MakeRun) -> Shown:
+    run = make_run()
+    run.write_finished()
+    run.publish()
+    shown = show(home)
+    shown.until(lambda: shown.window.bench.isVisible(), "the tabs")
+    return shown
+
+
+def resize(shown: Shown, width: int, height: int) -> None:
+    shown.window.resize(width, height)
+    shown.until(lambda: shown.window._size == shown.window._kind_of_size(), "the layout of this size")
+
+
+def test_no_title_of_a_tab_is_cut_and_every_tab_is_in_sight(show: Show, home: Home, make_run: MakeRun) -> None:
+    shown = shown_of(show, home, make_run)
+    for width, height in ((1280, 720), (1600, 960), (960, 600)):
+        resize(shown, width, height)
+        shown.window.reset_layout()
+        shown.until(lambda: not shown.window.bench._tidy_soon.isActive(), "the bars")
+        for bar in bars(shown):
+            for place in range(bar.count()):
+                room, title = bar.tabRect(place), bar.tabText(place)
+                is_icon = bool(bar.property("icons")) and place != bar.currentIndex()
+                assert is_icon or room.width() >= bar.fontMetrics().horizontalAdvance(title) + 16, title
+                assert room.right() <= bar.width(), f"{title} is out of sight at {width}x{height}"
+                assert bar.tabToolTip(place) == title.replace("&&", "&")
+                assert not bar.tabIcon(place).isNull()
+
+
+def test_side_panels_are_put_away_by_key_and_by_drag_and_come_back(show: Show, home: Home, make_run: MakeRun) -> None:
+    shown = shown_of(show, home, make_run)
+    window = shown.window
+    resize(shown, 1280, 720)
+    left, right = window.side_docks
+    handles = window.findChildren(EdgeHandle)
+    assert not any(handle.isVisible() for handle in handles)
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_B, control)
+    assert left.isHidden()
+    shown.until(handles[0].isVisible, "the strip in its place")
+    QTest.keyClick(window, Qt.Key.Key_B, control)
+    assert not left.isHidden()
+    QTest.keyClick(window, Qt.Key.Key_B, control | shift)
+    assert right.isHidden()
+    shown.until(handles[1].isVisible, "the strip in its place")
+    QTest.mouseClick(handles[1], Qt.MouseButton.LeftButton)
+    shown.until(lambda: right.isVisible() and not handles[1].isVisible(), "the panel")
+    for dock, start, end in (
+        (left, QPoint(left.geometry().right() + 2, 300), QPoint(40, 300)),
+        (right, QPoint(right.geometry().left() - 2, 300), QPoint(window.width() - 40, 300)),
+    ):
+        QTest.mousePress(window, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, start)
+        QTest.mouseMove(window, end)
+        QTest.mouseRelease(window, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, end)
+        assert dock.isHidden()
+
+
+def test_each_size_has_the_layout_that_it_was_left_with(show: Show, home: Home, make_run: MakeRun) -> None:
+    shown = shown_of(show, home, make_run)
+    window = shown.window
+    resize(shown, 1600, 960)
+    assert not any(dock.isHidden() for dock in window.side_docks)
+    resize(shown, 1280, 720)
+    window.side_docks[1].hide()
+    resize(shown, 1600, 960)
+    assert not window.side_docks[1].isHidden()
+    resize(shown, 1280, 720)
+    assert window.side_docks[1].isHidden()
+    shown.opened.close()
+    again = show(home)
+    assert again.window.side_docks[1].isHidden()
+    window.reset_layout()
+    assert not window.side_docks[1].isHidden()
