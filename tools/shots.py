@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from mosaic.gui import app
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.form.notes import NOTE, Note
+from mosaic.gui.models.table.run_table_model import Arrangement
 from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
@@ -140,6 +141,7 @@ def take(application: QApplication, opened: app.Opened) -> None:
                 size,
             )
         take_policies(application, opened, runs(EVALUATED[0]), scheme)
+        take_table(application, opened, runs("cartpole"), scheme)
     opened.theme.use("dark")
     palette = window.menus.open_palette()
     palette.typed.setText("pa")
@@ -159,6 +161,30 @@ def take_policies(application: QApplication, opened: app.Opened, run_ids: Sequen
     run_for(application, SETTLE_S)
     keep(dialog, f"policies-{scheme}", opened.theme.tokens)
     dialog.close()
+
+
+def take_table(application: QApplication, opened: app.Opened, run_ids: Sequence[str], scheme: Scheme) -> None:
+    """Grouped by algorithm, with some runs of a group selected."""
+    window, table = opened.window, opened.window.table
+    window.resize(LARGE)
+    window.reset_layout()
+    window.switch_table()
+    columns = (
+        "label",
+        "state",
+        "env",
+        "seed",
+        "learning_rate",
+        "return",
+        "charts/episodic_return.auc",
+        "steps",
+        "time",
+    )
+    table.show_arrangement(Arrangement(columns=columns, sort="return", downwards=True, group="algo"))
+    opened.studio.select(run_ids)
+    wait(application, lambda: not table.values.missing)
+    shoot(application, opened, f"table-{scheme}", LARGE)
+    window.switch_table()
 
 
 def is_exported(home: Home) -> bool:

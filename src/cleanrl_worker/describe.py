@@ -2,21 +2,25 @@
 
 What it prints is specified in `mosaic.spec.catalogue.shipped_catalogue`. `--algo NAME` describes one algorithm of a
 user's alone, which is imported for that: {"problem": "", "algorithm": its entry, "file": its path}, or what is wrong
-with it as its problem.
+with it as its problem. Likewise `--env REFERENCE` ("environment", "settings") and `--wrapper REFERENCE` ("wrapper").
 """
 
 import contextlib
 import inspect
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from cleanrl_worker.sdk.command import algorithm_catalogue, own_algorithm, worker_flags
 from cleanrl_worker.sdk.command.settings_rules import rules_of
 from mosaic import config, envs
-from mosaic.envs.families import unlisted_ids
+from mosaic.envs.families import find_spec, unlisted_ids
+from mosaic.envs.settings.constructor import REQUIRED, arguments_of
 from mosaic.envs.settings.described import Described
+from mosaic.envs.settings.settings_schema import creator_of, settings_schema
+from mosaic.envs.wrapping.chosen_wrappers import creator_of as creator_of_wrapper
+from mosaic.envs.wrapping.wrapper_schema import gymnasiums, of_user
 from mosaic.errors import ConfigError, MissingExtra, MosaicError
 from mosaic.spec.actors import BY_SEAT
 from mosaic.spec.catalogue import fitting
@@ -27,13 +31,17 @@ from mosaic.spec.catalogue.importable_packages import are_importable, versions
 def main(argv: Sequence[str] | None = None) -> int:
     match list(sys.argv[1:] if argv is None else argv):
         case ["--algo", name]:
-            return _write(_own(name))
+            return _write(_told(_own, name))
+        case ["--env", name]:
+            return _write(_told(_own_environment, name))
+        case ["--wrapper", name]:
+            return _write(_told(_own_wrapper, name))
         case _:
             pass
     algorithms = [
         algorithm(name, algorithm_catalogue.load(name)) | {"docs": page(name)} for name in algorithm_catalogue.names()
     ]
-    return _write({"algorithms": algorithms, "families": _families()})
+    return _write({"algorithms": algorithms, "families": _families(), "wrappers": gymnasiums()})
 
 
 def _write(content: dict[str, Any]) -> int:
@@ -41,21 +49,45 @@ def _write(content: dict[str, Any]) -> int:
     return 0
 
 
-def _own(name: str) -> dict[str, Any]:
+def _told(describe: Callable[[str], dict[str, Any]], name: str) -> dict[str, Any]:
     """What a user's file prints while it is imported must not stand among the JSON."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            found = own_algorithm.of_name(name)
-            worker_flags.refuse_shared_flags(name, cast(Any, found.module))
-            text = inspect.cleandoc(found.module.__doc__ or "")
-            entry = algorithm(name, found.module) | {"docs": f"# {name}\n\n{text}\n" if text else ""}
-            return {"problem": "", "algorithm": entry, "file": str(found.path)}
+            return {"problem": "", **describe(name)}
     except ConfigError as error:
         return {"problem": "; ".join(problem.message for problem in error.problems)}
     except MosaicError as error:
         return {"problem": str(error)}
-    except Exception as error:  # A border: the settings of a user's algorithm may raise anything.
-        return {"problem": f"its Args cannot be made into a form: {type(error).__name__}: {error}"}
+    except Exception as error:  # A border: the code of a user may raise anything.
+        return {"problem": f"cannot be described: {type(error).__name__}: {error}"}
+
+
+def _own(name: str) -> dict[str, Any]:
+    found = own_algorithm.of_name(name)
+    worker_flags.refuse_shared_flags(name, cast(Any, found.module))
+    text = inspect.cleandoc(found.module.__doc__ or "")
+    entry = algorithm(name, found.module) | {"docs": f"# {name}\n\n{text}\n" if text else ""}
+    return {"algorithm": entry, "file": str(found.path)}
+
+
+def _own_environment(name: str) -> dict[str, Any]:
+    """One that cannot be made without settings has a schema all the same; what it is like, a worker tells then."""
+    schema = settings_schema(name)
+    arguments = arguments_of(creator_of(find_spec(name)[1])).named.values()
+    if any(argument.default is REQUIRED for argument in arguments):
+        return {"environment": {"env_id": name, "actions": "", "observations": ""}, "settings": schema}
+    about = envs.describe(name)
+    kinds = {
+        "actions": about.action,
+        "observations": about.observation,
+        "action_space": about.action_space,
+        "observation_space": about.observation_space,
+    }
+    return {"environment": {"env_id": name, **kinds}, "settings": schema}
+
+
+def _own_wrapper(name: str) -> dict[str, Any]:
+    return {"wrapper": of_user(name, creator_of_wrapper(name))}
 
 
 def algorithm(name: str, module: Any) -> dict[str, Any]:

@@ -86,8 +86,8 @@ REFUSED = {("docs/play.md", "mosaic play CartPole-v1 --actor scripted:balance/le
 """Commands that a page shows for what they refuse, and what they say."""
 AT_TERMINAL = "--watch"
 """What needs a terminal."""
-SCRIPTS_MAY_RUN = ("docs/matches.md",)
-"""Pages that say in a sentence that the folder of a script must be allowed first."""
+SCRIPTS_MAY_RUN = ("docs/environments.md", "docs/matches.md")
+"""Pages that say in a sentence that the folder of a script or wrapper must be allowed first."""
 LABELS = {"demo": 0, "a": 0, "b": 1, "good": 0, "better": 1, "best": 2, "hello": 0, "big": 0}
 """Names that pages give to runs, and which of our three they are."""
 OF_A_LIVING_RUN = ("mosaic pause big", "mosaic continue big", "mosaic cancel big", "mosaic resume big")
@@ -151,6 +151,8 @@ def desk(mosaic: Callable[..., Any], trained: list[str], tmp_path_factory: pytes
     (here / "balance").mkdir()
     (here / "balance" / "lean.py").write_text("def select_action(view):\n    return 0\n")
     (here / "balance.asl").write_text(shown_file("docs/actors.md", "prolog"))
+    for name, text in named_files("docs/own-environments.md").items():
+        (here / name).write_text(text)
     (here / "plan.toml").write_text(shown_file("docs/matches.md", "toml").replace("episodes = 20", "episodes = 2"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
@@ -165,6 +167,12 @@ def desk(mosaic: Callable[..., Any], trained: list[str], tmp_path_factory: pytes
 
 def shown_file(page: str, language: str) -> str:
     return next(found[2] for found in FENCE.finditer((ROOT / page).read_text()) if found[1] == language)
+
+
+def named_files(page: str) -> dict[str, str]:
+    """Files of Python that a page shows, which begin with a comment that is their name."""
+    shown = [found[2] for found in FENCE.finditer((ROOT / page).read_text()) if found[1] == "python"]
+    return {found[1]: text for text in shown if (found := re.match(r"# (\w+\.py)\n", text))}
 
 
 @pytest.fixture(scope="module")

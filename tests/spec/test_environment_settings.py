@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from mosaic.errors import ConfigError
-from mosaic.spec import environment_flags, environment_settings
+from mosaic.spec import environment_flags, environment_settings, setting_values
 from mosaic.spec.catalogue import known_environments, shipped_catalogue
 from mosaic.spec.catalogue.known_environments import Found
 
@@ -118,8 +118,8 @@ def test_a_default_typed_as_it_is_shown_means_itself():
     for env_id, about in listed().items():
         for name, one in about.settings["properties"].items():
             if "default" in one:
-                word = environment_settings.shown(one["default"])
-                assert environment_settings.read_word(word, one) == one["default"], (env_id, name)
+                word = setting_values.shown(one["default"])
+                assert setting_values.read_word(word, one) == one["default"], (env_id, name)
 
 
 def test_a_misspelt_name_is_refused_with_the_one_that_was_meant():

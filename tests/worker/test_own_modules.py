@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cleanrl_worker.sdk.command import own_algorithm, own_modules
+from cleanrl_worker.sdk.command import own_algorithm
 from mosaic.errors import ConfigError
+from mosaic.scripts import own_modules
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_dir import Home
 

@@ -2,8 +2,9 @@
 
 Metadata: `format`, `algo`, `env_id`, `args` (JSON), `observation_space`, `action_space` (JSON), `global_step`, and
 `sha256`, the digest of the whole file (`mosaic.spec.files.policy_digest`). For an algorithm of a user's also `source`
-(JSON), a copy of its code (`mosaic.spec.files.source_copy`). Where the environment had settings also `env_settings`
-(JSON).
+(JSON), a copy of its code (`mosaic.spec.files.source_copy`), and for an environment or wrappers of a user's
+`env_sources` (JSON), such a copy for each by its reference (`mosaic.spec.own_code`). Where the environment had settings
+also `env_settings` (JSON).
 Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_normaliser.<name>` where there are any.
 """
 
@@ -22,6 +23,7 @@ from safetensors.numpy import save
 
 from mosaic.envs.observations.parted_rows import PartedRows
 from mosaic.errors import PolicyError
+from mosaic.spec import own_code
 from mosaic.spec.files import digests, policy_digest, source_copy
 from mosaic.spec.files.policy_digest import FORMAT
 from mosaic.spec.files.shared_files import write_atomically
@@ -75,6 +77,8 @@ class PolicyFile:
     """Settings of the environment that it was trained in."""
     source: SourceCopy | None = None
     """A copy of what it was trained by: the code of an algorithm of a user's, or plans."""
+    env_sources: Mapping[str, SourceCopy] = field(default_factory=dict[str, SourceCopy])
+    """The code of an environment and of wrappers of a user's that it was trained in, by reference."""
     running_normaliser: bool = False
     """Learn the moments of the observations anew while it plays; never written."""
     has_digest: bool = True
@@ -107,6 +111,8 @@ def write(path: Path, file: PolicyFile) -> None:
         metadata["env_settings"] = json.dumps(dict(file.env_settings))
     if file.source is not None:
         metadata["source"] = json.dumps(file.source.to_json())
+    if file.env_sources:
+        metadata["env_sources"] = json.dumps(own_code.to_json(file.env_sources))
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in file.arrays.items()}
     write_atomically(path, policy_digest.seal(_in_order(save(arrays, metadata=metadata))))
@@ -144,6 +150,7 @@ def read(path: str | os.PathLike[str]) -> PolicyFile:
             has_digest=has_digest,
             env_settings=json.loads(metadata.get("env_settings", "{}")),
             source=source_copy.from_json(json.loads(metadata["source"])) if "source" in metadata else None,
+            env_sources=own_code.from_json(json.loads(metadata.get("env_sources", "{}"))),
         )
     except (AssertionError, KeyError, TypeError, ValueError) as error:  # Gymnasium's spaces assert.
         raise PolicyError(f"{path} is a damaged MOSAIC policy: {error!r}") from error

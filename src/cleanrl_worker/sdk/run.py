@@ -23,14 +23,18 @@ from cleanrl_worker.sdk.live.video import Video, Videos
 from cleanrl_worker.sdk.record.console import Console
 from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Sink
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from cleanrl_worker.sdk.record.run_versions import code_digest, package_versions
 from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
 from mosaic.envs.observations.parted_rows import how_seen
+from mosaic.envs.wrapping.chosen_wrappers import with_normalisers
 from mosaic.errors import EnvironmentFailed, HomeUnusable, TrainingFailed
 from mosaic.log import get_logger
+from mosaic.spec import environment_settings, own_code
 from mosaic.spec.events import (
+    SHAPED_RETURN_TAG,
     CheckpointSaved,
     Episode,
     EventBody,
@@ -81,6 +85,8 @@ class RunSpec:
     """What the user should know of the way in which this attempt begins."""
     source: SourceCopy | None = None
     """The user's code, or plans, which checkpoints and the policy carry a copy of."""
+    env_sources: Mapping[str, SourceCopy] = field(default_factory=dict[str, SourceCopy])
+    """The code of an environment and of wrappers of a user's, by reference; carried likewise."""
     gives_masks: bool = False
     """The environment was seen to tell which actions are allowed."""
     extra_sinks: tuple[Sink, ...] = ()
@@ -119,8 +125,10 @@ class Run:
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
         self._manifest_writer = ManifestWriter(self.run_dir, self._new_manifest())
-        if spec.source is not None:
-            kept = self.run_dir.source / spec.source.short / spec.source.file
+        for source in (spec.source, *spec.env_sources.values()):
+            if source is None:
+                continue
+            kept = self.run_dir.source / source.short / source.file
             kind = "script" if kept.suffix == ".py" else "plans"
             self._manifest_writer.add(Artifact(kind=kind, path=self.run_dir.relative(kept)))
         self._writer = checkpoint.BackgroundWriter(self.run_dir)
@@ -145,7 +153,7 @@ class Run:
         self._warn_of_no_learning()
         backend = self._make_backend(env_id, num_envs, observations, "if given" if masks else "never")
         self._warn_of_unread_masks(backend)
-        self.envs = Envs(backend, self._episode)
+        self.envs = Envs(backend, self._episode, report_shaped=self._shaped)
         if options.capture_video:
             self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
         self.envs.live = open_live_view.open_view(
@@ -239,6 +247,7 @@ class Run:
             threads=self.spec.cpus,
             env_settings=dict(self.spec.env_settings),
             source=None if self.spec.source is None else self.spec.source.to_json(),
+            env_sources=own_code.to_json(self.spec.env_sources),
         )
         state = {
             "algorithm": dict(algorithm),
@@ -275,12 +284,13 @@ class Run:
             algo=self.spec.algo,
             env_id=self.spec.args["env_id"],
             args=self.spec.args,
-            env_settings=self.spec.env_settings,
+            env_settings=with_normalisers(self.spec.env_settings, self.envs.backend.normalisers()),
             observation_space=self.envs.single_observation_space,
             action_space=self.envs.single_action_space,
             global_step=self.global_step,
             arrays=arrays,
             source=self.spec.source,
+            env_sources=self.spec.env_sources,
         )
         try:
             policy.write(path, content)
@@ -356,7 +366,7 @@ class Run:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
         if self.spec.tensorboard and not self.spec.options.fastlane_only:
             folder = board_folder(self.run_dir, self.spec.options.tensorboard_dir)
-            settings = {f"env.{name}": value for name, value in self.spec.env_settings.items()}
+            settings = environment_settings.as_hyperparameters(self.spec.env_settings)
             table = markdown_table({**self.spec.args, **settings})
             mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
             self._manifest_writer.add_board(folder)
@@ -416,6 +426,8 @@ class Run:
             exact=self._exact,
             pid=os.getpid(),
             host=socket.gethostname(),
+            code=code_digest(self.spec.algo, self.spec.source),
+            versions=package_versions(),
         )
 
     def _video_saved(self, video: Video) -> None:
@@ -429,6 +441,10 @@ class Run:
         if self._goal is not None and not self.stopping and self._goal_reached:
             self._end_reason = f"reached a mean return of {self._goal:g} over {RETURNS_KEPT} episodes"
             self.stop()
+
+    def _shaped(self, total: float) -> None:
+        """What an episode brought the algorithm, beside the return of the environment itself."""
+        self.emit(Scalars(global_step=self.global_step, values={SHAPED_RETURN_TAG: number(total)}))
 
     @property
     def _goal_reached(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from cleanrl_worker.sdk.live.open_live_view import LiveView
 from cleanrl_worker.sdk.live.video import Videos
 from mosaic.envs import VecEnv
+from mosaic.envs.wrapping.raw_return import KEY as RAW_RETURN
 from mosaic.errors import EnvironmentFailed
 from mosaic.spec.events import Episode, number
 
@@ -22,10 +23,17 @@ class Envs:
     of every slot is `infos.get("final_obs", observations)`. `infos` is empty unless an episode ended.
 
     Where a lost life ends an episode (Atari) the algorithm sees the ends and clipped rewards of lives, but reported is
-    the game: once, when it is over, with its true score.
+    the game: once, when it is over, with its true score. Where wrappers change rewards the episode's return is that of
+    the environment itself, and what the algorithm got is told apart.
     """
 
-    def __init__(self, backend: VecEnv, report: Callable[[Episode], None]) -> None:
+    def __init__(
+        self,
+        backend: VecEnv,
+        report: Callable[[Episode], None],
+        *,
+        report_shaped: Callable[[float], None] = lambda _: None,
+    ) -> None:
         self.backend = backend
         self.num_envs = backend.num_envs
         self.single_observation_space = backend.single_observation_space
@@ -36,6 +44,8 @@ class Envs:
         self.videos: Videos | None = None
         """The user asked for films."""
         self._report = report
+        self._report_shaped = report_shaped
+        """Told what an episode brought the algorithm, where wrappers change rewards."""
 
     def report_to(self, report: Callable[[Episode], None]) -> None:
         """Who is told of ended episodes from now on."""
@@ -81,6 +91,9 @@ class Envs:
                 if not info["game_over"]:
                     continue
                 total, length = info["game_return"], info["game_length"]
+            elif RAW_RETURN in info:
+                self._report_shaped(float(total))
+                total = info[RAW_RETURN]
             episode = Episode(
                 global_step=self.global_step,
                 slot=slot,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.envs import atari, box2d, choices, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
 from mosaic.envs.family import Family
+from mosaic.envs.own import own_family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
 from mosaic.spec.catalogue import fitting, known_environments
 
@@ -28,6 +29,8 @@ FAMILIES: tuple[Family, ...] = (
 
 def family_of(env_id: str) -> Family:
     """The family that owns `env_id`, whether or not its extra is installed; UnknownEnvironment if none does."""
+    if own_family.owns(env_id):
+        return own_family.FAMILY
     module, name = split_id(env_id)
     for family in FAMILIES:
         if family.matches(name):
@@ -54,6 +57,8 @@ def find_spec(env_id: str) -> "tuple[Family, EnvSpec]":
 
     family = family_of(env_id)
     family.prepare()
+    if family is own_family.FAMILY:
+        return family, own_family.spec_of(env_id)
     if family.listed is not None:
         raise EnvironmentFailed(fitting.for_several(env_id))
     _, name = split_id(env_id)

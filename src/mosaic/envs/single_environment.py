@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.envs.families import current_version, find_spec
 from mosaic.envs.family import Family
+from mosaic.envs.wrapping import chosen_wrappers
 from mosaic.errors import EnvironmentFailed, MissingExtra
+from mosaic.spec.wrappers import without as without_wrappers
 
 if TYPE_CHECKING:
     from gymnasium import Env
@@ -37,7 +39,8 @@ def make(
         rule = family.pixels(spec, settings or {})
         wrap = (rule.wrap_whole if whole_games else None) or rule.wrap
         wrappers, kwargs = (*wrappers, wrap), {**kwargs, **rule.kwargs}
-    return make_from(family, spec, render_mode=render_mode, wrappers=wrappers, **kwargs)
+    named = chosen_wrappers.chosen(settings)
+    return make_from(family, spec, render_mode=render_mode, wrappers=(*wrappers, *named), **kwargs)
 
 
 def find_with_settings(env_id: str, settings: Mapping[str, Any] | None) -> "tuple[Family, EnvSpec]":
@@ -47,7 +50,7 @@ def find_with_settings(env_id: str, settings: Mapping[str, Any] | None) -> "tupl
         return family, spec
     from mosaic.envs.settings import arguments
 
-    return family, arguments.with_settings(spec, settings)
+    return family, arguments.with_settings(spec, without_wrappers(settings))
 
 
 def make_from(
@@ -83,6 +86,7 @@ def _declares(spec: "EnvSpec", render_mode: str) -> bool:
 
     entry = spec.entry_point
     creator: Any = load_env_creator(entry) if isinstance(entry, str) else entry
+    # A function has no metadata; an entry of a user's file says what the class or function has.
     modes = getattr(creator, "metadata", {}).get("render_modes")
     return modes is None or render_mode in modes
 

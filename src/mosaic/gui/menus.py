@@ -24,7 +24,7 @@ from mosaic.spec.run_record import RunRecord
 
 MOST_RUNS = 500
 """Runs that the palette offers: the newest."""
-EXTRA_KEYS = {"Dry runs": "Ctrl+0", "Sweeps": "Ctrl+Shift+W"}
+EXTRA_KEYS = {"Dry runs": "Ctrl+0", "Sweeps": "Ctrl+Shift+W", "Table": "Ctrl+Shift+A"}
 """Tabs beyond the ninth."""
 _MARK = re.compile("&(.)")
 """Marks the letter to press; two of them are the sign itself."""
@@ -145,6 +145,7 @@ class Menus(QObject):
         self._for_one += [
             self._add(self._run, "Re&name…", self._rename, "F2", icon="pencil"),
             self._add(self._run, "Edit n&otes…", self._edit_notes, icon="notebook-pen"),
+            self._add(self._run, "&Differences between the runs…", window.compare, "Ctrl+Shift+D", icon="columns-2"),
             self._add(self._run, "Show confi&g", self._show_config, "Ctrl+I", icon="braces"),
             self._add(self._run, "Copy run &id", lambda: self._copy(self._studio.current), "Ctrl+Shift+C", icon="copy"),
             self._add(
@@ -163,6 +164,7 @@ class Menus(QObject):
             toggle = dock.toggleViewAction()
             toggle.setShortcut(QKeySequence(keys))
             self._view.addAction(toggle)
+        self._add(self._view, "Runs as a &table, and back", window.switch_table, "Ctrl+Shift+R", icon="table-2")
         self._add(self._view, "&Reset layout", window.reset_layout)
         self._view.addSeparator()
         for number, tab in enumerate(TABS, start=1):
@@ -209,8 +211,9 @@ class Menus(QObject):
         return action
 
     def _enable(self) -> None:
+        states = self._does.states()
         for action, shown in self.on_runs.values():
-            shown.setEnabled(bool(self._does.fitting(action)))
+            shown.setEnabled(not action.verb.states.isdisjoint(states))
         for shown in self._for_one:
             shown.setEnabled(bool(self._studio.current))
 

@@ -1,5 +1,7 @@
 """The parts of the window and where they are: runs on the left, tabs in the centre, a new run's form on the right."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QScrollArea, QWidget
@@ -13,6 +15,7 @@ from mosaic.gui.tabs.artifacts import ArtifactsTab
 from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.sweeps import SweepsTab
+from mosaic.gui.tabs.table import TableTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.daemon.status_line import StatusLine
 from mosaic.gui.widgets.edge_handle import EdgeHandle
@@ -24,6 +27,7 @@ from mosaic.gui.widgets.reading_order import neighbour
 from mosaic.gui.widgets.runs.empty_state import EmptyState
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.gui.widgets.tab_docks import Page, TabDocks
+from mosaic.gui.widgets.table.differences_dialog import DifferencesDialog
 
 LAYOUT_VERSION = 3
 """Raised when docks change: an older remembered layout is then not used."""
@@ -51,7 +55,7 @@ class Shell(QMainWindow):
         self.resize(1600, 960)
         self.setMinimumSize(QSize(960, 600))
         self.runs = RunsPanel(studio, theme)
-        self.actions_on_runs = RunActions(studio, lambda: self.runs.chosen)
+        self.actions_on_runs = RunActions(studio, self._chosen_runs)
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
         self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
@@ -91,6 +95,15 @@ class Shell(QMainWindow):
         assert isinstance(sweeps, SweepsTab)
         sweeps.train_asked.connect(self._train_best)
         self.form.sweep_started.connect(self._show_sweep)
+        table = self.tabs["Table"]
+        assert isinstance(table, TableTab)
+        self.table = table
+        self._had_form = True
+        """Before the table took its place."""
+        table.run_asked.connect(self._show_run)
+        table.compare_asked.connect(self.compare)
+        self._differences: DifferencesDialog | None = None
+        self.runs.table_asked.connect(self.switch_table)
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
         self._chart_controls = metrics.controls
@@ -200,10 +213,13 @@ class Shell(QMainWindow):
         super().closeEvent(event)
 
     def _remember(self) -> None:
+        if self.bench.maximised == "Table":
+            self.switch_table()
         self._settings.setValue("geometry", self.saveGeometry())
         self._keep_layout()
         self._settings.setValue("scheme", self.theme.scheme)
         self.runs.save(self._settings)
+        self.table.save(self._settings)
         self._chart_controls.save(self._settings)
         self.form.remember()
         self._settings.sync()
@@ -221,6 +237,36 @@ class Shell(QMainWindow):
             self.policies.started.connect(self._show_evaluation)
         self.policies.open_for(self.studio.current)
 
+    def switch_table(self) -> None:
+        """The runs as a table in all the room that there is, and back."""
+        form = self.side_docks[1]
+        if self.bench.maximised == "Table":
+            self.bench.put_back()
+            form.setVisible(self._had_form)
+            self.runs.view.setFocus()
+            return
+        self._had_form = form.isVisible()
+        form.hide()
+        self._stack.setCurrentWidget(self.bench)
+        self.bench.maximise("Table")
+        self.table.view.setFocus()
+
+    def compare(self, run_ids: Sequence[str] = ()) -> None:
+        """These runs, or the selected ones, side by side."""
+        if self._differences is None:
+            self._differences = DifferencesDialog(self, self.studio, self.theme)
+        self._differences.compare(run_ids or self._chosen_runs())
+
+    def _chosen_runs(self) -> list[str]:
+        """What is selected in the table while it is looked at, else in the list; more may be selected than drawn."""
+        return self.table.view.chosen if self.table.isVisible() and self.table.view.chosen else self.runs.chosen
+
+    def _show_run(self, run_id: str) -> None:
+        if self.bench.maximised:
+            self.switch_table()
+        self.studio.select([run_id])
+        self.bench.bring_up("Overview")
+
     def reset_layout(self) -> None:
         self._first_sides()
         self.bench.arrange(is_low=self.height() < LOW)
@@ -235,6 +281,7 @@ class Shell(QMainWindow):
         self._restore_layout(otherwise=LAST)
         self.runs.view.setFocus()
         self.runs.restore(self._settings)
+        self.table.restore(self._settings)
         self._chart_controls.restore(self._settings)
 
     def _train_best(self, document: JsonObject, origin: str) -> None:

@@ -166,6 +166,12 @@ QFrame[seat="true"] { background: $raised; border: 1px solid $line; border-left:
 QFrame[seat="true"][turn="true"] { border-left: 3px solid $accent; }
 QFrame[card="true"] { background: $panel; border: 1px solid $line; border-radius: 8px; }
 QWidget[panel="true"], QStackedWidget, QListView, QTreeView, QScrollArea { background: $panel; border: none; }
+QTableView { background: $panel; border: none; border-top: 1px solid $line; outline: none; color: $text; }
+QListWidget::indicator { width: 12px; height: 12px; border: 1px solid $faint; border-radius: 3px; }
+QListWidget::indicator:checked { background: $accent; border-color: $accent; }
+QListWidget::item { padding: 3px 2px; }
+QListWidget::item:selected { background: $selected; color: $text; }
+QTableView QHeaderView::section { padding: 6px 10px; }
 QListView, QTreeView { outline: none; selection-background-color: $selected; selection-color: $text; }
 QTreeView { alternate-background-color: $raised; color: $text; }
 QTreeView::item { padding: 4px 4px; border: none; }

@@ -35,8 +35,10 @@ from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.rpc.training_document import nothing, training_document
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue.known_environments import Found, Status
+from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
+from mosaic.spec.own_code import is_reference
 from mosaic.spec.presets.preset_files import Presets
 from mosaic.spec.run_config import PolicyEvalExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home, is_run_id
@@ -119,12 +121,14 @@ class Client:
         preset: str = "",
         settings: Mapping[str, config.JsonValue] | None = None,
         env_settings: Mapping[str, config.JsonValue] | None = None,
+        wrappers: Sequence[str] | None = None,
     ) -> list[RunRecord]:
         """Queue a training run for each seed; `settings` are those of the algorithm that differ from its defaults.
 
         `preset` is the name of one (`mosaic presets`), which everything else that is given beats. `env_settings` are
-        those of the environment, as `mosaic envs ENV` lists them. Without `total_timesteps` the preset's are trained,
-        or the algorithm's own.
+        those of the environment, as `mosaic envs ENV` lists them. `wrappers` are put around it, the innermost first:
+        `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them. Without `total_timesteps` the
+        preset's are trained, or the algorithm's own.
         """
         chosen = Presets(self.home).find(preset, algo, env_id) if preset else nothing(algo, env_id)
         of_preset = chosen.settings.get("total_timesteps")
@@ -135,7 +139,7 @@ class Client:
             seed=seeds[0],
             label=label,
             settings=settings or {},
-            env_settings=env_settings or {},
+            env_settings=self._wrapped(env_id, env_settings, wrappers),
         )
         return self.submit(document, seeds=seeds)
 
@@ -223,9 +227,18 @@ class Client:
 
     @translated
     def set_label(
-        self, run_id: str, *, label: str | None = None, notes: str | None = None, priority: int | None = None
+        self,
+        run_id: str,
+        *,
+        label: str | None = None,
+        notes: str | None = None,
+        priority: int | None = None,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
     ) -> RunRecord:
-        request = pb.SetLabelRequest(run_id=run_id, label=label, notes=notes, priority=priority)
+        request = pb.SetLabelRequest(
+            run_id=run_id, label=label, notes=notes, priority=priority, add_tags=add_tags, remove_tags=remove_tags
+        )
         return to_record(self._stub.SetLabel(request, timeout=CALL_TIMEOUT_S))
 
     @translated
@@ -315,6 +328,14 @@ class Client:
         return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
 
     @translated
+    def run_values(
+        self, run_ids: Sequence[str], *, settings: bool = False, metrics: Sequence[str] = (), metric_tags: bool = False
+    ) -> pb.GetRunValuesReply:
+        """What tables show beside the records, of at most 1000 runs; not all are looked at where reading takes long."""
+        request = pb.GetRunValuesRequest(run_ids=run_ids, settings=settings, metrics=metrics, metric_tags=metric_tags)
+        return self._stub.GetRunValues(request, timeout=CALL_TIMEOUT_S)
+
+    @translated
     def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> Stream[bytes]:
         request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
         return Stream(self._stub.StreamLogs(request), _data)
@@ -390,15 +411,20 @@ class Client:
         }
         return usable, [BrokenAlgorithm(one.name, one.place, one.problem) for one in reply.broken]
 
-    @translated
     def environments(self, *, with_settings: bool = False) -> Sequence[pb.EnvironmentFamily]:
-        request = pb.ListEnvironmentsRequest(with_settings=with_settings)
-        return self._stub.ListEnvironments(request, timeout=VALIDATE_TIMEOUT_S).families
+        return self.environment_list(with_settings=with_settings).families
 
     @translated
-    def environment(self, env_id: str) -> Found:
-        """What is known of one environment, with the schema of its settings."""
-        about = self._stub.DescribeEnvironment(pb.DescribeEnvironmentRequest(env_id=env_id), timeout=VALIDATE_TIMEOUT_S)
+    def environment_list(self, *, with_settings: bool = False) -> pb.ListEnvironmentsReply:
+        """Environments by family, and those of users that cannot be made; with settings also Gymnasium's wrappers."""
+        request = pb.ListEnvironmentsRequest(with_settings=with_settings)
+        return self._stub.ListEnvironments(request, timeout=VALIDATE_TIMEOUT_S)
+
+    @translated
+    def environment(self, env_id: str, *, wrappers: Sequence[str] = ()) -> Found:
+        """What is known of one environment, with the schema of its settings; of `wrappers` of users their arguments."""
+        request = pb.DescribeEnvironmentRequest(env_id=env_id, wrappers=wrappers)
+        about = self._stub.DescribeEnvironment(request, timeout=VALIDATE_TIMEOUT_S)
         facts = ("env_id", "family", "actions", "observations", "action_space", "observation_space")
         return Found(
             **{name: getattr(about, name) for name in facts},
@@ -429,18 +455,32 @@ class Client:
         deterministic: bool = False,
         label: str = "",
         env_settings: Mapping[str, config.JsonValue] | None = None,
+        wrappers: Sequence[str] | None = None,
     ) -> RunRecord:
         """Play a batch of episodes with a policy, as a run; the same seed gives every policy the same episodes.
 
-        The environment has the settings of the training; `env_settings` are given on top of them.
+        The environment has the settings and wrappers of the training; `env_settings` are given on top of them, and
+        `wrappers` in the place of its own: an empty list is none.
         """
         algo = policy.algo if policy.kind == "mosaic" else ""
-        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo, settings=env_settings or {})
+        settings = self._wrapped(policy.env_id, env_settings, wrappers)
+        subject = Subject(policy=policy.path, env_id=policy.env_id, algo=algo, settings=settings)
         extras = PolicyEvalExtras(
             mode="policy_eval", policy_path=policy.path, eval_episodes=episodes, eval_deterministic=deterministic
         )
         [run] = self.submit(document_of(subject, extras, seed=seed, label=label))
         return run
+
+    def _wrapped(
+        self, env_id: str, settings: Mapping[str, config.JsonValue] | None, wraps: Sequence[str] | None
+    ) -> dict[str, Any]:
+        """The settings of an environment with the wrappers of these words."""
+        if wraps is None:
+            return dict(settings or {})
+        given = EnvironmentFlags(kwargs=settings or {}, wraps=wraps)
+        own = [name for name in given.names if is_reference(name)]
+        schema = self.environment(env_id, wrappers=own).settings
+        return given.settings(schema, env_id=env_id, what="wrappers")
 
     @translated
     def actors(self) -> Sequence[ActorDescriptor]:

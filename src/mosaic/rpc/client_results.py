@@ -1,7 +1,6 @@
 """What the client makes of the daemon's replies about metrics, algorithms and environments."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +57,14 @@ class BrokenAlgorithm:
     problem: str
 
 
-def settings_by_environment(families: Iterable[pb.EnvironmentFamily]) -> dict[str, dict[str, Any]]:
-    """The schemas that families were listed with."""
+def settings_by_environment(listed: pb.ListEnvironmentsReply) -> dict[str, dict[str, Any]]:
+    """The schemas that families were listed with, each with what is known of wrappers."""
+    known: list[dict[str, Any]] = json.loads(listed.wrappers_json or "[]")
     found: dict[str, dict[str, Any]] = {}
-    for family in families:
+    for family in listed.families:
         about: dict[str, Any] = json.loads(family.settings_json) if family.settings_json else {}
         for env_id, settings in about.get("environments", {}).items():
             schema = known_environments.settings_of({"settings": settings}, {"settings": about["schemas"]})
             if schema is not None:
-                found[env_id] = schema
+                found[env_id] = known_environments.with_wrappers(schema, known)
     return found

@@ -73,7 +73,7 @@ class ConfigProblem(_message.Message):
     def __init__(self, path: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class Run(_message.Message):
-    __slots__ = ("run_id", "state", "reason", "kind", "label", "notes", "algo", "env_id", "seed", "group", "priority", "global_step", "total_timesteps", "steps_per_s", "eta_s", "last_return", "best_return", "exit_code", "stderr_tail", "config_digest", "submitted_at", "started_at", "ended_at", "attempt", "pid", "last_seq", "revision", "run_dir", "deleted", "sparkline", "parent", "parent_step", "damage", "damaged_lines", "first_damaged_line", "newer_events")
+    __slots__ = ("run_id", "state", "reason", "kind", "label", "notes", "algo", "env_id", "seed", "group", "priority", "global_step", "total_timesteps", "steps_per_s", "eta_s", "last_return", "best_return", "exit_code", "stderr_tail", "config_digest", "submitted_at", "started_at", "ended_at", "attempt", "pid", "last_seq", "revision", "run_dir", "deleted", "sparkline", "parent", "parent_step", "damage", "damaged_lines", "first_damaged_line", "newer_events", "tags")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +110,7 @@ class Run(_message.Message):
     DAMAGED_LINES_FIELD_NUMBER: _ClassVar[int]
     FIRST_DAMAGED_LINE_FIELD_NUMBER: _ClassVar[int]
     NEWER_EVENTS_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     state: str
     reason: str
@@ -146,7 +147,8 @@ class Run(_message.Message):
     damaged_lines: int
     first_damaged_line: int
     newer_events: int
-    def __init__(self, run_id: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., kind: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., group: _Optional[str] = ..., priority: _Optional[int] = ..., global_step: _Optional[int] = ..., total_timesteps: _Optional[int] = ..., steps_per_s: _Optional[float] = ..., eta_s: _Optional[float] = ..., last_return: _Optional[float] = ..., best_return: _Optional[float] = ..., exit_code: _Optional[int] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., config_digest: _Optional[str] = ..., submitted_at: _Optional[float] = ..., started_at: _Optional[float] = ..., ended_at: _Optional[float] = ..., attempt: _Optional[int] = ..., pid: _Optional[int] = ..., last_seq: _Optional[int] = ..., revision: _Optional[int] = ..., run_dir: _Optional[str] = ..., deleted: _Optional[bool] = ..., sparkline: _Optional[_Iterable[float]] = ..., parent: _Optional[str] = ..., parent_step: _Optional[int] = ..., damage: _Optional[str] = ..., damaged_lines: _Optional[int] = ..., first_damaged_line: _Optional[int] = ..., newer_events: _Optional[int] = ...) -> None: ...
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ..., kind: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., algo: _Optional[str] = ..., env_id: _Optional[str] = ..., seed: _Optional[int] = ..., group: _Optional[str] = ..., priority: _Optional[int] = ..., global_step: _Optional[int] = ..., total_timesteps: _Optional[int] = ..., steps_per_s: _Optional[float] = ..., eta_s: _Optional[float] = ..., last_return: _Optional[float] = ..., best_return: _Optional[float] = ..., exit_code: _Optional[int] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., config_digest: _Optional[str] = ..., submitted_at: _Optional[float] = ..., started_at: _Optional[float] = ..., ended_at: _Optional[float] = ..., attempt: _Optional[int] = ..., pid: _Optional[int] = ..., last_seq: _Optional[int] = ..., revision: _Optional[int] = ..., run_dir: _Optional[str] = ..., deleted: _Optional[bool] = ..., sparkline: _Optional[_Iterable[float]] = ..., parent: _Optional[str] = ..., parent_step: _Optional[int] = ..., damage: _Optional[str] = ..., damaged_lines: _Optional[int] = ..., first_damaged_line: _Optional[int] = ..., newer_events: _Optional[int] = ..., tags: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ResumeRunRequest(_message.Message):
     __slots__ = ("run_id", "from_step", "discard_newer", "client_key")
@@ -189,16 +191,20 @@ class ListRunsReply(_message.Message):
     def __init__(self, runs: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., total: _Optional[int] = ..., indexed: _Optional[int] = ..., index_total: _Optional[int] = ...) -> None: ...
 
 class SetLabelRequest(_message.Message):
-    __slots__ = ("run_id", "label", "notes", "priority")
+    __slots__ = ("run_id", "label", "notes", "priority", "add_tags", "remove_tags")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     NOTES_FIELD_NUMBER: _ClassVar[int]
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    ADD_TAGS_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_TAGS_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     label: str
     notes: str
     priority: int
-    def __init__(self, run_id: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., priority: _Optional[int] = ...) -> None: ...
+    add_tags: _containers.RepeatedScalarFieldContainer[str]
+    remove_tags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., label: _Optional[str] = ..., notes: _Optional[str] = ..., priority: _Optional[int] = ..., add_tags: _Optional[_Iterable[str]] = ..., remove_tags: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WatchRunsRequest(_message.Message):
     __slots__ = ("after_revision",)
@@ -280,6 +286,61 @@ class Series(_message.Message):
     first_row: int
     rows: bytes
     def __init__(self, tag: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., times: _Optional[_Iterable[float]] = ..., total: _Optional[int] = ..., first_row: _Optional[int] = ..., rows: _Optional[bytes] = ...) -> None: ...
+
+class GetRunValuesRequest(_message.Message):
+    __slots__ = ("run_ids", "settings", "metrics", "metric_tags")
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    METRIC_TAGS_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    settings: bool
+    metrics: _containers.RepeatedScalarFieldContainer[str]
+    metric_tags: bool
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ..., settings: _Optional[bool] = ..., metrics: _Optional[_Iterable[str]] = ..., metric_tags: _Optional[bool] = ...) -> None: ...
+
+class GetRunValuesReply(_message.Message):
+    __slots__ = ("runs", "looked_at")
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    LOOKED_AT_FIELD_NUMBER: _ClassVar[int]
+    runs: _containers.RepeatedCompositeFieldContainer[RunValues]
+    looked_at: int
+    def __init__(self, runs: _Optional[_Iterable[_Union[RunValues, _Mapping]]] = ..., looked_at: _Optional[int] = ...) -> None: ...
+
+class RunValues(_message.Message):
+    __slots__ = ("run_id", "settings_json", "problem", "metrics", "metric_tags")
+    class MetricsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: MetricSummary
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[MetricSummary, _Mapping]] = ...) -> None: ...
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    METRIC_TAGS_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    settings_json: bytes
+    problem: str
+    metrics: _containers.MessageMap[str, MetricSummary]
+    metric_tags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., settings_json: _Optional[bytes] = ..., problem: _Optional[str] = ..., metrics: _Optional[_Mapping[str, MetricSummary]] = ..., metric_tags: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class MetricSummary(_message.Message):
+    __slots__ = ("last", "highest", "lowest", "auc", "points")
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    HIGHEST_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_FIELD_NUMBER: _ClassVar[int]
+    AUC_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    last: float
+    highest: float
+    lowest: float
+    auc: float
+    points: int
+    def __init__(self, last: _Optional[float] = ..., highest: _Optional[float] = ..., lowest: _Optional[float] = ..., auc: _Optional[float] = ..., points: _Optional[int] = ...) -> None: ...
 
 class ListTagsReply(_message.Message):
     __slots__ = ("tags",)
@@ -458,10 +519,24 @@ class ListEnvironmentsRequest(_message.Message):
     def __init__(self, with_settings: _Optional[bool] = ...) -> None: ...
 
 class ListEnvironmentsReply(_message.Message):
-    __slots__ = ("families",)
+    __slots__ = ("families", "broken", "wrappers_json")
     FAMILIES_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_FIELD_NUMBER: _ClassVar[int]
+    WRAPPERS_JSON_FIELD_NUMBER: _ClassVar[int]
     families: _containers.RepeatedCompositeFieldContainer[EnvironmentFamily]
-    def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ...) -> None: ...
+    broken: _containers.RepeatedCompositeFieldContainer[BrokenEnvironment]
+    wrappers_json: bytes
+    def __init__(self, families: _Optional[_Iterable[_Union[EnvironmentFamily, _Mapping]]] = ..., broken: _Optional[_Iterable[_Union[BrokenEnvironment, _Mapping]]] = ..., wrappers_json: _Optional[bytes] = ...) -> None: ...
+
+class BrokenEnvironment(_message.Message):
+    __slots__ = ("name", "place", "problem")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    place: str
+    problem: str
+    def __init__(self, name: _Optional[str] = ..., place: _Optional[str] = ..., problem: _Optional[str] = ...) -> None: ...
 
 class EnvironmentFamily(_message.Message):
     __slots__ = ("name", "extra", "installed", "advice", "environments", "unlisted", "settings_json")
@@ -482,7 +557,7 @@ class EnvironmentFamily(_message.Message):
     def __init__(self, name: _Optional[str] = ..., extra: _Optional[str] = ..., installed: _Optional[bool] = ..., advice: _Optional[str] = ..., environments: _Optional[_Iterable[_Union[EnvironmentInfo, _Mapping]]] = ..., unlisted: _Optional[_Iterable[str]] = ..., settings_json: _Optional[bytes] = ...) -> None: ...
 
 class EnvironmentInfo(_message.Message):
-    __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space")
+    __slots__ = ("env_id", "actions", "observations", "seats", "problem", "action_space", "observation_space", "place")
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -490,6 +565,7 @@ class EnvironmentInfo(_message.Message):
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     ACTION_SPACE_FIELD_NUMBER: _ClassVar[int]
     OBSERVATION_SPACE_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
     env_id: str
     actions: str
     observations: str
@@ -497,13 +573,16 @@ class EnvironmentInfo(_message.Message):
     problem: str
     action_space: str
     observation_space: str
-    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ...) -> None: ...
+    place: str
+    def __init__(self, env_id: _Optional[str] = ..., actions: _Optional[str] = ..., observations: _Optional[str] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., problem: _Optional[str] = ..., action_space: _Optional[str] = ..., observation_space: _Optional[str] = ..., place: _Optional[str] = ...) -> None: ...
 
 class DescribeEnvironmentRequest(_message.Message):
-    __slots__ = ("env_id",)
+    __slots__ = ("env_id", "wrappers")
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    WRAPPERS_FIELD_NUMBER: _ClassVar[int]
     env_id: str
-    def __init__(self, env_id: _Optional[str] = ...) -> None: ...
+    wrappers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, env_id: _Optional[str] = ..., wrappers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class EnvironmentDescription(_message.Message):
     __slots__ = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "settings_schema_json", "near")

@@ -1,4 +1,4 @@
-"""Folders whose code may run: `scripts.json` in the home, edited by `mosaic scripts` and `mosaic algos`; no other may.
+"""Folders whose code may run: `scripts.json` in the home, edited by `mosaic scripts`, `mosaic algos` and `mosaic envs`.
 
 Only on the machine of the daemon: a client that may submit runs from afar may not choose which code they run. What lies
 in a run directory, among those of the home or in an allowed folder, never runs: run directories come from others, too.
@@ -17,7 +17,7 @@ from mosaic.scripts.script import Script
 from mosaic.spec.files.shared_files import one_at_a_time, write_atomically
 from mosaic.spec.run_dir import MARKERS, SOURCES, Home, is_run_folder, is_run_id
 
-_KINDS = {"scripts": "scripts", "algos": "algorithms"}
+_KINDS = {"scripts": "scripts", "algos": "algorithms", "envs": "environments"}
 """What the verb that allows a folder calls its code."""
 MAX_DEPTH = 3
 MAX_SCRIPTS = 500

@@ -5,15 +5,17 @@ line in `code_of`.
 """
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mosaic.errors import ConfigError, Problem, UnknownAlgorithm
-from mosaic.scripts import own_algorithms
+from mosaic.scripts import own_algorithms, own_code_files
 from mosaic.scripts.allowed_folders import Allowed
+from mosaic.scripts.environment_file import Kind
 from mosaic.scripts.own_algorithms import OwnAlgorithm
 from mosaic.scripts.script import is_script
+from mosaic.spec import own_code, wrappers
 from mosaic.spec.actors import split
 from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, TrainExtras, WorkerConfig
 
@@ -33,7 +35,7 @@ class Code(NamedTuple):
     """The command that allows its folder."""
 
 
-def code_of(worker: WorkerConfig, allowed: Allowed) -> Iterator[Code]:
+def code_of(worker: WorkerConfig, allowed: Allowed, settings: Mapping[str, Any] | None = None) -> Iterator[Code]:
     """All that a worker would run on the word of this config."""
     if is_script(worker.algo):
         module = worker.extras.algo_params.get("script_module") if isinstance(worker.extras, TrainExtras) else None
@@ -45,9 +47,15 @@ def code_of(worker: WorkerConfig, allowed: Allowed) -> Iterator[Code]:
             name, argument = split(word)
             if name == SCRIPTED and argument:
                 yield Code(Path(argument), f"extras.actors.{seat}")
+    if is_script(worker.algo):
+        return
+    if own_code.is_reference(worker.env_id):
+        yield Code(own_code_files.find(worker.env_id, allowed, "environment").file, "env_id", verb=own_code_files.VERB)
+    for name in wrappers.of_users(settings or {}):
+        yield Code(own_code_files.find(name, allowed, "wrapper").file, "wrap", verb=own_code_files.VERB)
 
 
-def refuse_code(worker: WorkerConfig, allowed: Allowed) -> None:
+def refuse_code(worker: WorkerConfig, allowed: Allowed, settings: Mapping[str, Any] | None = None) -> None:
     """ConfigError with all code of a config that may not run, and the command that allows it."""
     own = _own_algorithm(worker, allowed)
     if own is not None and own.problem:
@@ -57,7 +65,7 @@ def refuse_code(worker: WorkerConfig, allowed: Allowed) -> None:
         copy = f"a policy of MOSAIC carries a copy of it, which 'mosaic algos copy {path} DIR' writes to a folder"
         raise UnknownAlgorithm(worker.algo, hint=f"{absent(worker.algo)}; {copy}")
     problems: list[Problem] = []
-    for code in code_of(worker, allowed):
+    for code in code_of(worker, allowed, settings):
         try:
             real = allowed.real_path(code.path, verb=code.verb)
             if code.module:
@@ -80,6 +88,14 @@ def algorithm(name: str, allowed: Allowed) -> OwnAlgorithm:
     if own.file is not None:
         allowed.real_path(own.file, verb="algos")
     return own
+
+
+def own(word: str, allowed: Allowed, kind: Kind) -> Path:
+    """The file behind a reference to an environment or a wrapper, if it may run; the error says why it may not."""
+    found = own_code_files.find(word, allowed, kind)
+    if found.problem:
+        raise found.error
+    return allowed.real_path(found.file, verb=own_code_files.VERB)
 
 
 def absent(name: str) -> str:

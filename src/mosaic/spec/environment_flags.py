@@ -1,15 +1,17 @@
-"""`--env.NAME VALUE` and `--env-kwargs JSON` of a command line: taken out of its words, then read by a schema."""
+"""`--env.NAME VALUE`, `--env-kwargs JSON` and `--wrap WRAPPER` of a command line: taken out of its words, then read by
+a schema."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
-from mosaic.spec import environment_settings
+from mosaic.spec import environment_settings, setting_values, wrappers
 from mosaic.spec.environment_settings import PREFIX
 
 KWARGS = "--env-kwargs"
+NO_WRAP = "--no-wrap"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,16 +22,33 @@ class EnvironmentFlags:
     """By the name of the setting; None where the flag has no value."""
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the JSON says."""
+    wraps: Sequence[str] | None = None
+    """The words of each wrapper, in order; an empty list is `--no-wrap`."""
 
     def __bool__(self) -> bool:
-        return bool(self.words or self.kwargs)
+        return bool(self.words or self.kwargs) or self.wraps is not None
+
+    @property
+    def names(self) -> list[str]:
+        """Of the wrappers."""
+        return [wrappers.name_of(text) for text in self.wraps or ()]
+
+    def with_names(self, reference_of: Callable[[str], str]) -> "EnvironmentFlags":
+        """With wrappers of files by their references."""
+        if not self.wraps:
+            return self
+        named = [(text.strip(), wrappers.name_of(text)) for text in self.wraps]
+        return replace(self, wraps=[reference_of(name) + text.removeprefix(name) for text, name in named])
 
     def settings(self, schema: Mapping[str, Any] | None, *, env_id: str, what: str) -> dict[str, Any]:
         """The settings, checked; without a schema unchecked, for a worker to check."""
         known: Mapping[str, Any] = {} if schema is None else schema["properties"]
         made = {**self.kwargs}
         for name, word in self.words.items():
-            made[name] = environment_settings.read_word(word, known.get(name, {}))
+            made[name] = setting_values.read_word(word, known.get(name, {}))
+        if self.wraps is not None:
+            about: Mapping[str, Any] = known.get(wrappers.SETTING, {}).get("known", {})
+            made[wrappers.SETTING] = [_wrapper(text, about, what=what) for text in self.wraps]
         if schema is not None and (problems := environment_settings.problems_of(made, schema, env_id=env_id)):
             raise ConfigError(problems, what=what)
         return made
@@ -40,12 +59,19 @@ def take(words: Sequence[str], *, what: str) -> tuple[list[str], EnvironmentFlag
     rest: list[str] = []
     named: dict[str, str | None] = {}
     kwargs: dict[str, Any] = {}
+    wraps: list[str] | None = None
     left = list(words)
     while left:
         flag, equals, value = (word := left.pop(0)).partition("=")
-        is_ours = flag.startswith(PREFIX) or flag.replace("_", "-") == KWARGS
+        is_ours = flag.startswith(PREFIX) or flag.replace("_", "-") in (KWARGS, wrappers.FLAG)
         if word == "--":
-            return [*rest, word, *left], EnvironmentFlags(words=named, kwargs=kwargs)
+            rest += [word, *left]
+            break
+        if word.replace("_", "-") == NO_WRAP:
+            if wraps:
+                raise ConfigError([Problem(NO_WRAP, f"contradicts {wrappers.FLAG}")], what=what)
+            wraps = []
+            continue
         if not is_ours:
             rest.append(word)
             continue
@@ -53,11 +79,30 @@ def take(words: Sequence[str], *, what: str) -> tuple[list[str], EnvironmentFlag
         given = (value if equals else left.pop(0)) if has_value else None
         if flag.startswith(PREFIX):
             _add(named, flag.removeprefix(PREFIX), given, what=what)
+        elif flag == wrappers.FLAG:
+            wraps = _added(wraps, given, what=what)
         else:
             kwargs |= _object(given, what=what)
     for name in named.keys() & kwargs.keys():
         raise ConfigError([Problem(PREFIX + name, f"stands in {KWARGS} too; give it once")], what=what)
-    return rest, EnvironmentFlags(words=named, kwargs=kwargs)
+    if wraps is not None and wrappers.SETTING in (named.keys() | kwargs.keys()):
+        raise ConfigError([Problem(wrappers.FLAG, "was given as a setting too; give it once")], what=what)
+    return rest, EnvironmentFlags(words=named, kwargs=kwargs, wraps=wraps)
+
+
+def _added(wraps: list[str] | None, given: str | None, *, what: str) -> list[str]:
+    if wraps == []:
+        raise ConfigError([Problem(NO_WRAP, f"contradicts {wrappers.FLAG}")], what=what)
+    if not given:
+        raise ConfigError([Problem(wrappers.FLAG, "needs a wrapper, as in --wrap TimeLimit:200")], what=what)
+    return [*(wraps or []), given]
+
+
+def _wrapper(text: str, known: wrappers.Known, *, what: str) -> dict[str, Any]:
+    try:
+        return wrappers.read_words(text, known).as_json()
+    except wrappers.BadWords as error:
+        raise ConfigError([Problem(wrappers.FLAG, str(error))], what=what) from None
 
 
 def _add(named: dict[str, str | None], name: str, value: str | None, *, what: str) -> None:

@@ -10,7 +10,7 @@ earlier attempts logged after that step. Numbers that JSON cannot carry are the 
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from annotated_types import Ge, Le
@@ -26,6 +26,8 @@ MAX_COMPLAINTS = 10
 MAX_ATTEMPT = 2**31 - 1
 RETURN_TAG, LENGTH_TAG = "charts/episodic_return", "charts/episodic_length"
 """CleanRL's tags of the two numbers of an episode."""
+SHAPED_RETURN_TAG = "charts/shaped_return"
+"""Sum of the rewards that an algorithm got in an episode, where wrappers change those of the environment."""
 EARLIEST, LATEST = -6e10, 1e11
 """Seconds since 1970 between which a time lies: years that have four digits, so that it can be shown."""
 
@@ -58,6 +60,10 @@ class RunStarted:
     """Process id of the worker."""
     host: str = ""
     """Machine of the worker."""
+    code: str = ""
+    """Eight characters that change with the code of the algorithm; empty where it is not known."""
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    """Of Python and the packages that it trains with, by name."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,8 @@
 """A run as lists show it: what its directory's `run.json` and events tell, and what a client receives."""
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -9,6 +11,7 @@ from annotated_types import Ge, Le
 
 from mosaic import config
 from mosaic.errors import ConfigError, Problem
+from mosaic.plain_text import plain_line
 from mosaic.spec.event_fields import MAX_WHOLE
 from mosaic.spec.files.shared_files import read_small, write_atomically
 from mosaic.spec.run_dir import RunDir
@@ -38,6 +41,8 @@ class Placed:
     """Name that the user gave it."""
     notes: str = ""
     """Free text."""
+    tags: tuple[str, ...] = ()
+    """Words that the user put on it, sorted."""
     algo: str = ""
     """Algorithm."""
     env_id: str = ""
@@ -152,6 +157,33 @@ class RunRecord(Placed, Progress):
         if self.state is not RunState.RUNNING or self.steps_per_s <= 0 or left < 0 or not self.total_timesteps:
             return None
         return left / self.steps_per_s
+
+
+MOST_TAGS = 50
+"""On one run."""
+LONGEST_TAG = 40
+_NOT_IN_A_TAG = re.compile(r"[\s,:\"'()]")
+
+
+def with_tags(run: Placed, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
+    """The tags of a run afterwards; ConfigError for what cannot be a tag."""
+    problems = [Problem("", said) for tag in add if (said := _wrong_with(tag))]
+    tags = tuple(sorted({*run.tags, *add} - set(remove)))
+    if len(tags) > MOST_TAGS:
+        problems.append(Problem("", f"a run has at most {MOST_TAGS} tags, this one would have {len(tags)}"))
+    if problems:
+        raise ConfigError(problems, what="tag")
+    return tags
+
+
+def _wrong_with(tag: str) -> str:
+    if not tag:
+        return "is empty: a tag is a word"
+    if len(tag) > LONGEST_TAG:
+        return f"'{tag:.20}…' is too long: at most {LONGEST_TAG} characters"
+    if not tag.isprintable() or _NOT_IN_A_TAG.search(tag) or tag.startswith("-"):
+        return f"'{plain_line(tag)}' is no tag: one word, without spaces, commas, colons, quotes and brackets"
+    return ""
 
 
 def damage_of(run: Placed | RunRecord) -> tuple[str, ...]:

@@ -85,7 +85,9 @@ def of_mean_over_tasks(tasks: Tasks) -> Interval:
         return without_limits(mean)
     if total == 0:
         return Interval(mean, mean, mean)
-    freedom = total**2 / float(sum(v**2 / (len(task) - 1) for v, task in zip(variances, tasks, strict=True)))
+    freedom = float(len(tasks[0]) - 1)
+    if len(tasks) > 1:
+        freedom = total**2 / float(sum(v**2 / (len(task) - 1) for v, task in zip(variances, tasks, strict=True)))
     half = student_t.quantile(UPPER, freedom) * math.sqrt(total) / len(tasks)
     return Interval(mean, mean - half, mean + half)
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from mosaic.errors import ConfigError, Problem
 from mosaic.search_range import Scale, found_in
-from mosaic.spec import environment_settings
+from mosaic.spec import environment_settings, setting_values
 
 Value: TypeAlias = bool | int | float | str | None
 Params: TypeAlias = dict[str, Value]
@@ -94,7 +94,7 @@ class Dimension:
     def text(self) -> str:
         """As a user types it."""
         if self.choices:
-            return ",".join(environment_settings.shown(one) for one in self.choices)
+            return ",".join(setting_values.shown(one) for one in self.choices)
         word = {"linear": "", "log": "log:", "power_of_two": "pow2:", "logit": "logit:"}[self.scale]
         return f"{word}{_number(self.low)}..{_number(self.high)}"
 
@@ -144,7 +144,7 @@ def checked(dimension: Dimension, field: Schema) -> Dimension:
         ends = (int(low), int(high)) if dimension.whole else (low, high)
     for value in ends:
         for problem in environment_settings.problems_of({name: value}, kind, env_id=""):
-            raise ValueError(f"{environment_settings.shown(value)} cannot be tried: {problem.message}")
+            raise ValueError(f"{setting_values.shown(value)} cannot be tried: {problem.message}")
     return dimension
 
 

@@ -14,7 +14,7 @@ from mosaic.errors import ConfigError, Problem
 from mosaic.near_names import no_such
 from mosaic.numbers import parse_float
 from mosaic.search_range import Scale
-from mosaic.spec import environment_settings
+from mosaic.spec import environment_settings, setting_values
 from mosaic.sweep.space import (
     ENVIRONMENT,
     OUTSIDE,
@@ -107,7 +107,7 @@ def _dimension(name: str, text: str, field: Schema) -> Dimension:
 
 
 def _word(word: str, field: Schema) -> Value:
-    read = environment_settings.read_word(word, field)
+    read = setting_values.read_word(word, field)
     if isinstance(read, str) and is_number(field):
         try:
             number = parse_float(read)

@@ -5,7 +5,7 @@ from typing import Any
 
 from mosaic import config
 from mosaic.errors import MosaicError
-from mosaic.spec import manifest, run_config, run_record
+from mosaic.spec import environment_settings, manifest, run_config, run_record
 from mosaic.spec.files.shared_files import read_small
 from mosaic.spec.run_config import TrainOptions, TrainRunConfig
 from mosaic.spec.run_dir import RunDir
@@ -44,7 +44,7 @@ def about(run_dir: RunDir) -> About:
     params: dict[str, Any] = dict(getattr(extras, "algo_params", {}))
     outside = {"exp_name": worker.algo, "env_id": worker.env_id, "seed": worker.seed}
     # A key each, so that a tracker can filter and group by one.
-    given = {f"env.{name}": value for name, value in document.environment.settings.items()}
+    given = environment_settings.as_hyperparameters(document.environment.settings)
     if isinstance(extras, TrainOptions):
         outside["total_timesteps"] = worker.total_timesteps
     return About(

@@ -11,6 +11,7 @@ from mosaic.cli.train.train import document_of, parse
 from mosaic.errors import ConfigError, Problem
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.form import catalogue_model as catalogues
+from mosaic.gui.models.form import environment_fields
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
 from mosaic.gui.models.form.form_documents import command_line
 from mosaic.gui.models.form.form_sections import OF_ENVIRONMENT
@@ -21,6 +22,7 @@ from mosaic.spec import environment_flags
 
 MAP = f"{ENVIRONMENT_SETTINGS}.map_name"
 SLIPPERY = f"{ENVIRONMENT_SETTINGS}.is_slippery"
+WRAPPERS = f"{ENVIRONMENT_SETTINGS}.wrappers"
 GRAVITY = f"{ENVIRONMENT_SETTINGS}.gravity"
 CONTINUOUS = f"{ENVIRONMENT_SETTINGS}.continuous"
 
@@ -64,6 +66,40 @@ def test_a_value_out_of_bounds_is_refused_at_its_field(form):
     with pytest.raises(ConfigError):
         form.document()
     assert form.fields[f"{ENVIRONMENT_SETTINGS}.success_rate"].problem == "must be at most 1"
+
+
+def test_wrappers_are_lines_of_a_field_checked_as_they_are_typed(form):
+    assert form.fields[WRAPPERS].setting.flag == "--wrap"
+    form.type(WRAPPERS, "TimeLimit:20\nFrameStackObservation:4\n")
+    assert form.document()["environment"]["settings"] == {
+        "wrappers": [
+            {"name": "TimeLimit", "arguments": {"max_episode_steps": 20}},
+            {"name": "FrameStackObservation", "arguments": {"stack_size": 4}},
+        ]
+    }
+    words = command_line(form)
+    assert "--wrap=TimeLimit:max_episode_steps=20 --wrap=FrameStackObservation:stack_size=4" in words
+    for text, said in (
+        ("TimLimit:3", "did you mean TimeLimit?"),
+        ("TimeLimit", "needs max_episode_steps"),
+        ("TimeLimit:none", "must be a whole number"),
+    ):
+        form.type(WRAPPERS, text)
+        assert said in form.fields[WRAPPERS].problem
+    form.type(WRAPPERS, "")
+    assert form.document()["environment"]["settings"] == {}
+
+
+def test_wrappers_of_a_policy_keep_its_moments_until_they_are_changed(content):
+    trained = [{"name": "NormalizeObservation", "arguments": {}, "moments": {"mean": [1], "var": [1], "count": 2}}]
+    schema = content.environments["CartPole-v1"].settings
+    fields = environment_fields.fields_of(schema, {"wrappers": trained})
+    assert fields[WRAPPERS].text == "NormalizeObservation"
+    assert environment_fields.values_of(fields) == {}
+    fields[WRAPPERS].type("")
+    assert environment_fields.values_of(fields) == {"wrappers": []}
+    fields[WRAPPERS].type("NormalizeObservation")
+    assert environment_fields.values_of(fields) == {}
 
 
 def test_another_environment_has_other_fields_and_the_first_gets_its_own_back(form):

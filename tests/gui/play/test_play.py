@@ -43,6 +43,7 @@ def begun(shown: Shown, env_id: str, actor: str, *, speed: str = "1×") -> PlayT
     tab.play.choose_actor(actor)
     tab.setup.show_offer()
     tab.setup.speed.choose(speed)
+    shown.until(tab.start.isEnabled, "the run whose policy plays to be listed")
     tab.start.click()
     shown.until(lambda: t(tab) >= 0 and tab.play.session is not None and tab.play.session.record.env_id == env_id)
     shown.until(lambda: tab.board.painted >= 0, "a picture")

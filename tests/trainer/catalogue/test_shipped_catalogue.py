@@ -77,7 +77,7 @@ def test_changed_sources_of_an_algorithm_are_described_anew(asked, monkeypatch):
     before = shipped_catalogue.digests()
     monkeypatch.setattr(shipped_catalogue, "digests", lambda: before | {"algorithms": "changed"})
     assert holding().stale == ("algorithms",)
-    assert catalogue.known().document.keys() == {"families", "actors"}
+    assert catalogue.known().document.keys() == {"families", "wrappers", "actors"}
     assert "ppo" in [one["name"] for one in catalogue.algorithms()]
     assert modules == ["cleanrl_worker.describe"]
     assert catalogue.known().stale == ()
@@ -110,7 +110,7 @@ def test_changed_actors_are_described_by_the_play_worker_alone(asked, described,
     catalogue, modules = asked
     before = shipped_catalogue.digests()
     monkeypatch.setattr(shipped_catalogue, "digests", lambda: before | {"actors": "changed"})
-    assert catalogue.known().document.keys() == {"algorithms", "families"}
+    assert catalogue.known().document.keys() == {"algorithms", "families", "wrappers"}
     assert catalogue.part("actors") == described["actors"]
     assert modules == ["mosaic.play.describe_actors"]
     assert {one["name"] for one in catalogue.part("families")} == {one["name"] for one in described["families"]}

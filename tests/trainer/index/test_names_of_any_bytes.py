@@ -10,7 +10,7 @@ import pytest
 
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_dir import Home
-from mosaic.trainer.catalogue.own_algorithm_documents import OwnDocuments
+from mosaic.trainer.catalogue.own_algorithm_documents import OwnAlgorithmDocuments
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "random_search.py"
 
@@ -28,7 +28,7 @@ def test_the_others_are_described(tmp_path: Path) -> None:
     shutil.copy(EXAMPLE, folder)
     (folder / os.fsdecode(b"caf\xe9.py")).write_bytes(EXAMPLE.read_bytes())
     Allowed(Home(tmp_path / "home")).add(folder)
-    documents = OwnDocuments(Home(tmp_path / "home"), warm_output_of=described)
+    documents = OwnAlgorithmDocuments(Home(tmp_path / "home"), warm_output_of=described)
     documents.refresh()
     [found] = documents.document()["algorithms"]
     assert found["name"] == "random_search"

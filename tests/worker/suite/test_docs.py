@@ -106,8 +106,8 @@ def test_policy_file_md_has_all_metadata_and_every_group_of_arrays(case: Case, s
     data = policy_of(straight).read_bytes()
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     names = {row[0].strip("`") for row in rows(text, "## Metadata")}
-    # Only the policy of an algorithm of a user's has its source, and only that of an environment with settings these.
-    assert names == {*header["__metadata__"], "source", "env_settings"}
+    # Only a policy of a user's algorithm or environment has its source, only one of an environment with settings these.
+    assert names == {*header["__metadata__"], "source", "env_settings", "env_sources"}
     groups = {row[0].split(".")[0].strip("`") for row in rows(text, "## Arrays")}
     assert {name.split(".")[0] for name in header if name != "__metadata__"} <= groups
     assert policy.FORMAT in text

@@ -25,7 +25,7 @@ from worker_runs import (
 
 from cleanrl_worker import cli
 from cleanrl_worker.algorithms import ppo
-from cleanrl_worker.sdk import policy
+from cleanrl_worker.sdk import part_networks, policy
 from mosaic.envs import choice_tasks
 from mosaic.envs.observations.parted_rows import PartedRows, how_seen
 from mosaic.spec.events import RunStarted, Warned
@@ -162,7 +162,7 @@ def test_the_numpy_gradient_of_masked_choices_is_that_of_the_definition(offset: 
 )
 def test_pictures_are_turned_so_that_their_channels_come_first(shape: Any, pictures: Any) -> None:
     box = Box(0, 255, shape, np.uint8)
-    layers: Any = ppo.convolutions(box)
+    layers: Any = part_networks.convolutions(box)
     picture = np.random.default_rng(1).integers(0, 256, (5, *shape))
     seen = layers[0](torch.tensor(picture.reshape(5, -1), dtype=torch.float32))
     assert seen.shape[1:] == pictures
@@ -173,7 +173,7 @@ def test_pictures_are_turned_so_that_their_channels_come_first(shape: Any, pictu
 
 def test_a_vector_goes_through_as_it_is() -> None:
     rows = normal(3, 4)
-    torch.testing.assert_close(ppo.convolutions(Box(-1, 1, (4,)))(rows), rows)
+    torch.testing.assert_close(part_networks.convolutions(Box(-1, 1, (4,)))(rows), rows)
 
 
 @pytest.mark.parametrize("space", SPACES)

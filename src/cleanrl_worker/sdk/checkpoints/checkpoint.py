@@ -24,6 +24,7 @@ from safetensors.numpy import load_file
 
 from cleanrl_worker.sdk.checkpoints import array_file, paged_array, state_tree
 from mosaic.errors import CheckpointError, HomeUnusable
+from mosaic.spec import own_code
 from mosaic.spec.environment_settings import spoken
 from mosaic.spec.files import checkpoint_files, digests, source_copy
 from mosaic.spec.files.checkpoint_files import ADVICE, ARRAYS, DOCUMENT, FORMAT
@@ -51,6 +52,8 @@ class Header:
     """A copy of the code of an algorithm of a user's (`mosaic.spec.files.source_copy`); None for ours."""
     env_settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the environment; empty also in a checkpoint of an earlier version, which knew none."""
+    env_sources: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Copies of the code of an environment and of wrappers of a user's (`mosaic.spec.own_code`)."""
 
     @property
     def source_copy(self) -> SourceCopy | None:
@@ -59,6 +62,14 @@ class Header:
             return None if self.source is None else source_copy.from_json(self.source)
         except source_copy.BadSource:
             return None
+
+    @property
+    def env_source_copies(self) -> dict[str, SourceCopy]:
+        """Likewise of the environment."""
+        try:
+            return own_code.from_json(self.env_sources)
+        except source_copy.BadSource:
+            return {}
 
 
 def save(run_dir: RunDir, header: Header, state: state_tree.Tree) -> Path:
@@ -210,7 +221,7 @@ def load(folder: Path, *, algo: str, checked: bool = False) -> tuple[Header, sta
 
 
 def _header(document: dict[str, Any], folder: Path) -> Header:
-    earlier: dict[str, Any] = {"threads": None, "source": None, "env_settings": {}}
+    earlier: dict[str, Any] = {"threads": None, "source": None, "env_settings": {}, "env_sources": {}}
     try:
         return Header(**{field.name: (earlier | document)[field.name] for field in fields(Header)})
     except KeyError as error:

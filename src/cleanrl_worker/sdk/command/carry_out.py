@@ -134,6 +134,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
         "resume_from": None if plan.resume_from is None else str(plan.resume_from),
         "env_id": env_id,
         "env_settings": dict(plan.env_settings),
+        "env_sources": {name: copy.digests for name, copy in plan.env_sources.items()},
         "env_backend": choice.backend,
         "env_backend_reason": choice.reason,
         "observation_space": str(env.observation_space),
@@ -205,6 +206,7 @@ def carry_out(plan: Plan, *, gives_masks: bool = False) -> int:
         resume_from=plan.resume_from,
         remarks=plan.remarks,
         source=plan.source,
+        env_sources=plan.env_sources,
         gives_masks=gives_masks,
     )
     with logged_to(run_dir):
@@ -213,7 +215,8 @@ def carry_out(plan: Plan, *, gives_masks: bool = False) -> int:
         try:
             with own_life(run_dir):
                 write_start(run_dir, plan.run_config)
-                keep_source(run_dir, plan.source)
+                for source in (plan.source, *plan.env_sources.values()):
+                    keep_source(run_dir, source)
                 run = Run(spec)
                 process_identity.write_self(run_dir.worker, attempt=run.attempt)
                 start_exporters.start_exporters(run_dir, plan.options)

@@ -9,18 +9,17 @@ is never loaded.
 import importlib
 import importlib.util
 import sys
-import traceback
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cleanrl_worker.sdk.command import own_modules
-from cleanrl_worker.sdk.command.own_modules import ModulesBeside
 from mosaic.errors import ConfigError, Problem
-from mosaic.scripts import algorithm_file, code_gate, own_algorithms
+from mosaic.scripts import algorithm_file, code_gate, own_algorithms, own_modules
 from mosaic.scripts.allowed_folders import Allowed
-from mosaic.spec.files.source_copy import MAX_FILES, SourceCopy
+from mosaic.scripts.executed_file import copy_of, what_was_raised
+from mosaic.scripts.own_modules import ModulesBeside
+from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.run_dir import Home
 
 NEEDED_SETTINGS = ("env_id", "seed", "total_timesteps", "num_envs")
@@ -93,9 +92,9 @@ def _load_file(path: Path) -> Loaded:
         own_modules.turn_to(None)
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise _refused(path, _said(error, path)) from error
+        raise _refused(path, what_was_raised(error, path)) from error
     _check(module, path)
-    return Loaded(name, path, module, _copy(path, text, before), beside)
+    return Loaded(name, path, module, copy_of(path, text, before), beside)
 
 
 def _is_same(origin: str | None, path: Path) -> bool:
@@ -113,17 +112,7 @@ def _load_module(name: str, module_name: str, package: str) -> Loaded:
         message = f"the module {module_name} of {package} cannot be imported: {type(error).__name__}: {error}"
         raise ConfigError([Problem(name, message)], what=f"{module_name} of {package}") from error
     _check(module, path)
-    return Loaded(name, path, module, _copy(path, text, before, package), None)
-
-
-def _copy(path: Path, text: bytes, before: frozenset[str], package: str = "") -> SourceCopy:
-    """The file as it was executed, and what it has imported from its own folder."""
-    texts = {path.name: text.decode("utf-8", "replace")}
-    for name in sorted(set(sys.modules) - before):
-        file = Path(getattr(sys.modules[name], "__file__", None) or "/")
-        if file.suffix == ".py" and file != path and file.is_relative_to(path.parent) and len(texts) < MAX_FILES:
-            texts[file.relative_to(path.parent).as_posix()] = file.read_bytes().decode("utf-8", "replace")
-    return SourceCopy(path.name, texts, package)
+    return Loaded(name, path, module, copy_of(path, text, before, package), None)
 
 
 def _check(module: ModuleType, path: Path) -> None:
@@ -149,17 +138,6 @@ def _check(module: ModuleType, path: Path) -> None:
     except Exception as error:  # A border: a user's class may raise anything.
         message = f"Args() cannot be made of its defaults: {type(error).__name__}: {error}"
         raise _refused(path, message) from error
-
-
-def _said(error: BaseException, path: Path) -> str:
-    if isinstance(error, SyntaxError):
-        where = "" if error.filename in (None, str(path)) else f"{error.filename}, "
-        return f"{where}line {error.lineno}: {error.msg}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    where = f"line {lines[-1]}: " if lines else ""
-    if isinstance(error, ImportError):
-        return f"{where}cannot be imported: {error}"
-    return f"{where}raises {type(error).__name__} when it is imported: {error}"
 
 
 def _refused(path: Path, message: str) -> ConfigError:

@@ -18,9 +18,11 @@ from cleanrl_worker.sdk.command import algorithm_catalogue, own_algorithm
 from cleanrl_worker.sdk.command.algorithm_catalogue import Algorithm
 from cleanrl_worker.sdk.command.config_file import OUTSIDE, around, read_document
 from mosaic import config
+from mosaic.envs.own import loaded_code
+from mosaic.envs.own.own_sources import changes, own_sources
 from mosaic.errors import CheckpointError, ConfigError, MissingExtra, MosaicError, Problem
 from mosaic.scripts.script import is_script
-from mosaic.spec import environment_flags, environment_settings, user_files
+from mosaic.spec import environment_flags, environment_settings, user_files, wrappers
 from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.files import checkpoint_files, source_copy
 from mosaic.spec.files.source_copy import SourceCopy
@@ -37,6 +39,7 @@ from mosaic.spec.run_config import (
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 PROG = "python -m cleanrl_worker.cli"
+ENV_FLAGS = ("--env-id", "--env_id")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +97,8 @@ class Plan:
     """Settings of the environment, checked."""
     source: SourceCopy | None = None
     """The files that it is trained by: the code of an algorithm of a user's, plans."""
+    env_sources: Mapping[str, SourceCopy] = field(default_factory=dict[str, SourceCopy])
+    """The code of an environment and of wrappers of a user's, as it was loaded."""
     remarks: tuple[str, ...] = ()
     """What the user should know of that choice."""
 
@@ -159,12 +164,13 @@ def resolve(line: CommandLine) -> Plan:
     flags, args = _override(algorithm, defaults, args, line.words)
     env_settings = settings_of(line, document, args.env_id)
     source = algorithm_catalogue.source_of(algo)
+    env_sources = own_sources(args.env_id, env_settings)
     remarks, saved = resumed.remarks if resumed else (), None
     if resumed is not None and resumed.checkpoint is not None:
         before = checkpoint.check_fits(
             resumed.checkpoint, algo=algo, args=config.to_json(args), env_settings=env_settings
         )
-        remarks += tuple(_changes(before, source, threads=flags.cpus, run_dir=resumed.run_dir))
+        remarks += tuple(_changes(before, source, env_sources, threads=flags.cpus, run_dir=resumed.run_dir))
         saved = before.source_copy
     if (sources := algorithm_catalogue.sources_of(algorithm)) is not None:
         kept = None if saved is None else source_copy.data_of(saved)
@@ -180,6 +186,7 @@ def resolve(line: CommandLine) -> Plan:
         env_settings=env_settings,
         resume_from=resumed and resumed.checkpoint,
         source=source,
+        env_sources=env_sources,
         remarks=remarks,
     )
 
@@ -196,9 +203,11 @@ def settings_of(
     if not given and not line.environment:
         return {}
     from mosaic.envs.settings.settings_schema import settings_schema  # with the simulator, which few runs need so early
+    from mosaic.envs.wrapping.chosen_wrappers import known_for
 
-    schema = settings_schema(env_id)
-    given |= line.environment.settings(schema, env_id=env_id, what=PROG)
+    named = line.environment.with_names(loaded_code.of_typed)
+    schema = known_for(settings_schema(env_id), [*wrappers.of_users(given), *named.names])
+    given = wrappers.merged(given, named.settings(schema, env_id=env_id, what=PROG))
     if problems := environment_settings.problems_of(given, schema, env_id=env_id):
         raise ConfigError(problems, what=PROG)
     return given
@@ -241,12 +250,26 @@ def scan(argv: Sequence[str]) -> CommandLine:
     scanner.add_argument("--discard-newer", action=argparse.BooleanOptionalAction, default=False)
     scanner.add_argument("--schema", action="store_true")
     scanner.add_argument("-h", "--help", action="store_true")
-    words, environment = environment_flags.take(argv, what=PROG)
+    words, environment = environment_flags.take(_with_own_environment(argv), what=PROG)
     found = scanner.parse_known_args(words)[0]
     if is_script(found.algo):
         # A file that is typed is the user's own word, as with `python FILE`; a script stays a path.
         found.algo = own_algorithm.of_typed(Path(found.algo)) or found.algo
     return CommandLine(words=tuple(words), environment=environment, **vars(found))
+
+
+def _with_own_environment(words: Sequence[str]) -> list[str]:
+    """A file that is typed as the environment becomes its reference. What a config names goes by the gate."""
+    made, is_value = list[str](), False
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if is_value:
+            word = loaded_code.of_typed(word)
+        elif equals and flag in ENV_FLAGS:
+            word = f"{flag}={loaded_code.of_typed(value)}"
+        is_value = word in ENV_FLAGS
+        made.append(word)
+    return made
 
 
 def flags_of(document: TrainRunConfig) -> WorkerFlags:
@@ -333,13 +356,26 @@ def _refuse_to_discard(run_dir: RunDir, given: Path) -> None:
         raise ConfigError([Problem("--resume", message)], what=PROG)
 
 
-def _changes(before: checkpoint.Header, source: SourceCopy | None, *, threads: int, run_dir: RunDir) -> Iterator[str]:
+def _changes(
+    before: checkpoint.Header,
+    source: SourceCopy | None,
+    env_sources: Mapping[str, SourceCopy],
+    *,
+    threads: int,
+    run_dir: RunDir,
+) -> Iterator[str]:
     """What differs from the attempt that saved the checkpoint, and keeps the run from going on bit for bit."""
     if before.threads not in (None, threads):
         yield (
             f"the checkpoint was trained with {before.threads} threads (--cpus), this attempt has {threads}: sums are"
             " added up in another order, so the curve goes on, but not bit for bit"
         )
+    yield from changes(
+        before.env_source_copies,
+        env_sources,
+        when=f"at step {before.global_step}",
+        how_to_copy=f"mosaic envs copy {run_dir.run_id} DIR",
+    )
     saved = None if before.source_copy is None else source_copy.code_of(before.source_copy)
     if saved is None or source is None:
         return

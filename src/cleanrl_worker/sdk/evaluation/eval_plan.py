@@ -13,6 +13,7 @@ from cleanrl_worker.sdk.policies.open_policy import open_policy
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from mosaic import config, envs
 from mosaic.envs.observations.parted_rows import is_like
+from mosaic.envs.own.own_sources import changes, own_sources
 from mosaic.errors import ConfigError, PolicyError, Problem
 from mosaic.spec.run_config import Environment, LiveView, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
@@ -111,12 +112,19 @@ def resolve(line: CommandLine) -> Plan:
     run_dir = RunDir(flags.run_dir.absolute()) if flags.run_dir else Home.resolve().run(new_run_id())
     env_id = flags.env_id or file.env_id
     trained = file.env_settings if env_id == file.env_id else {}
+    env_settings = settings_of(line, document, env_id, before=trained)
+    changed = changes(
+        file.env_sources,
+        own_sources(env_id, env_settings),
+        when="when the policy was saved",
+        how_to_copy=f"mosaic envs copy {flags.policy_path} DIR",
+    )
     return Plan(
         flags=flags,
-        file=file,
+        file=replace(file, remarks=(*file.remarks, *changed)),
         actor=actor,
         env_id=env_id,
-        env_settings=settings_of(line, document, env_id, before=trained),
+        env_settings=env_settings,
         run_dir=run_dir,
         document=document,
     )

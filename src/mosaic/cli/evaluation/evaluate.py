@@ -11,6 +11,7 @@ from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.runs.run_by_name import pick
 from mosaic.cli.terminal.printing import note, print_json
+from mosaic.cli.train import own_environment
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import PolicyError, RunNotFound
 from mosaic.rpc.client import Client
@@ -29,7 +30,7 @@ from mosaic.spec.states import RunState
 
 
 def main(argv: Sequence[str]) -> int:
-    argv, environment = environment_flags.take(argv, what="mosaic evaluate")
+    argv, environment = environment_flags.take(own_environment.in_words(argv), what="mosaic evaluate")
     flags = _flags(argv)
     with connect() as client:
         policies = [find_policy(client, word) for word in flags.what]
@@ -112,6 +113,7 @@ def _settings(client: Client, given: EnvironmentFlags, policy: PolicyInfo, flags
         changed = {name: trained[name] for name in asked if name in trained and trained[name] != asked[name]}
         but = f", but for {spoken({name: asked[name] for name in changed})}" if changed else ""
         note(f"{env_id} with {spoken(trained)}, as in its training{but}")
+    # An empty list of wrappers stays: the worker would take those of the training else.
     return {**trained, **asked}
 
 

@@ -15,6 +15,7 @@ from mosaic.cli.play.episode_by_name import session
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.terminal.printing import is_terminal, note, print_json
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
+from mosaic.cli.train.own_environment import reference_of
 from mosaic.errors import ConfigError
 from mosaic.rpc.call_errors import Refused
 from mosaic.rpc.client import Client
@@ -37,6 +38,7 @@ PICTURE_WAIT_S = 20.0
 def main(argv: Sequence[str]) -> int:
     argv, environment = environment_flags.take(argv, what="mosaic play")
     flags = _flags(argv)
+    flags.env_id = reference_of(flags.env_id)
     with connect() as client:
         settings = environment_settings_of(client, environment, flags.env_id, what="mosaic play")
         several = has_several(flags.env_id)

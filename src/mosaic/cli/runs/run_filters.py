@@ -50,3 +50,26 @@ def listed(client: Client, flags: argparse.Namespace) -> Sequence[RunRecord]:
 def named_or_listed(client: Client, flags: argparse.Namespace) -> Sequence[RunRecord]:
     """The runs that are named; without a name, those that the flags leave."""
     return pick_all(client, flags.runs, LEARNING) if flags.runs else listed(client, flags)
+
+
+def add_table_flags(words: Parser) -> None:
+    words.add_argument(
+        "--filter", metavar="EXPR", help="only runs that fit, as 'algo:ppo lr<1e-3 return>200 tag:paper'"
+    )
+    words.add_argument(
+        "--columns", metavar="A,B", help="columns: settings, metrics (TAG.last, .best, .lowest, .auc), facts of the run"
+    )
+    words.add_argument("--sort", metavar="COLUMN", help="by this column, lowest first")
+    words.add_argument("--reverse", action="store_true", help="with --sort: highest first")
+    words.add_argument("--group", metavar="A,B", help="a line for each group of runs that are alike in these columns")
+
+
+def is_table_asked(flags: argparse.Namespace) -> bool:
+    return any((flags.filter is not None, flags.columns, flags.sort, flags.group))
+
+
+def check_table_flags(words: Parser, flags: argparse.Namespace) -> None:
+    if flags.reverse and not flags.sort:
+        words.error("--reverse needs --sort COLUMN")
+    if flags.watch and is_table_asked(flags):
+        words.error("--watch redraws the plain list: leave out --filter, --columns, --sort and --group")

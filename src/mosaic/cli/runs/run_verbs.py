@@ -138,6 +138,44 @@ def label(argv: Sequence[str]) -> int:
     return 0
 
 
+def tag(argv: Sequence[str]) -> int:
+    words = parser("tag", "Put tags on runs, or take them off; without tags, say which they have.", json=True)
+    words.add_argument("run", metavar="RUN", nargs="?", help="id, its beginning or end, a label, @last or @last-1")
+    words.add_argument("tags", nargs="*", metavar="TAG", help="words to put on it")
+    words.add_argument("--remove", action="append", default=[], metavar="TAG", help="take this off; may be repeated")
+    words.add_argument("--filter", metavar="EXPR", help="all runs that fit, in the place of RUN (see 'mosaic runs')")
+    flags = words.parse_args(argv)
+    if flags.filter is not None and flags.run:
+        flags.tags, flags.run = [flags.run, *flags.tags], None
+    if flags.filter is None and flags.run is None:
+        words.error("RUN is missing; give a run or --filter EXPR")
+    with connect() as client:
+        runs = [pick(client, flags.run)] if flags.run else _fitting(client, flags.filter or "")
+        if not runs:
+            note("no run matches")
+            return 0
+        if not flags.tags and not flags.remove:
+            for run in runs:
+                print_json(readable.as_json(run)) if flags.json else print(f"{run.run_id}  {_tags(run)}")
+            return 0
+
+        def ask(client: Client, run: RunRecord) -> RunRecord:
+            return client.set_label(run.run_id, add_tags=flags.tags, remove_tags=flags.remove)
+
+        return _told(client, runs, ask, lambda _, after: _tags(after), json=flags.json)[1]
+
+
+def _fitting(client: Client, text: str) -> list[RunRecord]:
+    # Here, because it brings numpy, which the other verbs need not wait for.
+    from mosaic.cli.runs import runs_table
+
+    return runs_table.matching(client, text)
+
+
+def _tags(run: RunRecord) -> str:
+    return clean(" ".join(run.tags)) or "no tags"
+
+
 def follow(argv: Sequence[str]) -> int:
     flags = _words("follow", "Show the progress of runs until they end; Ctrl-C leaves them alone.").parse_args(argv)
     with connect() as client:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from mosaic.cli.daemon.connection import connect, parser, place
 from mosaic.cli.runs.queue_words import waits
 from mosaic.cli.runs.run_by_name import shown_id
-from mosaic.cli.runs.run_filters import add_filters, check_filters, kinds_of, listed
+from mosaic.cli.runs.run_filters import (
+    add_filters,
+    add_table_flags,
+    check_filters,
+    check_table_flags,
+    is_table_asked,
+    kinds_of,
+    listed,
+)
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import Block, clean, is_terminal, note, paint, print_json, table
 from mosaic.rpc.client import Client
@@ -27,6 +35,11 @@ def main(argv: Sequence[str]) -> int:
     with connect() as client:
         if flags.watch:
             return _watch(client, flags)
+        if is_table_asked(flags):
+            # Here, because it brings numpy, which the plain list need not wait for.
+            from mosaic.cli.runs import runs_table
+
+            return runs_table.show(client, flags)
         runs = listed(client, flags)
         indexing = readable.indexing(client.health())
         left = _left_out(client, flags, runs)
@@ -70,9 +83,11 @@ def _left_out(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecor
 def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("runs", "List runs, newest first.", json=True)
     add_filters(words, limit=LIMIT)
+    add_table_flags(words)
     words.add_argument("--watch", action="store_true", help="redraw as the runs change, until Ctrl-C")
     flags = words.parse_args(argv)
     check_filters(words, flags)
+    check_table_flags(words, flags)
     return flags
 
 
@@ -118,7 +133,8 @@ def _matches(run: RunRecord, flags: argparse.Namespace) -> bool:
     kinds, text = kinds_of(flags), str(flags.text)
     if kinds and run.kind not in kinds:
         return False
-    return text.lower() in " ".join([run.run_id, run.label, run.algo, run.env_id, run.group, run.notes]).lower()
+    words = (run.run_id, run.label, run.algo, run.env_id, run.group, run.notes, *run.tags)
+    return text.lower() in " ".join(words).lower()
 
 
 def _table(runs: Sequence[RunRecord]) -> list[str]:

@@ -77,6 +77,7 @@ def _facts(run: RunRecord, environment: str, preset: str, why: str) -> dict[str,
     return {
         "run": run.run_id,
         "label": clean(run.label),
+        "tags": clean(" ".join(run.tags)),
         "notes": clean(run.notes),
         "state": f"{state}: {clean(run.reason or why)}" if run.reason or why else state,
         "ended": summary_of(run) if run.state in (RunState.FINISHED, RunState.CANCELLED) else "",

@@ -9,7 +9,7 @@ from mosaic import config
 from mosaic.cli.daemon.connection import BadArguments, Parser
 from mosaic.cli.sweeps.setting_words import given_settings
 from mosaic.cli.sweeps.zoo_words import zoo_words
-from mosaic.cli.train import train
+from mosaic.cli.train import own_environment, train
 from mosaic.cli.train.environment_arguments import environment_settings_of
 from mosaic.cli.train.train import RunFlags
 from mosaic.errors import ConfigError, Problem
@@ -72,7 +72,7 @@ def plan_of_words(
     `dimensions` are those of a file, which --space adds to.
     """
     what = f"mosaic sweep {algo}"
-    words, environment = environment_flags.take(argv, what=what)
+    words, environment = environment_flags.take(own_environment.in_words(argv), what=what)
     own, rest = parser().parse_known_args(words)
     if own.file is not None:
         of_file, said = zoo_words(client, algo, own.file, rest)

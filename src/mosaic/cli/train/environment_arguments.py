@@ -1,13 +1,19 @@
-"""Settings of an environment on a command line, read by the schema that the daemon serves."""
+"""Settings of an environment and its wrappers on a command line, read by the schema that the daemon serves."""
 
 import argparse
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from mosaic.cli.train.own_environment import reference_of
 from mosaic.rpc.client import Client
+from mosaic.spec import own_code
 from mosaic.spec.environment_flags import EnvironmentFlags
 
-SETTINGS_HELP = "Settings of the environment: --env.NAME VALUE or --env-kwargs JSON; 'mosaic envs ENV' lists them."
+SETTINGS_HELP = (
+    "Settings of the environment: --env.NAME VALUE or --env-kwargs JSON; 'mosaic envs ENV' lists them. Wrappers around"
+    " it, the innermost first: --wrap NAME:ARGUMENT=VALUE; 'mosaic envs wrappers' lists Gymnasium's."
+)
 
 
 def environment_settings_of(
@@ -19,7 +25,15 @@ def environment_settings_of(
     """
     if not given:
         return dict(before or {})
-    return {**(before or {}), **given.settings(client.environment(env_id).settings, env_id=env_id, what=what)}
+    given = given.with_names(partial(reference_of, kind="wrapper"))
+    own = [name for name in given.names if own_code.is_reference(name)]
+    schema = client.environment(env_id, wrappers=own).settings
+    return {**(before or {}), **given.settings(schema, env_id=env_id, what=what)}
+
+
+def local_settings_of(given: EnvironmentFlags) -> dict[str, Any]:
+    """The words, for a process of this machine that reads them by itself."""
+    return {"words": dict(given.words), "kwargs": dict(given.kwargs), "wraps": given.wraps and list(given.wraps)}
 
 
 def env_id_of(words: Sequence[str]) -> str:

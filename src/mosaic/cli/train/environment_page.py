@@ -6,7 +6,8 @@ from typing import Any
 
 from mosaic.cli.terminal.printing import columns, paint
 from mosaic.spec.catalogue.known_environments import Found
-from mosaic.spec.environment_settings import shown, wanted
+from mosaic.spec.setting_values import shown, wanted
+from mosaic.spec.wrappers import SETTING
 
 INDENT = 4
 
@@ -33,7 +34,11 @@ def lines_of(found: Found) -> list[str]:
     properties: Mapping[str, Any] = found.settings["properties"]
     lines.append(f"  settings      {'--env.NAME VALUE, or --env-kwargs JSON' if properties else 'none'}")
     for name, one in properties.items():
-        lines += _lines_of_setting(name, one)
+        if name != SETTING:
+            lines += _lines_of_setting(name, one)
+    if SETTING in properties:
+        how = "--wrap NAME:ARGUMENT=VALUE, the innermost first; 'mosaic envs wrappers' lists Gymnasium's"
+        lines.append(f"  wrappers      {how}")
     if found.settings.get("additionalProperties"):
         lines.append("    others are handed to its constructor as they are")
     return lines

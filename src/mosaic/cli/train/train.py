@@ -21,7 +21,7 @@ from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.plain_output import library_colours
 from mosaic.cli.terminal.printing import is_terminal, note, print_json, waiting
-from mosaic.cli.train import preset_words, script_arguments
+from mosaic.cli.train import own_environment, preset_words, script_arguments
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, env_id_of, environment_settings_of
 from mosaic.cli.train.script_arguments import is_about_script
 from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
@@ -31,7 +31,7 @@ from mosaic.rpc.client import Client, Refused
 from mosaic.scripts import algorithm_file, own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
-from mosaic.spec import environment_flags, environment_settings, user_files
+from mosaic.spec import environment_flags, environment_settings, own_code, user_files, wrappers
 from mosaic.spec.catalogue import known_environments
 from mosaic.spec.presets.preset import Preset
 from mosaic.spec.presets.preset_use import as_ui
@@ -107,7 +107,7 @@ def main(argv: Sequence[str]) -> int:
     argv, environment = environment_flags.take(argv, what=f"mosaic train {argv[0]}")
     if argv[0].startswith("-"):
         raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
-    algo, *words = argv
+    algo, *words = own_environment.in_words(argv)
     with connect() as client:
         settings, flags, preset = parse(client, algo, words)
         env_id, before = settings.env_id, preset.environment.settings if preset else {}
@@ -121,7 +121,7 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         if flags.dry_run:
             return dry_run(client, document, json=flags.json)
         if _is_known_to_workers_only(document):
-            note(f"only a worker can tell what {document.environment.env_id} is: trying it before the run is queued")
+            note(f"only a worker can tell what {_untold(document)}: trying it before the run is queued")
             dry_run(client, document, silent=True)
         with waiting("submitting …"):
             runs = client.submit(document, seeds=seeds, priority=flags.priority, client_key=flags.client_key)
@@ -244,8 +244,20 @@ def _refuse_misspelt_environment(client: Client, words: Sequence[str], *, prog: 
 
 
 def _is_known_to_workers_only(document: TrainRunConfig) -> bool:
-    """An environment that a module of the user's own registers; a script decides by itself what it makes of a name."""
-    return ":" in document.environment.env_id and not is_script(document.metadata.worker.config.algo)
+    """An environment that a module of the user's own registers, or that wrappers may have made into another one.
+
+    A script decides by itself what it makes of a name.
+    """
+    env_id = document.environment.env_id
+    is_of_module = ":" in env_id and not own_code.is_reference(env_id)
+    is_ours = not is_script(document.metadata.worker.config.algo)
+    return is_ours and (is_of_module or bool(document.environment.settings.get(wrappers.SETTING)))
+
+
+def _untold(document: TrainRunConfig) -> str:
+    settings = document.environment.settings
+    env_id = document.environment.env_id
+    return f"{env_id} is with its wrappers" if settings.get(wrappers.SETTING) else f"{env_id} is"
 
 
 def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:

@@ -14,8 +14,10 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin
 
 from mosaic.envs.families import family_of, find_spec
+from mosaic.envs.own.own_family import OwnEntry
 from mosaic.envs.settings import known_bounds
 from mosaic.envs.settings.constructor import REQUIRED, Argument, arguments_of
+from mosaic.spec.wrappers import SETTING
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -49,6 +51,7 @@ def settings_schema(env_id: str) -> dict[str, Any]:
             **({} if spec.max_episode_steps is None else {"default": spec.max_episode_steps}),
         },
     )
+    schema["properties"][SETTING] = {"description": "Put around it, the innermost first.", "type": "array"}
     return schema
 
 
@@ -56,6 +59,8 @@ def creator_of(spec: "EnvSpec") -> Callable[..., Any]:
     from gymnasium.envs.registration import load_env_creator
 
     entry: Any = spec.entry_point if spec.entry_point is not None else spec.vector_entry_point
+    if isinstance(entry, OwnEntry):
+        return entry.creator
     return load_env_creator(entry) if isinstance(entry, str) else entry
 
 
@@ -87,7 +92,7 @@ def schema_of(
     class_name = known_as or getattr(creator, "__name__", "")
     properties: dict[str, Any] = {}
     for name, argument in named.items():
-        if name in known_bounds.FIXED:
+        if name in known_bounds.FIXED or name == SETTING:
             continue
         default = registered.get(name, argument.default)
         known = {**known_bounds.of(class_name, name), **(alone or {}).get(name, {})}

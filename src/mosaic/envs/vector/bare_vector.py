@@ -15,6 +15,8 @@ from mosaic.envs.family import Family
 from mosaic.envs.vector.batch import Batch
 from mosaic.envs.vector.slot_history import FORMAT, LONGEST, Beginning, slots_of
 from mosaic.envs.vector.twin import Freezer
+from mosaic.envs.wrapping import kept_state
+from mosaic.spec import wrappers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +45,8 @@ class BareVec:
         self.single_observation_space = batch.space
         self.single_action_space = batch.action_space
         self._batch = batch
-        self._env_id, self._settings, self._twin = env_id, dict(settings or {}), family.twin
+        # A twin is set to the state of the simulator and drawn: what is around ours does not matter to it.
+        self._env_id, self._settings, self._twin = env_id, wrappers.without(settings or {}), family.twin
         self._replays_exactly = family.replays_exactly(env_id)
         self._time_limit = time_limit or _NEVER
         self._begins = [Beginning(env, family) for env in self.envs]
@@ -101,7 +104,7 @@ class BareVec:
                 obs = encode(obs)
             if terminated or truncated:
                 terminations[slot], truncations[slot] = terminated, truncated
-                ended[slot] = (self._batch.keep(obs), info)
+                ended[slot] = (self._batch.keep(obs), self._begins[slot].told(info))
                 obs = self._batch.row(self._begins[slot].reset(len(self._log))[0])
             rows.append(obs)
             rewards.append(reward)
@@ -168,6 +171,10 @@ class BareVec:
         """Call a method, or read an attribute, of every slot's environment."""
         found = [env.get_wrapper_attr(name) for env in self.envs]
         return tuple(each(*args, **kwargs) if callable(each) else each for each in found)
+
+    def normalisers(self) -> list[dict[str, Any]]:
+        """The moments of wrappers that normalise observations, the innermost first, as the first slot has them."""
+        return kept_state.normalisers(self.envs[0])
 
     def close(self) -> None:
         for env in self.envs:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mosaic.envs.family import Family
 from mosaic.envs.vector.batch import Batch
 from mosaic.envs.vector.slot_history import LONGEST, AnyEnv, Beginning
+from mosaic.envs.wrapping import kept_state
 
 
 class RecordedSlot(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -36,6 +37,8 @@ class RecordedSlot(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._log, self._begin.start = [], None
         self._log.append(np.array(action))
         obs, reward, terminated, truncated, info = self.env.step(action)
+        if terminated or truncated:
+            info = self._begin.told(info)
         return self._seen(obs), reward, terminated, truncated, info
 
     def _seen(self, obs: Any) -> Any:
@@ -49,6 +52,10 @@ class RecordedSlot(gymnasium.Wrapper[Any, Any, Any, Any]):
     def last_row(self) -> Any:
         """The observation that the next action answers to."""
         return self._row
+
+    def normalisers_of_slot(self) -> list[dict[str, Any]]:
+        """The moments of wrappers that normalise observations, the innermost first."""
+        return kept_state.normalisers(self.env)
 
     def snapshot_slot(self) -> dict[str, Any]:
         """This slot's part of a snapshot."""

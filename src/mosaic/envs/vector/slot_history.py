@@ -5,11 +5,11 @@ A slot of a snapshot is a dict of JSON values and numpy arrays:
     seed          the seed that the reset was given, or None
     random        the environment's random state just before the reset, or None where the seed says it
     actions       (steps, *action shape): every action since then, in order
+    wrappers      what those that keep something over episodes held before that reset (`envs.wrapping.kept_state`)
     soft_resets   how many actions had been made at each reset that did not reset the simulator (lost lives in Atari)
     obs           the last observation, to check the replay against
     length        steps of the running episode
     total         its return so far
-Wrappers that keep something over episodes (running normalisers) are not part of it: keep those in the algorithm.
 """
 
 from collections import deque
@@ -21,6 +21,7 @@ import numpy as np
 
 from mosaic.envs.family import Family, Step
 from mosaic.envs.vector.batch import Batch
+from mosaic.envs.wrapping import kept_state, raw_return
 from mosaic.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -58,12 +59,30 @@ class Beginning:
     `start` on; `start` is None once the record was given up.
     """
 
-    __slots__ = ("coming", "env", "family", "prefix", "random", "seed", "soft_resets", "start", "touch")
+    __slots__ = (
+        "coming",
+        "env",
+        "family",
+        "keeping",
+        "kept",
+        "prefix",
+        "random",
+        "raw",
+        "seed",
+        "soft_resets",
+        "start",
+        "touch",
+    )
 
     def __init__(self, env: AnyEnv, family: Family) -> None:
         self.env = env
         self.family = family
         self.touch = _find_touch(env)
+        self.raw = raw_return.layer_of(env)
+        self.keeping = kept_state.layers(env)
+        """Wrappers that may keep something over episodes."""
+        self.kept: list[dict[str, Any]] = []
+        """What they held before the reset."""
         self.seed: int | None = None
         self.random: dict[str, Any] | None = None
         self.start: int | None = None
@@ -84,17 +103,23 @@ class Beginning:
         if planned:
             seed = self.coming[0]
         random = None if seed is not None else self.family.random_state(self.env)
+        kept = kept_state.capture(self.keeping)
         if self.touch is not None:
             self.touch.first = None
         obs, info = self.env.reset(seed=seed, options=options)
         if self.touch is None or self.touch.first == "reset":
             self.seed, self.random, self.start, self.prefix, self.soft_resets = seed, random, recorded, None, []
+            self.kept = kept
             if planned:
                 self.coming.popleft()
         elif self.start is not None:
             before = 0 if self.prefix is None else len(self.prefix)
             self.soft_resets.append(before + recorded - self.start)
         return obs, info
+
+    def told(self, info: dict[str, Any]) -> dict[str, Any]:
+        """The info of an episode's last step, with the raw return where rewards are shaped."""
+        return info if self.raw is None else {**info, raw_return.KEY: self.raw.total}
 
     def snapshot(self, actions: "NDArray[Any]", obs: Any) -> dict[str, Any]:
         """The slot's part of a snapshot; `actions` are those recorded since `start`."""
@@ -103,6 +128,7 @@ class Beginning:
             "known": known,
             "seed": self.seed if known else None,
             "random": self.random if known else self.family.random_state(self.env),
+            "wrappers": self.kept if known else kept_state.capture(self.keeping),
             "actions": actions if self.prefix is None else np.concatenate([self.prefix, actions]),
             "soft_resets": list(self.soft_resets),
             "obs": obs,
@@ -115,12 +141,16 @@ class Beginning:
             # Not through the wrappers: one that knows lives would take the reset below for that of a lost life.
             self.env.unwrapped.reset(seed=0)
             self.family.set_random_state(self.env, slot["random"])
-        if slot["known"]:
+        # A snapshot of an earlier version has no wrappers that keep anything.
+        kept = slot.get("wrappers", [])
+        is_whole = kept_state.restore(self.keeping, kept)
+        if slot["known"] and is_whole:
             row = batch.keep(batch.row(self._replay(slot, step)))
             if same(row, slot["obs"]):
                 self.seed, self.random, self.start = slot["seed"], slot["random"], 0
-                self.prefix, self.soft_resets = slot["actions"], list(slot["soft_resets"])
+                self.prefix, self.soft_resets, self.kept = slot["actions"], list(slot["soft_resets"]), kept
                 return row, True
+            kept_state.restore(self.keeping, kept)
         return batch.row(self.reset(0)[0]), False
 
     def _replay(self, slot: Mapping[str, Any], step: Step) -> Any:

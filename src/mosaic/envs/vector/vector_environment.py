@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from mosaic.envs.families import find_spec
 from mosaic.envs.family import Family
 from mosaic.envs.single_environment import Wrap, bare_spec, find_with_settings, make_from
+from mosaic.envs.wrapping import chosen_wrappers
 from mosaic.errors import ConfigError, IncompatibleSpaces, Problem
 from mosaic.operating_system import available_cores
+from mosaic.spec.wrappers import FLAG, SETTING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +54,10 @@ class VecEnv(Protocol):
     def render_slot(self, slot: int) -> "NDArray[np.uint8] | None": ...
     def freezer(self) -> "Freezer | None": ...
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]: ...
+    def normalisers(self) -> list[dict[str, Any]]:
+        """The moments of wrappers that normalise observations, the innermost first, as the first slot has them."""
+        ...
+
     def snapshot(self) -> dict[str, Any]: ...
     def restore(self, snapshot: Mapping[str, Any]) -> bool: ...
     def close(self) -> None: ...
@@ -80,7 +86,8 @@ def choose_backend(
     """
     family, spec = find_spec(env_id)
     if backend in _CAVEATS and (lacking := _lacking(backend, family, spec, settings or {})):
-        return Choice("bare", f"{backend} was asked for, and does not know the setting {', '.join(lacking)}")
+        words = ", ".join(FLAG if name == SETTING else name for name in lacking)
+        return Choice("bare", f"{backend} was asked for, and does not know the setting {words}")
     if backend in _CAVEATS:
         return Choice(backend, f"asked for; {_CAVEATS[backend]}")
     if backend != "auto":
@@ -139,6 +146,7 @@ def make_vec(
     if num_envs < 1:
         raise ConfigError([Problem("num_envs", f"must be at least 1, not {num_envs}")])
     family, spec = find_with_settings(env_id, settings)
+    named = chosen_wrappers.chosen(settings)
     chosen = choose_backend(env_id, num_envs, backend=backend, settings=settings).backend
     if observations == "pixels":
         rule = family.pixels(spec, settings or {})
@@ -146,6 +154,8 @@ def make_vec(
             kwargs |= _whole_pixels(chosen, spec, rule)
         else:
             wrappers, kwargs = (*wrappers, rule.wrap), {**kwargs, **rule.kwargs}
+    # Around pictures, whose wrappers may step the simulator themselves.
+    wrappers = (*wrappers, *named)
     if chosen == "envpool":
         given = {family.pool_settings[name]: value for name, value in (settings or {}).items() if value is not None}
         kwargs = {**kwargs, **given}

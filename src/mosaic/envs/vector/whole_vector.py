@@ -107,6 +107,10 @@ class WholeVec:
         """Call a method, or read an attribute, of the whole; there are no single environments to ask."""
         return self._whole.call(name, *args, **kwargs)
 
+    def normalisers(self) -> list[dict[str, Any]]:
+        """None: these backends take no wrappers."""
+        return []
+
     def close(self) -> None:
         self._whole.close()
 

@@ -73,6 +73,10 @@ class WrappedVec:
         """Call a method, or read an attribute, of every slot's environment."""
         return tuple(self.vector.call(name, *args, **kwargs))
 
+    def normalisers(self) -> list[dict[str, Any]]:
+        """The moments of wrappers that normalise observations, the innermost first, as the first slot has them."""
+        return self.vector.call("normalisers_of_slot")[0]
+
     def close(self) -> None:
         self.vector.close()
 

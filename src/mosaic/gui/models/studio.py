@@ -27,6 +27,8 @@ class Studio(QObject):
 
     runs_changed = Signal()
     """A run came, went or moved on."""
+    records_came = Signal(object, object)
+    """Records that are new or newer, and ids of runs that are gone; tuples."""
     selection_changed = Signal()
     opened_changed = Signal(str)
     """New points, config or artifacts of this run."""
@@ -44,6 +46,8 @@ class Studio(QObject):
         """The run whose log and config are shown: the first of the selected."""
         self._selected: tuple[str, ...] = ()
         self._colours: dict[str, int] = {}
+        self._former_colours: dict[str, int] = {}
+        """Of every run that was ever drawn: it gets its colour back where no other run has taken it."""
         self._detail: Detail | None = None
         self._queue: tuple[list[str], list[float | None]] | None = None
         self.runs.why_queued = self.why_queued
@@ -93,8 +97,12 @@ class Studio(QObject):
         # A run keeps its colour as long as it is selected.
         self._colours = {run_id: place for run_id, place in self._colours.items() if run_id in drawn}
         for run_id in drawn:
-            taken = set(self._colours.values())
-            self._colours.setdefault(run_id, next(place for place in range(MOST_DRAWN) if place not in taken))
+            if run_id not in self._colours:
+                taken = set(self._colours.values())
+                former = self._former_colours.get(run_id)
+                free = next(place for place in range(MOST_DRAWN) if place not in taken)
+                self._colours[run_id] = free if former is None or former in taken else former
+        self._former_colours |= self._colours
         self.runs.colour(dict(self._colours))
         self.curves.keep(drawn)
         self._show(drawn[0] if drawn else "")
@@ -118,6 +126,7 @@ class Studio(QObject):
             if not notice.run_id or self.runs.add_notice(notice.run_id, notice.message):
                 self.noticed.emit(notice)
         if batch.records or batch.removed:
+            self.records_came.emit(batch.records, batch.removed)
             self.runs_changed.emit()
 
     def warn(self, message: str) -> None:

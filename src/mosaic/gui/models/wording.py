@@ -25,6 +25,7 @@ _LEVELS: Mapping[str, Level] = {"warning": "WARN", "error": "ERR", "critical": "
 _TITLES: Mapping[str, str] = {
     "charts/SPS": "Steps per second",
     "charts/episodic_return": "Episodic return",
+    "charts/shaped_return": "Shaped return",
     "losses/entropy": "Policy entropy",
     "losses/old_approx_kl": "Old approx. KL",
     "losses/approx_kl": "Approx. KL",

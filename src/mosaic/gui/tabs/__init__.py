@@ -16,6 +16,7 @@ from mosaic.gui.tabs.notes import NotesTab
 from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.tabs.sweeps import SweepsTab
+from mosaic.gui.tabs.table import TableTab
 from mosaic.gui.tabs.tensorboard import TensorBoardTab
 from mosaic.gui.tabs.wandb import WandbTab
 from mosaic.gui.theme import Theme
@@ -43,4 +44,5 @@ TABS: Sequence[Tab] = (
     Tab("Log", "terminal", "bottom", LogTab),
     Tab("Dry runs", "flask-conical", "bottom", NotesTab),
     Tab("Sweeps", "layers", "centre", SweepsTab),
+    Tab("Table", "table-2", "centre", TableTab),
 )

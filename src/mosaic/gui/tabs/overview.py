@@ -1,6 +1,7 @@
-"""The Overview tab: what the current run is, how it went, what to do if it failed, and its exact config."""
+"""The Overview tab: what the current run is, how it went, what to do if it failed, its settings and exact config."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt
@@ -10,16 +11,32 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QSizePolicy,
+    QStackedWidget,
     QWidget,
 )
 
+from mosaic.config import JsonValue
+from mosaic.errors import MosaicError
 from mosaic.gui.models.daemon.news import Detail
 from mosaic.gui.models.runs.failure_advice import advice_on
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import duration, name_of, number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import column, copy_button, label, read_only, restyle, row, scrolled, split
+from mosaic.gui.widgets.labels_and_buttons import (
+    chip_button,
+    column,
+    copy_button,
+    label,
+    read_only,
+    restyle,
+    row,
+    scrolled,
+    split,
+)
+from mosaic.gui.widgets.table.differences_view import DifferencesView
 from mosaic.plain_text import plain
+from mosaic.run_table.run_differences import RunFacts, compared, defaults_of
+from mosaic.spec.config_settings import settings_of
 from mosaic.spec.presets import preset_use
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -41,6 +58,13 @@ class OverviewTab(QWidget):
         self.stderr.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._config = read_only("Config")
         self._config.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.settings = DifferencesView(theme)
+        self.settings.setAccessibleName("Settings")
+        self._defaults: dict[tuple[str, str], Mapping[str, JsonValue]] = {}
+        """By algorithm and environment, as far as the daemon was asked."""
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.settings)
+        self._pages.addWidget(self._config)
         halves = split(self._left(), self._right(), sizes=[520, 480])
         halves.setChildrenCollapsible(True)
         column(self, halves, spacing=None)
@@ -65,6 +89,7 @@ class OverviewTab(QWidget):
         if detail is not self._detail:
             self._detail = detail
             self._config.setPlainText(plain(self._json()))
+            self._show_settings()
 
     def fact(self, name: str) -> str:
         """What is shown under a name."""
@@ -93,9 +118,38 @@ class OverviewTab(QWidget):
         made = QWidget()
         copy_folder = copy_button(self._theme, "Copy path", self._folder)
         copy_json = copy_button(self._theme, "Copy JSON", self._json)
-        above = row(label("CONFIG", "section"), 1, copy_folder, copy_json)
-        column(made, above, (self._config, 1), margins=(12, 14, 16, 10), spacing=8)
+        self.json_shown = chip_button("JSON", checked=False, toggled=self._toggle_json)
+        self.json_shown.setToolTip("The config as it lies in the run's directory")
+        above = row(label("SETTINGS", "section"), 1, self.json_shown, copy_folder, copy_json)
+        column(made, above, (self._pages, 1), margins=(12, 14, 16, 10), spacing=8)
         return made
+
+    def _toggle_json(self, on: bool) -> None:
+        self._pages.setCurrentIndex(int(on))
+
+    def _show_settings(self) -> None:
+        """Every setting with its default; those that are not as by default stand out."""
+        record, detail = self._studio.record(), self._detail
+        if record is None or detail is None:
+            self.settings.clear()
+            return
+        key = (record.algo, record.env_id)
+        known = self._defaults.get(key)
+        facts = RunFacts(record, settings_of(detail.config), known or {})
+        found = compared([facts])
+        lines = [line for line in found.lines if line.section in ("settings", "environment")]
+        self.settings.show_lines(found, lines)
+        if known is None:
+            self._defaults[key] = {}
+
+            def came(defaults: Mapping[str, JsonValue]) -> None:
+                self._defaults[key] = defaults
+                self._show_settings()
+
+            def failed(_: MosaicError) -> None:
+                del self._defaults[key]  # Asked again with the next run; the settings are there without it.
+
+            self._studio.link.call(lambda client: defaults_of(client, record), came, failed)
 
     def _show_alarm(self, record: RunRecord | None) -> None:
         """Why it ended as it did, and what to do next."""

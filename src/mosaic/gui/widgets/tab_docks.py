@@ -42,6 +42,9 @@ class TabDocks(QMainWindow):
         # A layout of other tabs is not restored: Qt would leave a dock that it does not know floating.
         self._version = zlib.crc32("|".join(page.title for page in pages).encode()) & 0x7FFF_FFFF
         self._icons: dict[str, QIcon] = {}
+        self.maximised = ""
+        """The tab that has the whole place; empty where none has."""
+        self._before = QByteArray()
         self._bars = {page.title: _TitleBar(theme, page) for page in pages}
         self.docks = {page.title: self._dock(page) for page in pages}
         # Qt makes and moves the bars of tabs after the signal that tells of it.
@@ -56,6 +59,7 @@ class TabDocks(QMainWindow):
     def arrange(self, *, is_low: bool) -> None:
         """The first layout: centre above middle above bottom; in a low window the middle joins the centre."""
         heads: dict[Area, QDockWidget] = {}
+        self.maximised = ""
         for page in self._pages:
             dock = self.docks[page.title]
             dock.setFloating(False)
@@ -85,13 +89,34 @@ class TabDocks(QMainWindow):
     def bring_up(self, title: str) -> None:
         """Show a tab, wherever it is, also one that was closed."""
         dock = self.docks[title]
+        if self.maximised and not dock.isFloating() and dock.isHidden():
+            self.put_back()
         dock.show()
         dock.raise_()
 
+    def maximise(self, title: str) -> None:
+        """This tab has the whole place, and the others come back by `put_back`."""
+        if self.maximised != title:
+            self.put_back()
+            self._before, self.maximised = self.saveState(self._version), title
+            dock = self.docks[title]
+            beside = {dock, *self.tabifiedDockWidgets(dock)}
+            for other in self.docks.values():
+                if other not in beside and not other.isFloating():
+                    other.hide()
+        self.bring_up(title)
+
+    def put_back(self) -> None:
+        """The tabs as they were before one of them was maximised."""
+        if self.maximised:
+            self.maximised = ""
+            self.restoreState(self._before, self._version)
+
     def state(self) -> QByteArray:
-        return self.saveState(self._version)
+        return self._before if self.maximised else self.saveState(self._version)
 
     def restore(self, state: QByteArray) -> bool:
+        self.maximised = ""
         return self.restoreState(state, self._version)
 
     def _dock(self, page: Page) -> QDockWidget:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mosaic.envs.settings.settings_schema import settings_schema
+from mosaic.envs.wrapping.chosen_wrappers import known_for
 from mosaic.errors import ActorFailed, ConfigError, Problem
 from mosaic.play import actors
 from mosaic.play.actor import Context
@@ -15,7 +16,7 @@ from mosaic.play.arenas.arena import Arena
 from mosaic.play.arenas.arena_choice import seated
 from mosaic.play.session.play_plan import Plan
 from mosaic.play.session.player import Player
-from mosaic.spec import environment_settings, policy_facts
+from mosaic.spec import environment_settings, policy_facts, wrappers
 from mosaic.spec.actors import split
 from mosaic.spec.episode_file import EpisodeFile, Shown
 
@@ -89,9 +90,10 @@ def settings_of(plan: Plan) -> dict[str, Any]:
         if name == policy.DESCRIPTOR.id and argument and not trained:
             facts = policy_facts.read(policy.find(argument, plan.home))
             trained = dict(facts.env_settings) if facts.env_id == plan.env_id else {}
-    given = {**trained, **plan.document.environment.settings}
+    given = wrappers.merged(trained, plan.document.environment.settings)
     if given:
-        problems = environment_settings.problems_of(given, settings_schema(plan.env_id), env_id=plan.env_id)
+        schema = known_for(settings_schema(plan.env_id), wrappers.of_users(given))
+        problems = environment_settings.problems_of(given, schema, env_id=plan.env_id)
         if problems:
             raise ConfigError(problems, what="play")
     return given

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mosaic.spec import environment_settings
+from mosaic.spec import environment_settings, own_code
 from mosaic.spec.seat_names import has_several
+from mosaic.spec.wrappers import SETTING
 
 NEAR = 3
 CUTOFF = 0.75
@@ -15,6 +16,9 @@ _KINDS = ("actions", "observations", "action_space", "observation_space")
 _FACTS = (*_KINDS, "problem")
 _VERSION = re.compile(r"-v\d+$")
 _MODULE_SPELLING = re.compile(r"_(v\d+)$")
+
+OWN_FAMILY = "own"
+"""Name of the family of environments of users' own files."""
 
 Status = Literal["listed", "unlisted", "not installed", "unknown", "no such"]
 
@@ -50,8 +54,37 @@ class Found:
         return replace(self, **environment_settings.kinds_with(settings, self.settings, kinds))
 
 
-def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[str] = ()) -> Found:
-    """Find an id in the families of a catalogue; `stale` are those parts and families that it knows nothing of."""
+def look(
+    env_id: str,
+    families: Sequence[Mapping[str, Any]],
+    *,
+    stale: Iterable[str] = (),
+    wrappers: Iterable[Mapping[str, Any]] = (),
+) -> Found:
+    """Find an id in the families of a catalogue; `stale` are those parts and families that it knows nothing of.
+
+    `wrappers` are those of Gymnasium that it knows.
+    """
+    found = _look(env_id, families, stale)
+    return found if found.settings is None else replace(found, settings=with_wrappers(found.settings, wrappers))
+
+
+def with_wrappers(schema: Mapping[str, Any], known: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The schema of an environment names the setting; what it may hold is the same for all."""
+    properties: Mapping[str, Any] = schema["properties"]
+    if SETTING not in properties:
+        return dict(schema)
+    about = {**properties[SETTING], "known": {one["name"]: one for one in known}}
+    return {**schema, "properties": {**properties, SETTING: about}}
+
+
+def _look(env_id: str, families: Sequence[Mapping[str, Any]], stale: Iterable[str]) -> Found:
+    if own_code.is_reference(env_id):
+        own = (one for one in families if one["name"] == OWN_FAMILY)
+        found = (
+            _found(env_id, entry, one) for one in own for entry in one["environments"] if entry["env_id"] == env_id
+        )
+        return next(found, Found(env_id=env_id, status="unknown"))
     module, _, name = env_id.rpartition(":")
     if module:
         return Found(env_id=env_id, status="unknown")
@@ -65,19 +98,20 @@ def look(env_id: str, families: Sequence[Mapping[str, Any]], *, stale: Iterable[
             return Found(env_id=env_id, status="unlisted", **about)
         if any(_is_named(wanted, other) for other in family.get("missing", ())):
             return Found(env_id=env_id, status="not installed", **about)
-    if set(stale) - {"algorithms", "actors"} or not families:
+    if set(stale) - {"algorithms", "wrappers", "actors"} or not families:
         return Found(env_id=env_id, status="unknown")
     ids = [entry["env_id"] for family in families for entry in family["environments"]]
     missing = [other for family in families for other in family.get("missing", ())]
     return Found(env_id=env_id, status="no such", near=tuple(near(env_id, [*ids, *missing])))
 
 
-def listed(families: Iterable[Mapping[str, Any]]) -> dict[str, Found]:
+def listed(families: Iterable[Mapping[str, Any]], wrappers: Iterable[Mapping[str, Any]] = ()) -> dict[str, Found]:
     """What is known of every environment that is listed."""
+    kinds = list(wrappers)
+    found = (_found(entry["env_id"], entry, family) for family in families for entry in family["environments"])
     return {
-        entry["env_id"]: _found(entry["env_id"], entry, family)
-        for family in families
-        for entry in family["environments"]
+        one.env_id: one if one.settings is None else replace(one, settings=with_wrappers(one.settings, kinds))
+        for one in found
     }
 
 

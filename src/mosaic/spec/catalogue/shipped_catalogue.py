@@ -4,12 +4,14 @@
 the algorithms for the heads of their files, a family of environments for the versions of the packages that bring it,
 the actors for the files that define them. `holding()` gives what holds here, and names what a worker must describe.
 
-The document, as it is shipped and as a worker describes it, has three lists:
+The document, as it is shipped and as a worker describes it, has four lists:
 
 - `algorithms`: `name`, `summary`, `actions`, `observations`, `schema` (with `rules`, see `mosaic.rules`), `docs`;
 - `families`: `name`, `title`, `extra`, `installed`, `advice`, `environments`, `unlisted` (ids that can be made and are
   not listed), `settings` (schemas, by the first id that has each; an environment has the `settings` `of` one,
   with what is `changed` for this id), and what it holds for: `modules`, `versions` by distribution, `optional` modules;
+- `wrappers`, those of Gymnasium: `name`, `summary`, `properties` and `required` of the arguments (JSON Schema),
+  `changes` (what may be another with it: `actions`, `observations`, `rewards`), or why it is `refused`;
 - `actors`: the fields of `mosaic.spec.actors.ActorDescriptor`.
 """
 
@@ -27,10 +29,10 @@ from mosaic.spec.catalogue.importable_packages import are_importable, plugin_gro
 
 Document = dict[str, Any]
 """As above; a part that is not there is not known."""
-KEYS = {"algorithms": "name", "families": "name", "actors": "id"}
+KEYS = {"algorithms": "name", "families": "name", "wrappers": "name", "actors": "id"}
 """The parts, and what tells the entries of each apart."""
 DESCRIBERS = {
-    "cleanrl_worker.describe": ("algorithms", "families"),
+    "cleanrl_worker.describe": ("algorithms", "families", "wrappers"),
     "mosaic.play.describe_actors": ("actors",),
 }
 """Programs of the workers that print a document, and the parts that each prints."""
@@ -42,6 +44,7 @@ _BLOCK = re.compile(r"^(?=[^\s)\]}#])", re.MULTILINE)
 _CONSTANT = re.compile(r"\w+\s*[:=]")
 _ARGS = re.compile(r"(?:^@[^\n]*\n)*^class Args\b(\([^)]*\))?", re.MULTILINE)
 _SETTINGS = tuple(f"settings/{name}.py" for name in ("constructor", "described", "known_bounds", "settings_schema"))
+_WRAPPERS = "wrapping/wrapper_schema.py"
 _WHOLE = ("families.py", "family.py", "description.py", "seats.py", "memory_tasks.py", *_SETTINGS)
 """Files of `mosaic.envs` beside those of the families that say what is described of an environment."""
 
@@ -120,6 +123,12 @@ def digests() -> dict[str, str]:
             [
                 *((path.name, found) for path in sorted(families) if "FAMILY = " in (found := constants(_text(path)))),
                 *((name, _text(ours / "envs" / name)) for name in _WHOLE),
+            ]
+        ),
+        "wrappers": _digest(
+            [
+                ("gymnasium", versions(["gymnasium"])["gymnasium"]),
+                *((name, _text(ours / "envs" / name)) for name in (_WRAPPERS, *_SETTINGS)),
             ]
         ),
         "actors": _digest(

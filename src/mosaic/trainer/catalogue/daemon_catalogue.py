@@ -5,12 +5,14 @@ once. Where some of it does not hold (an algorithm's file was changed, another v
 installed), the worker program of that part (`DESCRIBERS`) describes it, once; the answer is cached by the digest of the
 sources.
 
-Algorithms of users have descriptions of their own (`own_documents`). The scripts of the allowed folders are algorithms
-too; they are read here, at each question, and never run.
+Algorithms, environments and wrappers of users have descriptions of their own (`own_descriptions`). The scripts of the
+allowed folders are algorithms too; they are read here, at each question, and never run.
 """
 
 import json
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mosaic import config
@@ -19,14 +21,18 @@ from mosaic.log import get_logger
 from mosaic.scripts import code_gate, missing_packages, script_page
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
+from mosaic.spec import own_code
 from mosaic.spec.catalogue import known_environments, shipped_catalogue
 from mosaic.spec.catalogue.known_environments import Found
 from mosaic.spec.catalogue.shipped_catalogue import Document, Holding, merged
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.processes.python_child import PythonChild
-from mosaic.spec.run_config import TrainExtras, TrainRunConfig, WorkerConfig
+from mosaic.spec.run_config import TrainExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home
-from mosaic.trainer.catalogue.own_algorithm_documents import OwnDocuments, Warm
+from mosaic.spec.wrappers import of_users
+from mosaic.trainer.catalogue.own_algorithm_documents import OwnAlgorithmDocuments
+from mosaic.trainer.catalogue.own_descriptions import Warm
+from mosaic.trainer.catalogue.own_environment_documents import OwnEnvironmentDocuments
 from mosaic.trainer.catalogue.sources_digest import sources_digest
 from mosaic.trainer.runs import refusal
 
@@ -49,7 +55,8 @@ class Catalogue:
         self._allowed = Allowed(home)
         self._warm_output_of = warm_output_of
         """What a module prints in the warm worker, which has imported all that is slow to import; None if it fails."""
-        self.own = OwnDocuments(home, warm_output_of=warm_output_of)
+        self.own = OwnAlgorithmDocuments(home, warm_output_of=warm_output_of)
+        self.own_environments = OwnEnvironmentDocuments(home, warm_output_of=warm_output_of)
         """Of what lies outside of the package; asked at each question."""
         self._reading = threading.Lock()
         self._describing = threading.Lock()
@@ -73,7 +80,7 @@ class Catalogue:
         return Holding(self._with_own(shipped.document), shipped.stale)
 
     def part(self, name: str) -> list[dict[str, Any]]:
-        """One of `algorithms`, `families` and `actors`; waits only if this one must be described."""
+        """One of `algorithms`, `families`, `wrappers` and `actors`; waits only if this one must be described."""
         found = self.known()
         # Of the families only some may be stale.
         is_whole = name in found.document and not (found.stale and name == "families")
@@ -104,9 +111,10 @@ class Catalogue:
             classes[algo] = config.class_from_schema(schemas[algo], name=algo)
         return classes[algo]
 
-    def refuse_code(self, worker: WorkerConfig) -> None:
+    def refuse_code(self, parsed: TrainRunConfig) -> None:
         """ConfigError with all code that a config names and that may not run here; MissingPackage for what it lacks."""
-        code_gate.refuse_code(worker, self._allowed)
+        worker = parsed.metadata.worker.config
+        code_gate.refuse_code(worker, self._allowed, parsed.environment.settings)
         if is_script(worker.algo) and isinstance(worker.extras, TrainExtras):
             missing_packages.refuse_missing(
                 self._allowed.read(worker.algo), str(worker.extras.algo_params.get(MODULE, ""))
@@ -117,20 +125,47 @@ class Catalogue:
         return any(one["name"] == algo and one["observations"] == "pixels" for one in self.part("algorithms"))
 
     def misfits_of(self, parsed: TrainRunConfig) -> list[Problem]:
-        """What speaks against a run, as far as that is known without waiting."""
-        return refusal.problems_of(parsed, self.known())
-
-    def environment(self, env_id: str) -> Found:
-        """What is known of one environment; waits for a worker only if its family must be described."""
+        """What speaks against a run, as far as that is known without waiting; code of users is described for it."""
+        env_id = parsed.metadata.worker.config.env_id
         known = self.known()
-        found = known_environments.look(env_id, known.document.get("families", ()), stale=known.stale)
+        if own_code.is_reference(env_id):
+            known = self._with_this(known, env_id)
+        own_wrappers = {
+            name: self.own_environments.schema_of_wrapper(name) for name in of_users(parsed.environment.settings)
+        }
+        return refusal.problems_of(parsed, known, own_wrappers=own_wrappers)
+
+    def environment(self, env_id: str, *, wrappers: Sequence[str] = ()) -> Found:
+        """What is known of one environment; waits for a worker only if its family must be described.
+
+        `wrappers` are those of users whose arguments are asked for too.
+        """
+        known = self.known()
+        if own_code.is_reference(env_id):
+            known = self._with_this(known, env_id)
+        own = [self.own_environments.schema_of_wrapper(name) for name in wrappers]
+        kinds = [*self.part("wrappers"), *own]
+        found = known_environments.look(env_id, known.document.get("families", ()), stale=known.stale, wrappers=kinds)
         if found.status == "unknown" and ":" not in env_id:
-            found = known_environments.look(env_id, self.part("families"))
+            found = known_environments.look(env_id, self.part("families"), wrappers=kinds)
         return found
+
+    def environments(self) -> list[dict[str, Any]]:
+        """The families of this version, and the environments of users."""
+        self.own_environments.refresh()
+        return self.part("families")
+
+    def _with_this(self, known: Holding, env_id: str) -> Holding:
+        """An environment of a user's is described when it is asked for; the error says what is wrong with it."""
+        family = self.own_environments.family_of(env_id)
+        others = [one for one in known.document.get("families", ()) if one["name"] != family["name"]]
+        return replace(known, document={**known.document, "families": [*others, family]})
 
     def _with_own(self, document: Document) -> Document:
         # A part that is not known of the package stays unknown: with some entries it would look whole.
-        return merged(document, {part: found for part, found in self.own.document().items() if part in document})
+        given = (self.own.document(), self.own_environments.document())
+        parts = ({part: found for part, found in one.items() if part in document} for one in given)
+        return merged(document, *parts)
 
     def _look(self) -> tuple[str, Holding]:
         """The digest of the sources, and what of the shipped catalogue holds for them."""

@@ -364,7 +364,8 @@ def _check_row(row: Sequence[Any]) -> None:
 
 
 def _row(record: RunRecord) -> tuple[Any, ...]:
-    search = " ".join([record.run_id, record.label, record.algo, record.env_id, record.group, record.notes]).lower()
+    words = (record.run_id, record.label, record.algo, record.env_id, record.group, record.notes, *record.tags)
+    search = " ".join(words).lower()
     row = (
         record.run_id,
         record.revision,
@@ -386,7 +387,7 @@ def _record(text: str) -> RunRecord:
     # Written by ourselves a moment ago: checked by type here and there, not field by field as a stranger's would be.
     data = json.loads(text)
     data["state"] = RunState(data["state"])
-    for name in ("stderr_tail", "sparkline", "gpu_ids"):
+    for name in ("stderr_tail", "sparkline", "gpu_ids", "tags"):
         data[name] = tuple(data[name])
     return RunRecord(**data)
 

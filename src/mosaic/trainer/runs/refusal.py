@@ -32,15 +32,21 @@ class _Needs(NamedTuple):
     observations: str
 
 
-def problems_of(parsed: TrainRunConfig, known: Holding) -> list[Problem]:
-    """Everything that speaks against this run; MissingExtra if something must be installed first."""
+def problems_of(
+    parsed: TrainRunConfig, known: Holding, *, own_wrappers: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Problem]:
+    """Everything that speaks against this run; MissingExtra if something must be installed first.
+
+    `own_wrappers` are the schemas of those wrappers of it that are of users.
+    """
     worker = parsed.metadata.worker.config
     settings = parsed.environment.settings
     if isinstance(worker.extras, TrainExtras) and is_script(worker.algo):
         # A script decides by itself what it makes of an environment's name.
         return [environment_settings.not_for_scripts()] if settings else []
     families = known.document.get("families", ())
-    found = known_environments.look(worker.env_id, families, stale=known.stale)
+    kinds = [*known.document.get("wrappers", ()), *(own_wrappers or {}).values()]
+    found = known_environments.look(worker.env_id, families, stale=known.stale, wrappers=kinds)
     if found.status == "not installed":
         raise MissingExtra(f"'{worker.env_id}'", found.extra)
     if found.status == "no such":

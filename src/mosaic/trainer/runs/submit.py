@@ -19,7 +19,7 @@ from mosaic.spec import policy_facts, run_config, run_record, ulid
 from mosaic.spec.actors import split
 from mosaic.spec.catalogue import extras
 from mosaic.spec.files.shared_files import share, sync_folder, write_atomically
-from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, TrainExtras, TrainRunConfig, WorkerConfig
+from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, TrainExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.trainer.runs.schedule import Slots
@@ -50,7 +50,7 @@ def check(
     priority: int,
     slots: Slots,
     settings_of: Callable[[str], type[Any]],
-    refuse_code: Callable[[WorkerConfig], None],
+    refuse_code: Callable[[TrainRunConfig], None],
     sees_pixels: Callable[[str], bool],
     misfits_of: Callable[[TrainRunConfig], Sequence[Problem]],
 ) -> list[Accepted]:
@@ -59,7 +59,7 @@ def check(
     run_config.refuse_secrets(clean)
     parsed = run_config.parse(clean)
     _check_request(parsed, seeds, client_key, slots)
-    refuse_code(parsed.metadata.worker.config)
+    refuse_code(parsed)
     refuse_missing(parsed, sees_pixels=sees_pixels)
     problems = [*_problems_of_settings(parsed, settings_of), *misfits_of(parsed)]
     if problems:

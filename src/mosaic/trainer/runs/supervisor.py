@@ -11,7 +11,7 @@ from typing import Any
 
 from mosaic.errors import HomeUnusable, InvalidTransition, MosaicError
 from mosaic.log import get_logger
-from mosaic.spec import states
+from mosaic.spec import run_record, states
 from mosaic.spec.files import disk_room
 from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import Home
@@ -264,9 +264,13 @@ class Supervisor:
             path.unlink(missing_ok=True)
         shutil.rmtree(self.home.metrics / run_id, ignore_errors=True)
 
-    def set_label(self, run_id: str, **changes: str | int) -> RunRecord:
+    def set_label(
+        self, run_id: str, *, add_tags: Sequence[str] = (), remove_tags: Sequence[str] = (), **changes: str | int
+    ) -> RunRecord:
         with self._lock:
-            return self._records.change(self.get(run_id), durable=False, must_write=True, **changes)
+            record = self.get(run_id)
+            tags = run_record.with_tags(record, add=add_tags, remove=remove_tags)
+            return self._records.change(record, durable=False, must_write=True, tags=tags, **changes)
 
     def unwritten(self) -> list[RunRecord]:
         """Records that are in memory only, because the disk refuses them."""

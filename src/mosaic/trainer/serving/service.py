@@ -37,6 +37,7 @@ from mosaic.trainer.index import run_artifacts
 from mosaic.trainer.index.episode_index import EpisodeIndex
 from mosaic.trainer.index.index_store import CACHED, Page
 from mosaic.trainer.index.policy_list import Policies
+from mosaic.trainer.index.run_values import RunValues
 from mosaic.trainer.machine.health import Health
 from mosaic.trainer.runs import submit
 from mosaic.trainer.runs.accept_once import accept_once
@@ -87,6 +88,7 @@ class TrainerService:
         self._dry_runs = DryRuns(self._home, supervisor.slots, catalogue, supervisor.engine)
         self._policies = Policies(self._home, self._store)
         self._episodes = EpisodeIndex(supervisor.home)
+        self._values = RunValues(self._home, supervisor.get, lambda record: supervisor.ingest_of(record).metrics)
         self._messages: dict[str, pb.Run] = {}
 
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
@@ -172,7 +174,10 @@ class TrainerService:
         changes = {name: getattr(request, name) for name in ("label", "notes", "priority") if request.HasField(name)}
         _check_length("label", request.label, MAX_TEXT)
         _check_length("notes", request.notes, MAX_NOTES)
-        return to_message(self._supervisor.set_label(request.run_id, **changes))
+        changed = self._supervisor.set_label(
+            request.run_id, add_tags=request.add_tags, remove_tags=request.remove_tags, **changes
+        )
+        return to_message(changed)
 
     def WatchRuns(self, request: pb.WatchRunsRequest, context: Any) -> Iterator[pb.Run]:
         return streams.runs(self._store, self._supervisor.change_signal, request.after_revision, context)
@@ -206,6 +211,12 @@ class TrainerService:
 
     def ListTags(self, request: pb.RunId, context: Any) -> pb.ListTagsReply:
         return pb.ListTagsReply(tags=self._supervisor.ingest_of(self._supervisor.get(request.run_id)).metrics.tags)
+
+    def GetRunValues(self, request: pb.GetRunValuesRequest, context: Any) -> pb.GetRunValuesReply:
+        if len(request.run_ids) > MAX_PAGE:
+            problem = Problem("run_ids", f"are {len(request.run_ids):,}; at most {MAX_PAGE:,} at once")
+            raise ConfigError([problem], what="GetRunValues")
+        return self._values.of(request)
 
     def StreamLogs(self, request: pb.StreamLogsRequest, context: Any) -> Iterator[pb.LogChunk]:
         run_dir = self._dir(self._supervisor.get(request.run_id))
@@ -269,13 +280,18 @@ class TrainerService:
                 unlisted=[*family["unlisted"], *family.get("missing", ())],
                 settings_json=_settings(family) if request.with_settings else b"",
             )
-            for family in self._catalogue.part("families")
+            for family in self._catalogue.environments()
         ]
-        return pb.ListEnvironmentsReply(families=families)
+        broken = [
+            pb.BrokenEnvironment(name=one.name, place=one.place, problem=problem)
+            for one, problem in self._catalogue.own_environments.broken()
+        ]
+        wrappers = json.dumps(self._catalogue.part("wrappers")).encode() if request.with_settings else b""
+        return pb.ListEnvironmentsReply(families=families, broken=broken, wrappers_json=wrappers)
 
     def DescribeEnvironment(self, request: pb.DescribeEnvironmentRequest, context: Any) -> pb.EnvironmentDescription:
         _check_length("env_id", request.env_id, MAX_TEXT)
-        found = self._catalogue.environment(request.env_id)
+        found = self._catalogue.environment(request.env_id, wrappers=request.wrappers)
         facts = ("env_id", "status", "family", "actions", "observations", "action_space", "observation_space", "near")
         schema = b"" if found.settings is None else json.dumps(found.settings).encode()
         return pb.EnvironmentDescription(**{name: getattr(found, name) for name in facts}, settings_schema_json=schema)

@@ -14,6 +14,7 @@ Places: TypeAlias = NDArray[np.int64]
 T = TypeVar("T", np.float64, np.int64)
 _FIRST = (
     "charts/episodic_return",
+    "charts/shaped_return",
     "eval/mean_return",
     "losses/entropy",
     "losses/value_loss",

@@ -145,7 +145,8 @@ class CatalogueModel(QObject):
 
 def ask(client: Client) -> Content:
     """Look; not in the GUI thread."""
-    listed = client.environments(with_settings=True)
+    reply = client.environment_list(with_settings=True)
+    listed = reply.families
     families = tuple(
         Family(
             family.name,
@@ -154,7 +155,7 @@ def ask(client: Client) -> Content:
         )
         for family in listed
     )
-    settings = settings_by_environment(listed)
+    settings = settings_by_environment(reply)
     environments = {
         info.env_id: _found(info, family.name, settings.get(info.env_id))
         for family in listed
@@ -174,7 +175,7 @@ def shipped() -> Content | None:
         Family(one["name"], one["advice"], tuple((env["env_id"], env["actions"]) for env in one["environments"]))
         for one in listed
     )
-    found = known_environments.listed(listed)
+    found = known_environments.listed(listed, document.get("wrappers", ()))
     algorithms = {one["name"]: Algorithm(**one) for one in document["algorithms"]}
     return Content(algorithms, families, config.json_schema(TrainRunConfig), found)
 

@@ -8,6 +8,8 @@ from typing import Any
 from mosaic.config import JsonObject, JsonValue
 from mosaic.gui.models.form.form_field import Field
 from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS, Setting, settings_of
+from mosaic.gui.models.form.wrapper_setting import wrapper_setting
+from mosaic.spec import wrappers
 
 WHOLE = Setting(
     path=ENVIRONMENT_SETTINGS,
@@ -30,6 +32,10 @@ def fields_of(schema: Mapping[str, Any] | None, before: Mapping[str, JsonValue] 
         is_optional = setting.is_optional or "default" not in schema["properties"][setting.name]
         default = given.get(setting.name, setting.default)
         path = f"{ENVIRONMENT_SETTINGS}.{setting.name}"
+        if setting.name == wrappers.SETTING:
+            known = schema["properties"][wrappers.SETTING].get("known", {})
+            found[path] = Field(wrapper_setting(known, given.get(setting.name)))
+            continue
         doc = setting.doc or "Argument of the environment's constructor."
         found[path] = Field(replace(setting, path=path, default=default, is_optional=is_optional, doc=doc))
     return found

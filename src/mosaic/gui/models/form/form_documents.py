@@ -118,9 +118,7 @@ def command_line(form: TrainForm) -> str:
         return _of_script(form, {**params, **outside}, words)
     own = config.to_flags(config.from_json(settings, {**params, **outside}), changed_only=True)
     given = environment_fields.values_of(form.fields)
-    of_environment = [
-        f"{environment_settings.flag_of(name)}={environment_settings.shown(given[name])}" for name in given
-    ]
+    of_environment = environment_settings.flags_of(given)
     return shlex.join(["mosaic", "train", form.algo, *own, *of_environment, *words])
 
 

@@ -66,13 +66,13 @@ class PlayOptions:
 
 def ask(client: Client) -> PlayOptions:
     """Not in the GUI thread."""
-    listed = client.environments(with_settings=True)
+    reply = client.environment_list(with_settings=True)
     families = {
         family.name: {info.env_id: _known(info) for info in family.environments}
-        for family in listed
+        for family in reply.families
         if family.environments
     }
-    return PlayOptions(families, list(client.actors()), settings_by_environment(listed))
+    return PlayOptions(families, list(client.actors()), settings_by_environment(reply))
 
 
 def look(client: Client, env_id: str) -> Known:

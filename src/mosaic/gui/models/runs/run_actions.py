@@ -1,5 +1,6 @@
 """What can be done with runs: to which states it fits, what is asked first, and the daemon's call."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -127,6 +128,11 @@ class RunActions(QObject):
         found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
         return [run for run in found if run is not None and run.state in action.verb.states]
 
+    def states(self) -> Counter[RunState]:
+        """How many of the selected runs are in which state: what fits many runs is known by one look at each."""
+        found = (self._studio.runs.get(run_id) for run_id in self._chosen())
+        return Counter(run.state for run in found if run is not None)
+
     def reason_against(self, action: Action) -> str:
         """Why it cannot be done with what is selected; empty if it can."""
         if self.fitting(action):
@@ -168,6 +174,23 @@ class RunActions(QObject):
 
     def rename(self, run: RunRecord, label: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, label=label), f"is now called {label}")
+
+    def rename_all(self, runs: Sequence[RunRecord], label: str) -> None:
+        """One name for many runs: the seed tells them apart."""
+        self._each(
+            runs,
+            lambda client, run: client.set_label(run.run_id, label=f"{label} s{run.seed}"),
+            f"are now called {label}, with the seed behind it",
+        )
+
+    def tag(self, runs: Sequence[RunRecord], *, add: Sequence[str], remove: Sequence[str]) -> None:
+        said = [f"tagged {' '.join(add)}"] if add else []
+        said += [f"no longer tagged {' '.join(remove)}"] if remove else []
+        self._each(
+            runs,
+            lambda client, run: client.set_label(run.run_id, add_tags=add, remove_tags=remove),
+            ", ".join(said),
+        )
 
     def set_notes(self, run: RunRecord, notes: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, notes=notes), "has new notes")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mosaic.gui.models.wording import thousands
 from mosaic.numbers import show_number
-from mosaic.spec.environment_settings import shown
+from mosaic.spec.setting_values import shown
 from mosaic.sweep.space import Dimension, Value, forth
 from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
 

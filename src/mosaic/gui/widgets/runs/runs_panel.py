@@ -30,6 +30,8 @@ from mosaic.gui.widgets.tool_button import IconTool
 class RunsPanel(Panel):
     """The first run is selected until the user selects another; a heading stands for all runs under it."""
 
+    table_asked = Signal()
+
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
         self._studio = studio
@@ -61,7 +63,8 @@ class RunsPanel(Panel):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order)
+        as_table = IconTool(theme, "table-2", "All runs as a table, and back (Ctrl+Shift+R)", self.table_asked.emit)
+        heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order, as_table)
         layout.addLayout(row(*heading, margins=(14, 8, 8, 6)))
         layout.addLayout(row(self.filter, margins=(10, 2, 10, 8)))
         layout.addLayout(row(self.indexing, margins=(14, 0, 10, 6)))

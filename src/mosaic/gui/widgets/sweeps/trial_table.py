@@ -10,7 +10,7 @@ from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
 from mosaic.numbers import show_number
-from mosaic.spec.environment_settings import shown
+from mosaic.spec.setting_values import shown
 from mosaic.sweep import confirmation
 from mosaic.sweep.space import Value
 from mosaic.sweep.sweep_state import ORDER, SweepState, Trial, sort_key

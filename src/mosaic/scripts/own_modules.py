@@ -1,11 +1,13 @@
-"""Modules that lie beside an algorithm of a user's: a process has those of one algorithm at a time.
+"""Modules that lie beside a file of a user's: a process has those of one folder at a time.
 
 Two folders may each have a `nets.py`, and Python knows one module of a name. So when another algorithm is turned to,
 the modules of the one before leave `sys.modules` and its folder leaves the path; they come back when it is turned to
-again.
+again. An environment or a wrapper is executed among the modules of its own folder (`among`).
 """
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,10 +16,10 @@ OURS = ("mosaic", "cleanrl_worker")
 
 
 class ModulesBeside:
-    """The modules of one algorithm's folder, its own one among them."""
+    """The modules of one folder, that of the algorithm among them."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._others: frozenset[str] | None = None
         self._modules: dict[str, ModuleType] = {}
 
@@ -26,18 +28,18 @@ class ModulesBeside:
             self._others = frozenset(sys.modules)
         sys.modules.update(self._modules)
         # First, as with `python FILE`.
-        sys.path.insert(0, str(self._folder))
+        sys.path.insert(0, str(self.folder))
 
     def leave(self) -> None:
         """Nothing leaves that was there before, nor what an environment within the folder has installed."""
         others = self._others or frozenset()
         added = {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] not in others}
-        tops = {name for name, module in added.items() if "." not in name and _lies_in(module, self._folder)}
+        tops = {name for name, module in added.items() if "." not in name and _lies_in(module, self.folder)}
         self._modules = {name: module for name, module in added.items() if name.partition(".")[0] in tops}
         for name in self._modules:
             del sys.modules[name]
-        if str(self._folder) in sys.path:
-            sys.path.remove(str(self._folder))
+        if str(self.folder) in sys.path:
+            sys.path.remove(str(self.folder))
 
 
 _now: ModulesBeside | None = None
@@ -53,6 +55,25 @@ def turn_to(beside: ModulesBeside | None) -> None:
     _now = beside
     if beside is not None:
         beside.enter()
+
+
+_beside: dict[Path, ModulesBeside] = {}
+
+
+@contextmanager
+def among(folder: Path) -> Generator[None]:
+    """While a file of this folder is executed. What it imports later is found too, behind all that is installed."""
+    before = _now
+    if before is not None and before.folder == folder:
+        yield
+        return
+    turn_to(_beside.setdefault(folder, ModulesBeside(folder)))
+    try:
+        yield
+    finally:
+        turn_to(before)
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
 
 
 def imported_by_main(path: Path) -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""Runs as a table: columns, filters, sorting, groups and differences; the same in command line and window."""
