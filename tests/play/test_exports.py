@@ -146,7 +146,8 @@ def test_videos_have_every_step_at_the_speed_that_was_asked_for(play: Callable[.
 
 
 def test_a_gif_shows_a_new_colour_although_it_keeps_those_of_the_pictures_before(tmp_path: Path) -> None:
-    shades = np.linspace(0, 255, 200 * 300 * 3).astype(np.uint8).reshape(200, 300, 3)
+    # Flat areas, as environments draw them: few colours, and a small thing in one of its own.
+    shades = np.repeat(np.arange(0, 250, 25, dtype=np.uint8), 20)[:, None, None].repeat(300, 1).repeat(3, 2)
     with_flame = shades.copy()
     with_flame[50:54, 50:54] = (255, 80, 0)
     reel = Gif(tmp_path / "film.gif")
@@ -157,7 +158,7 @@ def test_a_gif_shows_a_new_colour_although_it_keeps_those_of_the_pictures_before
         for at, picture in enumerate((shades, shades, with_flame)):
             made.seek(at)
             shown = np.asarray(made.convert("RGB")).astype(int)
-            assert np.abs(shown - picture).max() <= 2 * FAR_OFF
+            assert np.abs(shown - picture).max() <= FAR_OFF
 
 
 def test_a_video_says_that_it_differs_and_one_without_pictures_is_refused(
