@@ -134,6 +134,38 @@ def test_settings_of_a_trial_are_put_into_the_run_config() -> None:
     assert document["environment"] == {"env_id": "X"}
 
 
+WRAPPED = {"name": "TimeLimit", "arguments": {"max_episode_steps": 200}}
+KNOWN = {"TimeLimit": {"properties": {"max_episode_steps": {"type": "integer", "minimum": 1}}}}
+
+
+def test_arguments_of_wrappers_are_searched() -> None:
+    schema = {"properties": {"wrappers": {"known": KNOWN}}}
+    [one] = space_words.parse(["wrap.TimeLimit.max-episode-steps=100,200"], {"properties": {}}, schema, what=WHAT)
+    assert (one.name, one.choices) == ("wrap.TimeLimit.max_episode_steps", (100, 200))
+    document = {
+        "environment": {"env_id": "X", "settings": {"wrappers": [WRAPPED]}},
+        "metadata": {"worker": {"config": {"extras": {}}}},
+    }
+    assert space.defaults(document, [one], schema) == {one.name: 200}
+    made = space.applied(document, {one.name: 100})
+    assert made["environment"]["settings"]["wrappers"] == [
+        {"name": "TimeLimit", "arguments": {"max_episode_steps": 100}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("wrap.TimeLimit.max_steps=1,2", "TimeLimit has no argument max_steps; did you mean max_episode_steps"),
+        ("wrap.TimeLimit.max_episode_steps=0,2", "0 cannot be tried"),
+        ("wrap.TimeLimit=1,2", "is not wrap.WRAPPER.ARGUMENT"),
+    ],
+)
+def test_arguments_that_a_wrapper_has_not_are_told(word: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        space_words.parse([word], {"properties": {}}, {"properties": {"wrappers": {"known": KNOWN}}}, what=WHAT)
+
+
 def plan(**changes: Any) -> SweepPlan:
     worker = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": 1000}
     made: dict[str, Any] = {
@@ -151,6 +183,7 @@ def plan(**changes: Any) -> SweepPlan:
         ({"space": [{"name": "gamma", "low": 0.99, "high": 0.9}]}, "is empty: the lower limit comes first"),
         ({"space": [{"name": "gamma", "low": 0, "high": 0.9, "scale": "log"}]}, "begins above 0"),
         ({"space": [{"name": "gamma", "choices": [0.9]}]}, "has a single value"),
+        ({"space": [{"name": "wrap.TimeLimit.max_episode_steps", "choices": [1, 2]}]}, "add --wrap TimeLimit"),
         ({"space": [{"name": "gamma", "low": 0.9, "high": 0.99}] * 2}, "gamma is named twice"),
         ({"space": [{"name": "seed", "choices": [1, 2]}]}, "choose the seeds"),
         ({"confirm_seeds": [1, 2]}, "stands in --seeds too"),

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from mosaic.errors import ConfigError, Problem
 from mosaic.search_range import Scale, found_in
 from mosaic.spec import environment_settings, setting_values
+from mosaic.sweep import wrapper_arguments
 
 Value: TypeAlias = bool | int | float | str | None
 Params: TypeAlias = dict[str, Value]
@@ -40,7 +41,7 @@ class Dimension:
     """One setting, and the values that it may take: a range, or choices."""
 
     name: str
-    """Of the algorithm, or `env.` and one of the environment."""
+    """Of the algorithm, or `env.` and one of the environment, or `wrap.`, a wrapper and its argument."""
     low: float = 0.0
     """Lower limit of a range."""
     high: float = 0.0
@@ -213,6 +214,8 @@ def applied(document: Mapping[str, Any], params: Mapping[str, Value]) -> dict[st
     for name, value in params.items():
         if name.startswith(ENVIRONMENT):
             made["environment"].setdefault("settings", {})[name.removeprefix(ENVIRONMENT)] = value
+        elif name.startswith(wrapper_arguments.PREFIX):
+            wrapper_arguments.put(made, name, value)
         elif name.startswith(SCRIPT):
             word = f"--{name.removeprefix(SCRIPT)}={value}"
             settings["script_flags"] = f"{settings.get('script_flags', '')} {shlex.quote(word)}".strip()
@@ -225,9 +228,12 @@ def defaults(document: Mapping[str, Any], space: Sequence[Dimension], env_schema
     """What the settings of a space are in a run config; those of the environment that it does not name as they are."""
     settings: Mapping[str, Any] = document["metadata"]["worker"]["config"]["extras"].get("algo_params", {})
     given: Mapping[str, Any] = document["environment"].get("settings", {})
+    of_wrappers = wrapper_arguments.given(document)
     found: Params = {}
     for one in space:
-        if one.name.startswith(ENVIRONMENT):
+        if one.name in of_wrappers:
+            found[one.name] = of_wrappers[one.name]
+        elif one.name.startswith(ENVIRONMENT):
             own = one.name.removeprefix(ENVIRONMENT)
             known: Mapping[str, Any] = {} if env_schema is None else env_schema["properties"].get(own, {})
             if own in given or "default" in known:

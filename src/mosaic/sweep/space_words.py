@@ -15,6 +15,7 @@ from mosaic.near_names import no_such
 from mosaic.numbers import parse_float
 from mosaic.search_range import Scale
 from mosaic.spec import environment_settings, setting_values
+from mosaic.sweep import wrapper_arguments
 from mosaic.sweep.space import (
     ENVIRONMENT,
     OUTSIDE,
@@ -128,6 +129,9 @@ def _limit(text: str) -> float:
 
 def _key(name: str) -> str:
     name = name.removeprefix("--")
+    if name.startswith(wrapper_arguments.PREFIX):
+        before, dot, argument = name.rpartition(".")
+        return before + dot + argument.replace("-", "_")
     if name.startswith(ENVIRONMENT):
         return ENVIRONMENT + name.removeprefix(ENVIRONMENT).replace("-", "_")
     return name.replace("-", "_")
@@ -137,6 +141,8 @@ def _field(name: str, schema: Schema, env_schema: Schema | None, env_id: str) ->
     """The schema of a setting; where there is none, why."""
     if name in OUTSIDE:
         return None, f"{name} {OUTSIDE[name]}"
+    if name.startswith(wrapper_arguments.PREFIX):
+        return wrapper_arguments.field_of(name, env_schema)
     if name.startswith(ENVIRONMENT):
         own = name.removeprefix(ENVIRONMENT)
         known: Mapping[str, Any] = {} if env_schema is None else env_schema["properties"]

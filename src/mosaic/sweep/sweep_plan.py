@@ -9,6 +9,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, Problem
+from mosaic.sweep import wrapper_arguments
 from mosaic.sweep.space import OUTSIDE, Dimension, checked, combinations, grid
 
 Method: TypeAlias = Literal["tpe", "random", "grid"]
@@ -151,6 +152,8 @@ def parse(data: object, *, what: str = "sweep") -> SweepPlan:
 def problems_of(plan: SweepPlan) -> Iterator[Problem]:
     """What contradicts itself, in the words of the command line."""
     space_problems = [*_space_problems(plan.space)]
+    missing = wrapper_arguments.problems_of(plan.document, [one.name for one in plan.space])
+    space_problems += [Problem("--space", why) for why in missing]
     yield from space_problems
     if not plan.seeds_each:
         yield Problem("--seeds", "names no seed")
