@@ -150,12 +150,13 @@ def test_a_gif_shows_a_new_colour_although_it_keeps_those_of_the_pictures_before
     shades = np.repeat(np.arange(0, 250, 25, dtype=np.uint8), 20)[:, None, None].repeat(300, 1).repeat(3, 2)
     with_flame = shades.copy()
     with_flame[50:54, 50:54] = (255, 80, 0)
+    pictures = (shades, np.roll(shades, 5, axis=0), with_flame)
     reel = Gif(tmp_path / "film.gif")
-    for at, picture in enumerate((shades, shades, with_flame)):
+    for at, picture in enumerate(pictures):
         reel.add(picture, at / 10)
     reel.close()
     with Image.open(tmp_path / "film.gif") as made:
-        for at, picture in enumerate((shades, shades, with_flame)):
+        for at, picture in enumerate(pictures):
             made.seek(at)
             shown = np.asarray(made.convert("RGB")).astype(int)
             assert np.abs(shown - picture).max() <= FAR_OFF
