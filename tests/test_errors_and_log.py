@@ -125,6 +125,22 @@ def test_a_terminal_gets_key_value_lines_on_stderr() -> None:
     assert "\x1b" not in done.stderr
 
 
+def test_a_log_beside_the_terminal_has_everything_and_the_terminal_what_matters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gui" / "window.log"
+    log.configure(beside=file)
+    try:
+        log.get_logger().info("window.shown")
+        log.get_logger().warning("window.slow")
+    finally:
+        log.configure()
+    assert [json.loads(line)["event"] for line in file.read_text().splitlines()] == ["window.shown", "window.slow"]
+    said = capsys.readouterr().err
+    assert "window.slow" in said
+    assert "window.shown" not in said
+
+
 def test_a_process_that_asks_for_no_log_logs_between_what_it_prints() -> None:
     said = "from mosaic import log; print('one'); log.get_logger().info('run.two'); print('three')"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)

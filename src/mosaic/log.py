@@ -56,39 +56,55 @@ def get_logger(**context: object) -> Logger:
     return Logger(context)
 
 
-def configure(*, level: str = "INFO", file: Path | None = None) -> None:
+def configure(*, level: str = "INFO", file: Path | None = None, beside: Path | None = None) -> None:
     """Send this process's log to stderr as key=value or, with `file`, to that file as JSON lines.
 
-    A process that does not ask for either, as a worker, logs on stdout.
+    With `beside` that file gets JSON lines and stderr warnings and errors. A process that asks for none of these, as a
+    worker, logs on stdout.
     """
     global _log
     threshold = LEVELS[level.lower()]
     _log.close()
-    if file is None:
+    if file is not None:
+        _log = _in_file(file, threshold)
+    elif beside is not None:
+        _log = _in_file(beside, threshold, too=_on("stderr", LEVELS["warning"]))
+    else:
         _log = _on("stderr", threshold)
-        return
+
+
+def _in_file(path: Path, level: int, *, too: "_Log | None" = None) -> "_Log":
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        opened = file.open("ab", buffering=0)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = path.open("ab", buffering=0)
     except OSError as error:
-        raise HomeUnusable(f"log file {file} cannot be opened: {error.strerror}; check its folder") from error
-    _log = _Log(threshold, _json, _Unfailing(opened.write, as_json=True), opened.close)
+        raise HomeUnusable(f"log file {path} cannot be opened: {error.strerror}; check its folder") from error
+    return _Log(level, _json, _Unfailing(opened.write, as_json=True), opened.close, too)
 
 
 class _Log:
     """Where the lines of this process go, from which level on."""
 
     def __init__(
-        self, level: int, render: Callable[..., str], out: "_Unfailing", close: Callable[[], None] = lambda: None
+        self,
+        level: int,
+        render: Callable[..., str],
+        out: "_Unfailing",
+        close: Callable[[], None] = lambda: None,
+        too: "_Log | None" = None,
     ) -> None:
         self.level = level
         self.close = close
         self._render = render
         self._out = out
+        self._too = too
+        """A second place, with a level of its own."""
 
     def write(self, level: str, event: str, fields: Mapping[str, object], error: BaseException | None) -> None:
         now = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         self._out.write(self._render(now, level, event, fields, error) + "\n")
+        if self._too is not None and LEVELS[level] >= self._too.level:
+            self._too.write(level, event, fields, error)
 
 
 def _json(now: str, level: str, event: str, fields: Mapping[str, object], error: BaseException | None) -> str:

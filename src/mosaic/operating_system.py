@@ -227,6 +227,27 @@ def lower_session_priority(niceness: str) -> None:
         Path("/proc/self/autogroup").write_text(niceness)
 
 
+def raise_priority(niceness: int) -> None:
+    """Of every thread of this process and of those that it has started; PermissionError where the user may not."""
+    import psutil
+
+    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            for thread in [each.id for each in process.threads()] if LINUX else [process.pid]:
+                os.setpriority(os.PRIO_PROCESS, thread, niceness)
+
+
+def higher_session_priority(niceness: int) -> None:
+    """The session's share (`lower_session_priority`); no user is refused it, as long as it is not below zero."""
+    lower_session_priority(str(niceness))
+
+
+def waited_s(thread: int) -> float | None:
+    """Seconds for which a thread of this process could have run and did not get the processor; None if not known."""
+    lines = proc_lines(f"self/task/{thread}/schedstat")
+    return int(lines[0].split()[1]) / 1e9 if lines else None
+
+
 def _prctl(option: int, value: int) -> bool:
     import ctypes
 

@@ -65,12 +65,12 @@ def test_scheduled_episodes_become_files_with_sidecars(tmp_path: Path) -> None:
     shoot.videos.close()
     assert [each.episode_id for each in shoot.saved] == [0, 1, 8]
     names = sorted(path.name for path in (tmp_path / "videos").iterdir())
-    assert names == sorted(f"rl-video-episode-{n}.{kind}" for n in (0, 1, 8) for kind in ("json", "mp4"))
-    about = json.loads((tmp_path / "videos" / "rl-video-episode-8.json").read_text())
-    assert {key: about[key] for key in ("episode_id", "return", "length", "frames_dropped")} == {
+    assert names == sorted(f"rl-video-episode-{n}.{kind}" for n in (0, 1, 8) for kind in ("meta.json", "mp4"))
+    about = json.loads((tmp_path / "videos" / "rl-video-episode-8.meta.json").read_text())
+    assert {key: about[key] for key in ("episode_id", "episode_return", "episode_length", "frames_dropped")} == {
         "episode_id": 8,
-        "return": 2.5,
-        "length": 5,
+        "episode_return": 2.5,
+        "episode_length": 5,
         "frames_dropped": 0,
     }
     assert about["timestamp"] > 1e9

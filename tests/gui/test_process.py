@@ -9,9 +9,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import qWarning
 
+from mosaic import log
 from mosaic.cli import main
 from mosaic.cli.daemon.gui import NoDisplay, refuse_without_display
+from mosaic.gui.models.window_log import LARGEST_BYTES, logged, path_of
 from mosaic.installation import install_line
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
@@ -118,6 +121,33 @@ opened.close()
     # Qt's own word about what its offscreen display cannot do is not ours.
     said = [line for line in result.stderr.splitlines() if "propagateSizeHints" not in line]
     assert (result.stdout, said) == ("", [])
+
+
+def test_the_log_of_the_window_has_its_start_its_end_and_what_qt_says(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    path_of(home).parent.mkdir(parents=True)
+    path_of(home).write_bytes(b"x" * (LARGEST_BYTES + 1))
+    try:
+        with logged(home):
+            qWarning("a slot is missing")
+    finally:
+        log.configure()
+    lines = [json.loads(line) for line in path_of(home).read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["gui.started", "qt.message", "gui.ended"]
+    assert (lines[1]["text"], lines[1]["level"]) == ("a slot is missing", "warning")
+    assert path_of(home).with_name("window.log.1").stat().st_size == LARGEST_BYTES + 1
+
+
+def test_a_window_whose_log_cannot_be_written_opens_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gui").write_text("no folder")
+    try:
+        with logged(Home(tmp_path)):
+            pass
+    finally:
+        log.configure()
+    assert "gui.no_log" in capsys.readouterr().err
 
 
 ALWAYS_TELLING = """

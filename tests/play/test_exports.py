@@ -12,7 +12,7 @@ from PIL import Image
 
 from mosaic.errors import MissingExtra, RecordingError, RenderUnavailable
 from mosaic.play.export.dataset import export
-from mosaic.play.export.filming import film
+from mosaic.play.export.filming import FAR_OFF, Gif, film
 from mosaic.play.export.remade_episode import RemadeEpisode
 from mosaic.spec.episode_file import EpisodeFile
 
@@ -135,12 +135,31 @@ def test_videos_have_every_step_at_the_speed_that_was_asked_for(play: Callable[.
         # CartPole means to be seen at 50 pictures a second.
         assert stream.average_rate == 25
         assert sum(1 for _ in container.decode(video=0)) == len(one.steps) + 1 == made["frames"]
-    both = film([one.path, other.path], ["random", "random"], tmp_path / "both.gif", 1.0)
+    told: list[dict[str, int]] = []
+    both = film([one.path, other.path], ["random", "random"], tmp_path / "both.gif", 1.0, told.append)
     longest = max(len(one.steps), len(other.steps)) + 1
     with Image.open(tmp_path / "both.gif") as picture:
         assert (picture.n_frames, both["frames"], picture.width) == (longest, longest, 2 * 600)
         assert picture.info["duration"] == 20
+    assert told[0] == {"frame": 10, "of": longest}
     assert sorted(path.name for path in tmp_path.glob("*.mp4")) == ["slow.mp4"]
+
+
+def test_a_gif_shows_a_new_colour_although_it_keeps_those_of_the_pictures_before(tmp_path: Path) -> None:
+    # Flat areas, as environments draw them: few colours, and a small thing in one of its own.
+    shades = np.repeat(np.arange(0, 250, 25, dtype=np.uint8), 20)[:, None, None].repeat(300, 1).repeat(3, 2)
+    with_flame = shades.copy()
+    with_flame[50:54, 50:54] = (255, 80, 0)
+    pictures = (shades, np.roll(shades, 5, axis=0), with_flame)
+    reel = Gif(tmp_path / "film.gif")
+    for at, picture in enumerate(pictures):
+        reel.add(picture, at / 10)
+    reel.close()
+    with Image.open(tmp_path / "film.gif") as made:
+        for at, picture in enumerate(pictures):
+            made.seek(at)
+            shown = np.asarray(made.convert("RGB")).astype(int)
+            assert np.abs(shown - picture).max() <= FAR_OFF
 
 
 def test_a_video_says_that_it_differs_and_one_without_pictures_is_refused(

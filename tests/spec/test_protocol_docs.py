@@ -11,6 +11,7 @@ import pytest
 from mosaic import config
 from mosaic.spec import episode_file, events, manifest, run_config, run_record
 from mosaic.spec.manifest import Artifact, Manifest
+from mosaic.spec.presets import preset
 from mosaic.spec.processes import process_identity
 from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import Home, PathBelow, RunDir
@@ -45,6 +46,8 @@ TABLES = [
     ("run-config.md", "`extras`, training", run_config.TrainExtras, run_config.LiveView),
     ("run-config.md", "`extras`, evaluation of a policy", run_config.PolicyEvalExtras, run_config.LiveView),
     ("run-config.md", "`extras`, play", run_config.PlayExtras, run_config.LiveView),
+    ("preset.md", "The document", preset.Preset, None),
+    ("preset.md", "`measured`", preset.Measured, None),
     ("manifest.md", "The document", Manifest, None),
     ("manifest.md", "`artifacts`", Artifact, None),
     ("play.md", "`head`", episode_file.EpisodeHead, None),
@@ -143,7 +146,7 @@ def test_every_dataclass_of_a_file_has_a_table() -> None:
     documented = {cls for _, _, cls, _ in TABLES}
     # The head of an event has its own test; the others are parts of documented classes, or in no file.
     elsewhere = {events.Event, run_config.TrainOptions, run_record.Progress, run_record.RunRecord}
-    for module in (run_config, events, manifest, process_identity, run_record):
+    for module in (run_config, events, manifest, preset, process_identity, run_record):
         own = [item for item in vars(module).values() if is_dataclass(item) and item.__module__ == module.__name__]
         assert set(own) <= documented | elsewhere
 

@@ -106,6 +106,30 @@ def test_off_leaves_the_environment_untouched(home):
     assert (system.proxy, dict(system.environment)) == ("http://system:3128", {})
 
 
+def test_the_variables_of_wandb_itself_come_before_those_of_the_system(home):
+    variables = {"WANDB_HTTPS_PROXY": "http://own:1", "WANDB_HTTP_PROXY": "http://plain:1", "HTTPS_PROXY": "http://s:1"}
+    own = network_of(TrainOptions(), variables)
+    assert (own.proxy, dict(own.environment)) == ("http://own:1", {})
+    local = {**variables, "WANDB_BASE_URL": "http://wandb.local:8080"}
+    assert network_of(TrainOptions(), local).proxy == "http://plain:1"
+    chosen = network_of(TrainOptions(wandb_use_vpn_proxy=True, wandb_https_proxy="http://vpn:1"), variables)
+    assert chosen.proxy == "http://vpn:1"
+    assert chosen.environment["WANDB_HTTPS_PROXY"] == "http://vpn:1", "W&B would go by its own variable otherwise"
+
+
+def test_the_probe_goes_through_the_proxy_of_wandb_itself(home):
+    asked: list[bytes] = []
+
+    def refuse(connection: socket.socket) -> None:
+        asked.append(connection.recv(4096))
+        connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+    with listening(refuse) as proxy:
+        answer = probe(network_of(TrainOptions(), {"WANDB_BASE_URL": SERVER, "WANDB_HTTPS_PROXY": proxy}))
+    assert not answer.reachable
+    assert asked[0].startswith(b"CONNECT wandb.invalid:443")
+
+
 def test_fields_come_before_the_environment_and_that_before_a_file(home, tmp_path: Path):
     on = TrainOptions(wandb_use_vpn_proxy=True)
     variables = {"MOSAIC_HOME": str(home.root)}

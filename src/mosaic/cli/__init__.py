@@ -58,6 +58,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "tensorboard": ("tracking.tensorboard", "TensorBoard on any selection of runs"),
     "import": ("runs.import_runs", "import runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
     "algos": ("train.algos", "list algorithms, read the page of one, add your own"),
+    "presets": ("train.presets", "settings under a name: list, show, save your own, compare with the defaults"),
     "envs": ("train.envs", "list environments"),
     "gui": ("daemon.gui", "open the window"),
     "daemon": ("daemon.daemon", "start, stop and look at the trainer daemon"),

@@ -21,10 +21,11 @@ from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.daemon.news_feed import NewsFeed
 from mosaic.gui.models.studio import Studio
+from mosaic.gui.models.window_log import logged
 from mosaic.gui.theme import Scheme, Theme
 from mosaic.gui.widgets.tracking import web_view
 from mosaic.gui.window import Window
-from mosaic.log import configure, get_logger
+from mosaic.log import get_logger
 from mosaic.spec.run_dir import Home
 
 COLLECT_EVERY_MS = 500
@@ -106,11 +107,16 @@ def main(argv: Sequence[str]) -> int:
     except MosaicError as error:
         sys.stderr.write(f"error: {error.sentence}\n")
         return error.exit_code
-    configure()
+    with logged(home):
+        return _run(flags, home)
+
+
+def _run(flags: GuiFlags, home: Home) -> int:
     application = make_application()
     link = DaemonLink(home, target=flags.target, certificate=flags.certificate)
     opened = open_window(application, home, link, theme=flags.theme)
     sys.excepthook = _excepthook(opened.studio)
+    opened.studio.noticed.connect(_log_notice)
     interrupted = _close_on_interrupt(opened.window)
     opened.window.show()
     opened.start()
@@ -119,6 +125,10 @@ def main(argv: Sequence[str]) -> int:
     opened.close()
     background_work.end()
     return code
+
+
+def _log_notice(notice: Notice) -> None:
+    log.info("gui.notice", text=notice.message, run_id=notice.run_id)
 
 
 def make_application() -> QApplication:

@@ -32,22 +32,15 @@ from mosaic.rpc.play_link import PlayLink as PlayLink
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.reply_stream import Stream as Stream
 from mosaic.rpc.trainer_methods import TrainerStub
+from mosaic.rpc.training_document import nothing, training_document
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue.known_environments import Found, Status
 from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.evaluation_config import Subject, document_of
 from mosaic.spec.events import Event, decode
 from mosaic.spec.own_code import is_reference
-from mosaic.spec.run_config import (
-    Artifacts,
-    Environment,
-    Metadata,
-    PolicyEvalExtras,
-    TrainExtras,
-    TrainRunConfig,
-    Worker,
-    WorkerConfig,
-)
+from mosaic.spec.presets.preset_files import Presets
+from mosaic.spec.run_config import PolicyEvalExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home, is_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -122,32 +115,39 @@ class Client:
         algo: str,
         *,
         env_id: str,
-        total_timesteps: int,
+        total_timesteps: int | None = None,
         seeds: Sequence[int] = (1,),
         label: str = "",
+        preset: str = "",
         settings: Mapping[str, config.JsonValue] | None = None,
         env_settings: Mapping[str, config.JsonValue] | None = None,
         wrappers: Sequence[str] | None = None,
     ) -> list[RunRecord]:
         """Queue a training run for each seed; `settings` are those of the algorithm that differ from its defaults.
 
-        `env_settings` are those of the environment, as `mosaic envs ENV` lists them. `wrappers` are put around it, the
-        innermost first: `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them.
+        `preset` is the name of one (`mosaic presets`), which everything else that is given beats. `env_settings` are
+        those of the environment, as `mosaic envs ENV` lists them. `wrappers` are put around it, the innermost first:
+        `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them. Without `total_timesteps` the
+        preset's are trained, or the algorithm's own.
         """
-        worker = WorkerConfig(
-            algo=algo,
-            env_id=env_id,
-            total_timesteps=total_timesteps,
+        chosen = Presets(self.home).find(preset, algo, env_id) if preset else nothing(algo, env_id)
+        of_preset = chosen.settings.get("total_timesteps")
+        document = training_document(
+            chosen,
+            is_named=bool(preset),
+            total_timesteps=total_timesteps or (of_preset if isinstance(of_preset, int) else self._default_steps(algo)),
             seed=seeds[0],
-            extras=TrainExtras(algo_params=dict(settings or {})),
-        )
-        document = TrainRunConfig(
-            run_name=label,
-            environment=Environment(env_id=env_id, settings=self._wrapped(env_id, env_settings, wrappers)),
-            artifacts=Artifacts(),
-            metadata=Metadata(worker=Worker(config=worker)),
+            label=label,
+            settings=settings or {},
+            env_settings=self._wrapped(env_id, env_settings, wrappers),
         )
         return self.submit(document, seeds=seeds)
+
+    def _default_steps(self, algo: str) -> int:
+        """As the algorithm has them; one that is not known is refused by the submit."""
+        known = self.algorithms().get(algo)
+        steps: Any = known.schema["properties"] if known else {}
+        return int(steps.get("total_timesteps", {}).get("default", 1))
 
     def wait(self, *run_ids: str) -> list[RunRecord]:
         """Block until these runs have ended; they come back as they ended, in the order given."""

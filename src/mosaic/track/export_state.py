@@ -3,11 +3,12 @@
 import fcntl
 import json
 import os
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from mosaic import config
 from mosaic.errors import MosaicError
@@ -15,6 +16,8 @@ from mosaic.log import get_logger
 from mosaic.spec.events import Event
 from mosaic.spec.files.shared_files import is_locked, write_atomically
 from mosaic.spec.run_dir import RunDir
+from mosaic.track import follow_events
+from mosaic.track.processor_share import ProcessorShare
 
 WANDB = "wandb"
 State: TypeAlias = Literal["exporting", "offline", "syncing", "synced", "failed"]
@@ -62,6 +65,8 @@ class Export:
     """Seq of the newest event that was exported."""
     rows: int = 0
     """Rows of history written."""
+    waits_for_cpu: bool = False
+    """It is under way and does not get the processor: other work has all cores."""
     updated_at: float = 0.0
     """Unix seconds."""
 
@@ -86,24 +91,52 @@ def write(run_dir: RunDir, export: Export, tracker: str = WANDB) -> Export:
     return stamped
 
 
+def spoken(export: Export) -> str:
+    """Its state in words."""
+    return f"{export.state}, waiting for CPU" if export.waits_for_cpu else export.state
+
+
 class ExportUnderWay:
-    """The state of an export that this process makes, kept up to date in its file."""
+    """The state of an export that this process makes, kept up to date in its file.
+
+    Told by the thread that exports, and while it is entered by the one that looks whether that gets the processor.
+    """
 
     def __init__(self, run_dir: RunDir, tracker: str) -> None:
         self.run_dir, self.tracker = run_dir, tracker
         self._state = Export(state="exporting")
         self._written_at = 0.0
+        self._lock = threading.Lock()
+        self._share: ProcessorShare | None = None
+
+    def __enter__(self) -> Self:
+        self._share = ProcessorShare(self.wait_for_cpu, lambda: not follow_events.is_alive(self.run_dir))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._share is not None:
+            self._share.close()
 
     def tell(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._written_at = time.monotonic()
-        # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
-        with suppress(OSError):
-            write(self.run_dir, self._state, self.tracker)
+        with self._lock:
+            self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+            if self._state.state not in UNDER_WAY:
+                self._state = replace(self._state, waits_for_cpu=False)
+            self._written_at = time.monotonic()
+            # A full disk or a deleted run: the next one may work, and the export itself says why it cannot go on.
+            with suppress(OSError):
+                write(self.run_dir, self._state, self.tracker)
+
+    def wait_for_cpu(self, waits: bool) -> None:
+        """The exporting thread begins or ends to wait for the processor."""
+        if self._state.state in UNDER_WAY:
+            self.tell(waits_for_cpu=waits)
 
     def progress(self, event: Event | None, rows: int) -> None:
         """Also the newest event, if one was taken."""
-        self._state = replace(self._state, events=self._state.events if event is None else event.seq, rows=rows)
+        events = self._state.events if event is None else event.seq
+        with self._lock:
+            self._state = replace(self._state, events=events, rows=rows)
         if time.monotonic() - self._written_at >= STATE_INTERVAL_S:
             self.tell()
 

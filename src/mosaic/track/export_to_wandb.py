@@ -32,7 +32,10 @@ def export(run_dir: RunDir) -> int:
     """Follow a run until its end; the exit code. What happened is in `wandb/export.json`."""
     try:
         with export_state.exporting_alone(run_dir):
-            return 0 if is_complete(run_dir) else _Exporting(run_dir, WANDB).whole()
+            if is_complete(run_dir):
+                return 0
+            with _Exporting(run_dir, WANDB) as exporting:
+                return exporting.whole()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
         return 0

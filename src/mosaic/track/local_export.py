@@ -16,7 +16,10 @@ def export_local(run_dir: RunDir, tracker: str) -> int:
     """Follow a run until its end; the exit code. What happened is in `<tracker>/export.json`."""
     try:
         with export_state.exporting_alone(run_dir, tracker):
-            return 0 if is_complete(run_dir, tracker) else _Exporting(run_dir, tracker).whole()
+            if is_complete(run_dir, tracker):
+                return 0
+            with _Exporting(run_dir, tracker) as exporting:
+                return exporting.whole()
     except AlreadyExporting as error:
         log.info("export.busy", reason=str(error))
         return 0

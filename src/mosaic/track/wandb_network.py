@@ -20,6 +20,8 @@ from mosaic.spec.run_dir import Home
 PROBE_S = 5.0
 DEFAULT_SERVER = "https://api.wandb.ai"
 HTTP_VARIABLE, HTTPS_VARIABLE = PROXIES["wandb_http_proxy"], PROXIES["wandb_https_proxy"]
+OWN_HTTP, OWN_HTTPS = "WANDB_HTTP_PROXY", "WANDB_HTTPS_PROXY"
+"""Variables of W&B itself, which it follows by itself, and puts before those of the system."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -57,7 +59,7 @@ def network_of(options: TrainOptions, variables: Mapping[str, str] | None = None
     variables = os.environ if variables is None else variables
     server = server_of(variables)
     if not options.wandb_use_vpn_proxy:
-        return Network(server=server, proxy=_system_proxy(server, variables))
+        return Network(server=server, proxy=own_proxy(server, variables) or _system_proxy(server, variables))
     named = {**_from_files(variables), **variables}
     http = _chosen(options.wandb_http_proxy, named.get(HTTP_VARIABLE, ""))
     https = _chosen(options.wandb_https_proxy, named.get(HTTPS_VARIABLE, "")) or http
@@ -83,7 +85,9 @@ def through(http: str, https: str, *, server: str) -> Network:
         return Network(
             server=server, problem=f"'{without_password(chosen)}' is not an address of a proxy; one is http://host:port"
         )
-    variables = {"HTTP_PROXY": http, "http_proxy": http, "HTTPS_PROXY": https, "https_proxy": https}
+    # W&B's own variables come before those of the system, so they must say the same.
+    variables: dict[str, str] = dict.fromkeys(("HTTP_PROXY", "http_proxy", OWN_HTTP), http)
+    variables.update(dict.fromkeys(("HTTPS_PROXY", "https_proxy", OWN_HTTPS), https))
     return Network(server=server, proxy=chosen, environment=variables)
 
 
@@ -177,6 +181,11 @@ def _credentials(proxy: SplitResult | None) -> dict[str, str]:
         return {}
     words = unquote(f"{proxy.username}:{proxy.password or ''}")
     return {"Proxy-Authorization": f"Basic {base64.b64encode(words.encode()).decode()}"}
+
+
+def own_proxy(server: str, variables: Mapping[str, str]) -> str:
+    """What W&B's own variables say; it asks for no exceptions (NO_PROXY) there."""
+    return variables.get(OWN_HTTPS if server.startswith("https:") else OWN_HTTP, "")
 
 
 def _system_proxy(server: str, variables: Mapping[str, str]) -> str:

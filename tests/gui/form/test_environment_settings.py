@@ -168,7 +168,7 @@ def test_the_command_line_makes_the_same_document(form, client):
     words = shlex.split(command_line(form))
     assert "--env.is_slippery=false" in words
     rest, given = environment_flags.take(words[3:], what="train")
-    settings, flags = parse(client, "ppo", rest)
+    settings, flags, _ = parse(client, "ppo", rest)
     made = given.settings(client.environment("FrozenLake-v1").settings, env_id="FrozenLake-v1", what="train")
     document = document_of("ppo", settings, flags, made)
     assert document.environment.settings == form.document()["environment"]["settings"]

@@ -17,7 +17,7 @@ from mosaic.gui.models.form import catalogue_model as catalogues
 from mosaic.gui.models.form.catalogue_model import CatalogueModel, Family
 from mosaic.gui.models.form.config_problems import problems_in
 from mosaic.gui.models.form.form_documents import command_line
-from mosaic.gui.models.form.presets import Presets, StoreFailed
+from mosaic.gui.models.form.form_presets import FormPresets, document_with
 from mosaic.gui.models.form.run_settings import ENV_ID, EXTRAS, LABEL, PARAMS, PRIORITY, SEED, SEEDS, WORKER
 from mosaic.gui.models.form.schema_fields import settings_of
 from mosaic.gui.models.form.train_form import TrainForm
@@ -173,7 +173,7 @@ def test_a_schema_of_an_unknown_algorithm_makes_fields(form, content):
 @pytest.mark.parametrize("algo", ["ppo", "dqn", "ppo_continuous_action", "sac_continuous_action"])
 def test_the_untouched_form_is_the_document_of_the_bare_command(form, client, algo):
     form.use(algo)
-    settings, flags = train.parse(client, algo, [])
+    settings, flags, _ = train.parse(client, algo, [])
     assert form.document() == config.to_json(train.document_of(algo, settings, flags))
     assert command_line(form) == f"mosaic train {algo}"
 
@@ -231,7 +231,7 @@ def test_the_command_line_parses_back_to_the_same_document(form, client):
     change(form)
     words = shlex.split(command_line(form))
     assert words[:3] == ["mosaic", "train", "ppo"]
-    settings, flags = train.parse(client, "ppo", words[3:])
+    settings, flags, _ = train.parse(client, "ppo", words[3:])
     assert config.to_json(train.document_of("ppo", settings, flags)) == form.document()
     assert train.seeds_of(flags.seeds) == form.seeds == [1, 2, 3, 9]
     assert flags.priority == form.priority == -3
@@ -487,19 +487,47 @@ def test_only_algorithms_on_pictures_are_offered_environments_that_show_them(cat
     assert not form.fields[ENV_ID].problem, "only a worker can tell for certain"
 
 
-def test_presets_are_files_by_any_name(tmp_path, form):
-    presets = Presets(Home(tmp_path))
-    assert presets.names() == []
-    for name in ("Größe 🎲", "a/b", "..", "Abc"):
-        presets.save(name, form.stored())
-    assert presets.names() == ["..", "a/b", "Abc", "Größe 🎲"]
-    assert all(path.parent == tmp_path / "gui" / "presets" for path in (tmp_path / "gui").rglob("*.json"))
-    assert presets.load("a/b") == form.stored()
-    presets.delete("a/b")
-    assert "a/b" not in presets.names()
+def test_presets_have_any_name_and_bring_the_form_back(tmp_path, form):
+    presets = FormPresets(Home(tmp_path), form)
+    form.type(RATE, "1e-3")
+    form.type(SEEDS, "1-3")
+    names = ("Größe 🎲", "a/b", "..", "Abc")
+    for name in names:
+        presets.save(name)
+    own = [one for one in presets.listed()[0] if not one.is_shipped]
+    assert sorted(one.preset.name for one in own) == sorted(names)
+    assert all(one.path.parent == tmp_path / "presets" for one in own)
+    before = form.stored()
+    form.reset_all()
+    assert form.fill(document_with(own[0])) == []
+    now = form.stored()
+    assert now["metadata"]["ui"].pop("preset")["name"] == own[0].preset.name
+    assert now == before
+    presets.delete(own[0])
+    assert len([one for one in presets.listed()[0] if not one.is_shipped]) == 3
     for name in ("", "  ", "x" * 81):
-        with pytest.raises(StoreFailed):
-            presets.save(name, form.stored())
-    (tmp_path / "gui" / "presets" / "Abc.json").write_text("{")
-    with pytest.raises(ConfigError):
-        presets.load("Abc")
+        with pytest.raises(MosaicError, match="name"):
+            presets.save(name)
+    with pytest.raises(MosaicError, match="ships with MOSAIC"):
+        presets.save("tuned")
+
+
+def test_a_damaged_preset_is_named_and_hides_no_other(tmp_path, form):
+    presets = FormPresets(Home(tmp_path), form)
+    presets.save("whole")
+    (tmp_path / "presets" / "broken.json").write_text("{")
+    fitting, _, problems = presets.listed()
+    assert [one.preset.name for one in fitting if not one.is_shipped] == ["whole"]
+    assert "broken.json" in problems[0]
+
+
+def test_presets_of_earlier_windows_are_taken_over_once(tmp_path, form):
+    form.type(RATE, "3e-3")
+    before = tmp_path / "gui" / "presets" / "a%2Fb.json"
+    before.parent.mkdir(parents=True)
+    before.write_text(json.dumps(form.stored()))
+    presets = FormPresets(Home(tmp_path), form)
+    [own] = [one for one in presets.listed()[0] if not one.is_shipped]
+    assert own.preset.name == "a/b"
+    assert own.preset.settings["learning_rate"] == 3e-3
+    assert not before.exists()

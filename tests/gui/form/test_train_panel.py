@@ -268,21 +268,33 @@ def test_presets_and_files_bring_the_form_back(open_panel, tmp_path):
     files = panel.findChild(QFileDialog)
     files.close()
     panel.tools.form_documents.export_file(str(tmp_path / "run.json"))
-    assert json.loads((tmp_path / "run.json").read_text()) == document
+    exported = json.loads((tmp_path / "run.json").read_text())
+    assert exported == document
     panel.form.reset_all()
     panel.tools.presets.aboutToShow.emit()
     next(action for action in panel.tools.presets.actions() if action.text() == "fast / hot").trigger()
+    assert panel.form.preset == "fast / hot"
+    panel.form.type(ENV_ID, "Acrobot-v1")
+    assert not panel.form.preset, "it was for another environment"
+    panel.tools.presets.aboutToShow.emit()
+    listed = [action.text() for action in panel.tools.presets.actions()]
+    assert "fast / hot   ppo · CartPole-v1" in listed
+    assert any(text.startswith("tuned   return -8") for text in listed), "Acrobot-v1 has one that ships"
+    next(action for action in panel.tools.presets.actions() if action.text().startswith("fast / hot ")).trigger()
+    document["metadata"]["ui"] = {"preset": {"name": "fast / hot", "settings": {"learning_rate": 1e-3}}}
     assert panel.form.stored() == document
     panel.form.reset_all()
     panel.tools.form_documents.import_file(str(tmp_path / "run.json"))
-    assert panel.form.stored() == document
+    assert panel.form.stored() == exported
     panel.tools.copy_command()
     assert QGuiApplication.clipboard().text() == "mosaic train ppo --learning-rate=0.001"
     (tmp_path / "bad.json").write_text("[1, 2")
     panel.tools.form_documents.import_file(str(tmp_path / "bad.json"))
     assert "not JSON" in panel.said.text()
-    panel.tools.form_documents.delete("fast / hot")
-    assert panel.tools.form_documents.names() == []
+    fitting, _ = panel.tools.form_documents.presets()
+    panel.tools.form_documents.delete(next(one for one in fitting if not one.is_shipped))
+    fitting, others = panel.tools.form_documents.presets()
+    assert all(one.is_shipped for one in (*fitting, *others))
 
 
 def test_help_shows_the_page_and_the_field(open_panel):

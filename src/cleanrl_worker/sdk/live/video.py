@@ -28,6 +28,8 @@ MAX_QUEUED = 512
 CLOSE_S = 30.0
 FILMED_SLOT = 0
 DEFAULT_FPS = 30
+SIDECAR = ".meta.json"
+"""As Gymnasium called its own before 1.0; fields in docs/protocols/run-directory.md."""
 
 Picture = NDArray[np.uint8]
 
@@ -197,12 +199,12 @@ class _Encoder:
         path = self._folder / f"rl-video-episode-{self._start.episode_id}.mp4"
         about = {
             "episode_id": self._start.episode_id,
-            "return": number(end.episodic_return),
-            "length": end.episodic_length,
+            "episode_return": number(end.episodic_return),
+            "episode_length": end.episodic_length,
             "timestamp": time.time(),
             "frames_dropped": end.frames_dropped,
         }
-        write_atomically(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
+        write_atomically(path.with_suffix(SIDECAR), json.dumps(about, indent=1) + "\n")
         self._part.replace(path)
         self._saved(Video(path, self._start.episode_id, end.episodic_return, end.episodic_length, end.frames_dropped))
 

@@ -1,6 +1,10 @@
 """Recorded episodes by name (`RUN/EPISODE`, `RUN` for all of it, an episode file), and programs that work on them."""
 
+import contextlib
 import json
+import subprocess
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,11 +123,34 @@ class ExportFailed(MosaicError):
         super().__init__(message)
 
 
-def run_program(module: str, request: dict[str, Any]) -> dict[str, Any]:
-    """One of the play worker's programs, which alone may load environments; what its last line says."""
-    done = PythonChild(module=module).run(input=json.dumps(request), capture_output=True, text=True)
-    if done.returncode:
-        said = done.stderr.strip().splitlines()
+def run_program(
+    module: str, request: dict[str, Any], tell: Callable[[dict[str, Any]], object] = lambda _: None
+) -> dict[str, Any]:
+    """One of the play worker's programs, which alone may load environments; what its last line says.
+
+    `tell` gets each line before it, at once.
+    """
+    last = ""
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        PythonChild(module=module).popen(
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as program,
+    ):
+        assert program.stdin is not None
+        assert program.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # It ended before it had read everything: its code says so.
+            program.stdin.write(json.dumps(request))
+            program.stdin.close()
+        for line in program.stdout:
+            # Libraries print there, too.
+            if last.startswith("{"):
+                tell(json.loads(last))
+            last = line
+        code = program.wait()
+        errors.seek(0)
+        said = errors.read().strip().splitlines()
+    if code or not last:
         reason = next((line.removeprefix("error: ") for line in said if line.startswith("error: ")), "")
-        raise ExportFailed(reason or (said or [f"{module} ended with code {done.returncode}"])[-1], done.returncode)
-    return json.loads(done.stdout.splitlines()[-1])
+        raise ExportFailed(reason or (said or [f"{module} ended with code {code}"])[-1], code or 1)
+    return json.loads(last)

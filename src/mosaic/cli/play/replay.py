@@ -4,13 +4,14 @@ import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mosaic.cli import INTERRUPTED
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
 from mosaic.cli.play.episode_by_name import Found, find, run_program
 from mosaic.cli.play.play import SUMMARY, watch
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
-from mosaic.cli.terminal.printing import is_terminal, note, paint, print_json
+from mosaic.cli.terminal.printing import is_terminal, note, paint, print_json, waiting
 from mosaic.rpc.client import Client
 from mosaic.spec.play_config import document_of
 from mosaic.spec.states import RunState
@@ -88,6 +89,10 @@ def _replayed(client: Client, found: Found, flags: argparse.Namespace) -> int:
     return 0 if verdict["exact"] else DIFFERS
 
 
+def _progress(done: dict[str, Any]) -> str:
+    return f"filming … {done['frame']} of about {done['of']} pictures"
+
+
 def _filmed(found: Sequence[Found], flags: argparse.Namespace) -> int:
     """A replay that differs is filmed all the same, and said to differ."""
     out = flags.video.absolute()
@@ -99,7 +104,10 @@ def _filmed(found: Sequence[Found], flags: argparse.Namespace) -> int:
             "out": str(out),
             "speed": flags.speed or 1.0,
         }
-        made = run_program(FILMING, request)
+        with waiting("filming …") as say:
+            # For the window, which shows the last line of stderr.
+            tell = note if flags.json and not is_terminal() else say
+            made = run_program(FILMING, request, lambda done: tell(_progress(done)))
     differences = [f"{each.name}: {what}" for each, what in zip(found, made["differences"], strict=True) if what]
     if flags.json:
         print_json({"out": str(out), **made, "episodes": [each.name for each in found]})

@@ -14,6 +14,7 @@ from mosaic.errors import ConfigError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client, Refused
 from mosaic.spec.environment_settings import spoken
+from mosaic.spec.presets import preset_use
 from mosaic.spec.run_record import RunRecord, damage_of
 from mosaic.spec.states import TERMINAL, RunState
 
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         left = [_as_json(artifact) for artifact in artifacts]
         print_json(readable.as_json(run) | {"config": document, "artifacts": left, "damage_found": damage})
         return 0
-    print("\n".join(pairs(_facts(run, _environment(document), why))))
+    print("\n".join(pairs(_facts(run, _environment(document), clean(preset_use.spoken(document)), why))))
     if damage:
         print(f"\n{paint('damaged', 'red')}")
         print("\n".join(f"  {clean(text)}" for text in damage))
@@ -70,7 +71,7 @@ def _environment(document: dict[str, Any]) -> str:
     return clean(spoken(cast("dict[str, Any]", settings))) if isinstance(settings, dict) else ""
 
 
-def _facts(run: RunRecord, environment: str, why: str) -> dict[str, str]:
+def _facts(run: RunRecord, environment: str, preset: str, why: str) -> dict[str, str]:
     spark = readable.sparkline(run.sparkline, min(48, columns() - 20))
     state = paint(run.state, readable.COLOUR_OF[run.state])
     return {
@@ -82,6 +83,7 @@ def _facts(run: RunRecord, environment: str, why: str) -> dict[str, str]:
         "ended": summary_of(run) if run.state in (RunState.FINISHED, RunState.CANCELLED) else "",
         "what": f"{run.algo or run.kind} on {run.env_id}, seed {run.seed}",
         "environment": environment,
+        "preset": preset,
         "group": run.group,
         "branched": f"from run {run.parent} at step {run.parent_step:,}" if run.parent else "",
         "progress": f"{run.global_step:,} / {run.steps_in_all:,} steps" if run.steps_in_all else "",

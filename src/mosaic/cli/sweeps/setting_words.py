@@ -1,6 +1,5 @@
 """Settings of an algorithm or a script as words of a command line."""
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,13 +19,3 @@ def word_of(name: str, value: Any, *, dashes: bool = True) -> str:
     if isinstance(value, bool):
         return f"--{spelled}" if value else f"--no-{spelled}"
     return f"--{spelled}={value}"
-
-
-def environment_of(words: Sequence[str]) -> str:
-    """What follows --env-id; empty if it is not there."""
-    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    given.add_argument("--env-id", "--env_id", default="")
-    try:
-        return given.parse_known_args(list(words))[0].env_id
-    except argparse.ArgumentError:
-        return ""  # What reads all flags says what is wrong with it.

@@ -77,10 +77,11 @@ def plan_of_words(
     if own.file is not None:
         of_file, said = zoo_words(client, algo, own.file, rest)
         rest, notes = [*of_file, *rest], [*notes, *said]
-    settings, flags = train.parse(client, algo, rest, verb="sweep")
+    settings, flags, preset = train.parse(client, algo, rest, verb="sweep")
     _refuse_unused(flags, what=what)
-    env_settings = environment_settings_of(client, environment, settings.env_id, what=what)
-    document = config.to_json(train.document_of(algo, settings, flags, env_settings))
+    before = preset.environment.settings if preset else {}
+    env_settings = environment_settings_of(client, environment, settings.env_id, what=what, before=before)
+    document = config.to_json(train.document_of(algo, settings, flags, env_settings, preset))
     schema = client.algorithms()[algo].schema
     env_schema = client.environment(settings.env_id).settings
     fixed = given_settings(words)

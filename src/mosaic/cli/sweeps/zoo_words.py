@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.cli.daemon.connection import BadArguments
-from mosaic.cli.sweeps.setting_words import environment_of, given_settings, word_of
+from mosaic.cli.sweeps.setting_words import given_settings, word_of
+from mosaic.cli.train.environment_arguments import env_id_of
 from mosaic.rpc.client import Client
 from mosaic.spec.catalogue import extras
 from mosaic.sweep import wandb_sweep, zoo_file
@@ -21,7 +22,7 @@ def zoo_words(client: Client, algo: str, path: Path, words: Sequence[str]) -> tu
     if algo not in algorithms:
         return [], []  # What reads all flags says so.
     properties: Any = algorithms[algo].schema["properties"]
-    env_id = environment_of(words) or str(properties["env_id"].get("default", ""))
+    env_id = env_id_of(words) or str(properties["env_id"].get("default", ""))
     found = zoo_file.read(data, env_id, properties, what=path.name)
     given = given_settings(words)
     return [word_of(name, value) for name, value in found.settings.items() if name not in given], found.notes

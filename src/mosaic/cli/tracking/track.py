@@ -16,6 +16,7 @@ from mosaic.spec.catalogue.extras import TRACKERS
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
+from mosaic.track import export_state
 from mosaic.track.export_state import WANDB, Export
 from mosaic.track.start_exporter import exporter
 from mosaic.track.trackers import everywhere, exporter_of, local
@@ -65,5 +66,6 @@ def _export(run: RunRecord, tracker: str) -> None:
 
 def _line(run: RunRecord, tracker: str, export: Export) -> str:
     name = "W&B" if tracker == WANDB else exporter_of(tracker).title
-    text = f"{run.run_id}  {name}  {paint(export.state, COLOURS[export.state])}: {plural(export.rows, 'row')}"
+    state = paint(export_state.spoken(export), COLOURS[export.state])
+    text = f"{run.run_id}  {name}  {state}: {plural(export.rows, 'row')}"
     return "  ".join(part for part in (text, clean(export.why), clean(export.url)) if part)

@@ -103,7 +103,7 @@ def probe(argv: Sequence[str]) -> int:
 def _facts(run: RunRecord, export: Export | None) -> dict[str, str]:
     if export is None:
         return {"run": run.run_id, "export": "none; 'mosaic train … --track-wandb' makes one"}
-    shown = paint(export.state, COLOURS[export.state])
+    shown = paint(export_state.spoken(export), COLOURS[export.state])
     return {
         "run": run.run_id,
         "export": f"{shown}: {clean(export.why)}" if export.why else shown,

@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     started = time.monotonic()
     with connect() as client:
         goal = ["--stop-at-return", str(SOLVED_RETURN), "--label", "demo"]
-        settings, run_flags = parse(client, "ppo", ["--env-id", ENV_ID, "--seed", str(flags.seed), *goal])
+        settings, run_flags, _ = parse(client, "ppo", ["--env-id", ENV_ID, "--seed", str(flags.seed), *goal])
         [run] = client.submit(document_of("ppo", settings, run_flags))
         try:
             run = _train(client, run)

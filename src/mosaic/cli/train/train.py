@@ -5,7 +5,6 @@ The flags are those of the run (`RunFlags`) and of the algorithm, as the schema 
 `mosaic train --script FILE [flags] [-- the script's flags]` is the same for a script of the user (`script_words`).
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Collection, Sequence
@@ -22,8 +21,8 @@ from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.plain_output import library_colours
 from mosaic.cli.terminal.printing import is_terminal, note, print_json, waiting
-from mosaic.cli.train import own_environment, script_arguments
-from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
+from mosaic.cli.train import own_environment, preset_words, script_arguments
+from mosaic.cli.train.environment_arguments import SETTINGS_HELP, env_id_of, environment_settings_of
 from mosaic.cli.train.script_arguments import is_about_script
 from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
 from mosaic.near_names import near_names
@@ -34,6 +33,8 @@ from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
 from mosaic.spec import environment_flags, environment_settings, own_code, user_files, wrappers
 from mosaic.spec.catalogue import known_environments
+from mosaic.spec.presets.preset import Preset
+from mosaic.spec.presets.preset_use import as_ui
 from mosaic.spec.run_config import (
     Artifacts,
     Environment,
@@ -59,6 +60,8 @@ OUTSIDE = ("env_id", "total_timesteps", "seed")
 class RunFlags(TrainOptions):
     """Flags of the run, the same for every algorithm."""
 
+    preset: str = ""
+    """Settings under a name, as the defaults of all other flags; 'mosaic presets' lists them."""
     label: str = ""
     """Label of the run; the algorithm, environment and seed if not given."""
     seeds: str = ""
@@ -106,10 +109,10 @@ def main(argv: Sequence[str]) -> int:
         raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
     algo, *words = own_environment.in_words(argv)
     with connect() as client:
-        settings, flags = parse(client, algo, words)
-        env_id = settings.env_id
-        env_settings = environment_settings_of(client, environment, env_id, what=f"mosaic train {algo}")
-    return _train(document_of(algo, settings, flags, env_settings), flags)
+        settings, flags, preset = parse(client, algo, words)
+        env_id, before = settings.env_id, preset.environment.settings if preset else {}
+        env_settings = environment_settings_of(client, environment, env_id, what=f"mosaic train {algo}", before=before)
+    return _train(document_of(algo, settings, flags, env_settings, preset), flags)
 
 
 def _train(document: TrainRunConfig, flags: RunFlags) -> int:
@@ -152,8 +155,10 @@ def _repo(run: RunRecord, flags: RunFlags) -> list[str]:
     return [run.run_id, "--repo", f"{flags.hf_entity}/"] if flags.hf_entity else [run.run_id]
 
 
-def parse(client: Client, algo: str, words: Sequence[str], *, verb: str = "train") -> tuple[Any, RunFlags]:
-    """The settings of the algorithm and the flags of the run; --help prints both and ends the process."""
+def parse(
+    client: Client, algo: str, words: Sequence[str], *, verb: str = "train"
+) -> tuple[Any, RunFlags, Preset | None]:
+    """The settings of the algorithm, the flags of the run, and the preset of both; --help prints and ends."""
     with waiting("reading the catalogue of algorithms (takes longer the first time) …"):
         known, broken = client.listed_algorithms()
     if algo not in known:
@@ -171,14 +176,16 @@ def parse(client: Client, algo: str, words: Sequence[str], *, verb: str = "train
         message = f"has {', '.join(sorted(shared))}, which every run has as a flag already; rename or remove it"
         raise ConfigError([Problem("Args", message)], what=known[algo].place or algo)
     words = translated(words, own)
+    preset = preset_words.preset_of(words, algo, known[algo].schema)
+    before = preset_words.settings_with(settings, preset), preset_words.options_with(RunFlags, preset)
     summary = f"{known[algo].summary} 'mosaic algos {algo}' tells more. {SETTINGS_HELP}"
     with library_colours():
-        parsed, flags = config.from_joined_flags(settings(), RunFlags(), words, prog=prog, description=plain(summary))
+        parsed, flags = config.from_joined_flags(*before, words, prog=prog, description=plain(summary))
     if flags.follow and flags.detach:
         raise ConfigError([Problem("--follow", "contradicts --detach")], what=prog)
     # The files of another machine are looked for by its worker.
     here = {} if current().target else user_files.absolute(known[algo].schema, config.to_json(parsed), what=prog)
-    return replace(parsed, **here), flags
+    return replace(parsed, **here), flags, preset
 
 
 def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
@@ -191,12 +198,18 @@ def document_of_script(argv: Sequence[str]) -> tuple[TrainRunConfig, RunFlags]:
     description = f"Flags of the run; those of {given.script.name} follow behind '--'."
     with library_colours():
         flags = config.from_flags(RunFlags, given.words, prog=prog, description=plain(description))
+    if flags.preset:
+        raise BadArguments(f"{prog}: --preset is for algorithms; a script's own flags stand behind '--'")
     script_arguments.refuse_unused(vars(flags), vars(RunFlags()), prog=prog)
     return document_of(str(given.script.path), given.settings, flags), flags
 
 
 def document_of(
-    algo: str, settings: Any, flags: RunFlags, env_settings: dict[str, Any] | None = None
+    algo: str,
+    settings: Any,
+    flags: RunFlags,
+    env_settings: dict[str, Any] | None = None,
+    preset: Preset | None = None,
 ) -> TrainRunConfig:
     params: dict[str, Any] = {**settings} if isinstance(settings, dict) else config.to_json(settings)
     outside: dict[str, Any] = {name: params.pop(name) for name in OUTSIDE}
@@ -207,7 +220,7 @@ def document_of(
         environment=Environment(env_id=worker.env_id, settings=env_settings or {}),
         artifacts=Artifacts(tensorboard=Toggle(enabled=flags.tensorboard), wandb=Toggle(enabled=flags.track_wandb)),
         resources=Resources(cpus=flags.cpus, gpus=flags.gpus),
-        metadata=Metadata(worker=Worker(config=worker)),
+        metadata=Metadata(ui=as_ui(preset) if preset else {}, worker=Worker(config=worker)),
     )
 
 
@@ -220,12 +233,7 @@ def seeds_of(text: str) -> list[int]:
 
 def _refuse_misspelt_environment(client: Client, words: Sequence[str], *, prog: str) -> None:
     """What the daemon would say of it, without the submit."""
-    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    given.add_argument("--env-id", "--env_id")
-    try:
-        env_id = given.parse_known_args(list(words))[0].env_id
-    except argparse.ArgumentError:
-        return  # Those who read all flags say what is wrong with it.
+    env_id = env_id_of(words)
     if not env_id or ":" in env_id:
         return
     families = client.environments()

@@ -19,11 +19,15 @@ class CliProcess(QObject):
     done = Signal(object)
     failed = Signal(str)
     """The reason, as text for the user."""
+    told = Signal(str)
+    """A line that it printed beside its results, while it works."""
 
     def __init__(self, link: DaemonLink, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._link = link
         self._process = ChildProgram(self)
+        self._said = b""
+        self._process.readyReadStandardError.connect(self._hear)
         self._process.finished.connect(self._finished)
         self._process.not_started.connect(self._failed_to_start)
 
@@ -43,6 +47,7 @@ class CliProcess(QObject):
             variables={"MOSAIC_HOME": str(self._link.home.root)},
             cwd=None,
         )
+        self._said = b""
         self._process.start_python(verb)
         self.changed.emit()
 
@@ -53,7 +58,8 @@ class CliProcess(QObject):
             self.changed.emit()
 
     def _finished(self, code: int, how: QProcess.ExitStatus) -> None:
-        said = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip()
+        self._hear()
+        said = self._said.decode(errors="replace").strip()
         found = list(_objects(bytes(self._process.readAllStandardOutput().data())))
         self.changed.emit()
         if found:
@@ -64,6 +70,12 @@ class CliProcess(QObject):
             self.failed.emit(reason or f"it ended with code {code}")
         else:
             self.done.emit([])
+
+    def _hear(self) -> None:
+        new = bytes(self._process.readAllStandardError().data())
+        self._said += new
+        if new.endswith(b"\n") and self.runs:
+            self.told.emit(new.decode(errors="replace").splitlines()[-1])
 
     def _failed_to_start(self, problem: str) -> None:
         self.changed.emit()

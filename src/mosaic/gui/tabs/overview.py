@@ -37,6 +37,7 @@ from mosaic.gui.widgets.table.differences_view import DifferencesView
 from mosaic.plain_text import plain
 from mosaic.run_table.run_differences import RunFacts, compared, defaults_of
 from mosaic.spec.config_settings import settings_of
+from mosaic.spec.presets import preset_use
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
@@ -77,6 +78,8 @@ class OverviewTab(QWidget):
         record, detail = self._studio.record(), self._studio.detail()
         self._title.setText(name_of(record) if record else "Select a run on the left.")
         facts = _facts(record) if record else {}
+        if record:
+            facts["Preset"] = plain(preset_use.spoken(detail.config)) or "–" if detail else "–"
         if record and (why := self._studio.why_queued(record)):
             facts["State"] += f": {why}"
         for name, value in self._facts.items():
@@ -178,6 +181,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "State": record.state + (f" · attempt {record.attempt}" if record.attempt > 1 else ""),
         "Algorithm": record.algo,
         "Environment": record.env_id,
+        "Preset": "",
         "Seed": str(record.seed),
         "Steps": f"{steps} of {record.steps_in_all:,}" if record.steps_in_all else steps,
         "Return": f"{_score(record.last_return)} · best {_score(record.best_return)}",

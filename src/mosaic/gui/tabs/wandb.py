@@ -162,6 +162,7 @@ class WandbTab(QWidget):
             self.model.problem,
             self.frame.crash,
             export.why,
+            "Waiting for CPU: other work has all cores; the export goes on when there is room." * export.waits_for_cpu,
             stopped if seen.cut_off and not self.model.syncing else "",
         ]
         text = "\n".join(dict.fromkeys(part for part in parts if part))

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from mosaic.spec.processes.language_model import KEY
 
 HUB = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN", "HUGGINGFACE_TOKEN")
+_WANDB_PROXIES = ("WANDB_VPN_HTTP_PROXY", "WANDB_VPN_HTTPS_PROXY", "WANDB_HTTP_PROXY", "WANDB_HTTPS_PROXY")
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "wandb": ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", "WANDB_VPN_HTTP_PROXY", "WANDB_VPN_HTTPS_PROXY"),
+    "wandb": ("WANDB_API_KEY", "WANDB_IDENTITY_TOKEN_FILE", *_WANDB_PROXIES),
     "mlflow": ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_URI"),
     "trackio": HUB,
     "hub": HUB,
@@ -21,7 +22,7 @@ SHORTEST = 8
 """A shorter value is not a key, and may stand in any text."""
 SCRIPT_KEYS = "MOSAIC_SCRIPT_KEYS"
 """Variable that names further variables, separated by commas, whose keys scripts get."""
-_ADDRESSES = frozenset({"MLFLOW_TRACKING_URI", "WANDB_VPN_HTTP_PROXY", "WANDB_VPN_HTTPS_PROXY"})
+_ADDRESSES = frozenset({"MLFLOW_TRACKING_URI", *_WANDB_PROXIES})
 """They are secret only where they hold a password."""
 _SECRETS = ("password", "passwd", "passphrase", "secret", "secrets", "token", "apikey", "jwt", "bearer")
 _CREDENTIALS = frozenset({"credential", "credentials", "authorization"})

@@ -8,14 +8,16 @@ from mosaic import config
 from mosaic.config import JsonObject, JsonValue
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.gui.models.form import environment_fields
+from mosaic.gui.models.form.form_presets import document_with
 from mosaic.gui.models.form.json_paths import look_up
-from mosaic.gui.models.form.presets import read_document, write_document
+from mosaic.gui.models.form.last_run import read_document, write_document
 from mosaic.gui.models.form.run_settings import EXTRAS, LABEL, PARAMS, PRIORITY, SEEDS, WORKER
 from mosaic.gui.models.form.train_actions import TrainActions
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.scripts.script import is_script
 from mosaic.scripts.script_flags import words_for
 from mosaic.spec import environment_settings
+from mosaic.spec.presets.preset_files import Listed
 from mosaic.spec.run_config import TrainOptions
 
 
@@ -26,32 +28,30 @@ class FormDocuments:
         self._train_actions = train_actions
         self._presets = train_actions.presets
 
-    def names(self) -> list[str]:
+    def presets(self) -> tuple[list[Listed], list[Listed]]:
+        """Those for what the form trains, and all others."""
         try:
-            return self._presets.names()
+            fitting, others, problems = self._presets.listed()
         except MosaicError as error:
-            self._train_actions.said.emit(str(error), "bad")
-            return []
+            fitting, others, problems = [], [], [str(error)]
+        if problems:
+            self._train_actions.said.emit("; ".join(problems), "bad")
+        return fitting, others
 
     def save(self, name: str) -> None:
-        self._store(lambda document: self._presets.save(name, document), f"Saved as preset “{name.strip()}”.")
+        self._attempt(lambda: self._presets.save(name), f"Saved as preset “{name.strip()}”.")
 
-    def load(self, name: str) -> None:
-        self._fill(lambda: self._presets.load(name), f"Preset “{name}”")
+    def load(self, one: Listed) -> None:
+        self._fill(lambda: document_with(one), f"Preset “{one.preset.name}”")
 
-    def delete(self, name: str) -> None:
-        try:
-            self._presets.delete(name)
-        except MosaicError as error:
-            self._train_actions.said.emit(str(error), "bad")
-        else:
-            self._train_actions.said.emit(f"Preset “{name}” is gone.", "ok")
+    def delete(self, one: Listed) -> None:
+        self._attempt(lambda: self._presets.delete(one), f"Preset “{one.preset.name}” is gone.")
 
     def import_file(self, path: str) -> None:
         self._fill(lambda: read_document(Path(path)), Path(path).name)
 
     def export_file(self, path: str) -> None:
-        self._store(lambda document: write_document(Path(path), document), f"Saved as {path}.")
+        self._attempt(lambda: write_document(Path(path), self._train_actions.form.stored()), f"Saved as {path}.")
 
     def allow_scripts(self, folder: str) -> None:
         self._train_actions.allow_scripts(folder)
@@ -76,9 +76,9 @@ class FormDocuments:
         else:
             self._train_actions.fill(document, origin)
 
-    def _store(self, write: Callable[[JsonObject], None], said: str) -> None:
+    def _attempt(self, does: Callable[[], object], said: str) -> None:
         try:
-            write(self._train_actions.form.stored())
+            does()
         except ConfigError as error:
             self._complain(error)
         except MosaicError as error:

@@ -21,6 +21,7 @@ ENV_ID = f"{WORKER}.env_id"
 SEED = f"{WORKER}.seed"
 SEEDS = f"{UI}.seeds"
 PRIORITY = f"{UI}.priority"
+PRESET = f"{UI}.preset"
 LABEL = "run_name"
 TRACK = f"{EXTRAS}.track_wandb"
 DERIVED = {"environment.env_id": ENV_ID, "artifacts.wandb.enabled": TRACK}

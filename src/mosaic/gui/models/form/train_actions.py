@@ -16,9 +16,10 @@ from mosaic.errors import ConfigError, MosaicError, Problem
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
 from mosaic.gui.models.form.config_problems import problems_in
 from mosaic.gui.models.form.dry_run_progress import DryRun
+from mosaic.gui.models.form.form_presets import FormPresets
 from mosaic.gui.models.form.json_paths import look_up, put
+from mosaic.gui.models.form.last_run import LastRun, StoreFailed
 from mosaic.gui.models.form.notes import Note
-from mosaic.gui.models.form.presets import Presets, StoreFailed
 from mosaic.gui.models.form.run_settings import ALGO, ENV_ID, PRIORITY, SEEDS, UI
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.gui.models.studio import Studio
@@ -73,7 +74,8 @@ class TrainActions(QObject):
         super().__init__()
         self.catalogue = CatalogueModel(studio.link)
         self.form = TrainForm(self.catalogue)
-        self.presets = Presets(studio.home)
+        self.presets = FormPresets(studio.home, self.form)
+        self._last_run = LastRun(studio.home)
         self.is_trying = False
         """A dry run is under way."""
         self.is_starting = False
@@ -124,7 +126,7 @@ class TrainActions(QObject):
     def train_last(self) -> None:
         """Train once more what was started last, whatever the form says now."""
         try:
-            stored = self.presets.load_last()
+            stored = self._last_run.load()
             if stored is None:
                 raise StoreFailed("Nothing was started from this window yet: fill in the form and start it here.")
             seeds = parse_seeds(str(look_up(stored, SEEDS, "")))
@@ -242,7 +244,7 @@ class TrainActions(QObject):
         self.is_starting = True
         self.busy_changed.emit()
         self._studio.link.call(
-            lambda client: _place(client, order, self.presets), self._answered, partial(self._not_started, order)
+            lambda client: _place(client, order, self._last_run), self._answered, partial(self._not_started, order)
         )
 
     def _answered(self, answer: Started | Validation) -> None:
@@ -320,7 +322,7 @@ class TrainActions(QObject):
         if self._has_begun:
             return
         try:
-            last = self.presets.load_last()
+            last = self._last_run.load()
         except MosaicError as error:
             self.said.emit(str(error), "warn")
             last = None
@@ -333,13 +335,13 @@ class TrainActions(QObject):
             self.fill(document, origin)
 
 
-def _place(client: Client, order: Order, presets: Presets) -> Started | Validation:
+def _place(client: Client, order: Order, last_run: LastRun) -> Started | Validation:
     """In another thread: try it if the environment is not in the catalogue, queue it, and remember it."""
     if not order.is_listed and not (found := client.validate(order.document)).ok:
         return found
     records = client.submit(order.document, seeds=order.seeds, priority=order.priority, client_key=order.key)
     try:
-        presets.save_last(order.stored)
+        last_run.save(order.stored)
     except StoreFailed as error:
         return Started(records, f"“Train the last configuration” will not have it: {error}")
     return Started(records, "")

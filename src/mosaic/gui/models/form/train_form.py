@@ -21,6 +21,7 @@ from mosaic.gui.models.form.run_settings import (
     EXTRAS,
     FIXED,
     NOT_FOR_SCRIPTS,
+    PRESET,
     PRIORITY,
     SEED,
     SEEDS,
@@ -58,6 +59,8 @@ class TrainForm(QObject):
         self.sections: list[Section] = []
         self.problems: list[str] = []
         self._catalogue = catalogue
+        self._preset: JsonValue = None
+        """What the form was filled with, as `metadata.ui` of a run keeps it, until another algorithm or environment."""
         self._set_texts: dict[str, str] = {}
         """What the user set, by path, also where the algorithm that is chosen now has no such setting."""
         self._typed_settings: dict[str, JsonObject] = {}
@@ -88,6 +91,11 @@ class TrainForm(QObject):
     def env_id(self) -> str:
         return str(self.fields[ENV_ID].value or "")
 
+    @property
+    def preset(self) -> str:
+        """The name of the preset that the form was filled with; empty if it was filled otherwise."""
+        return str(self._preset.get("name", "")) if isinstance(self._preset, dict) else ""
+
     def use(self, algo: str) -> None:
         """The form of this algorithm, with all that the user set wherever it has such a setting that may be so."""
         if algo not in self._catalogue.algorithms:
@@ -95,6 +103,8 @@ class TrainForm(QObject):
             raise UnknownAlgorithm(algo, hint=f"there are {', '.join(known)}")
         is_other = algo != self.algo
         self._keep_env_settings()
+        if is_other:
+            self._preset = None
         self.algo = algo
         self._make_fields()
         for path, text in self._set_texts.items():
@@ -114,6 +124,7 @@ class TrainForm(QObject):
         field.type(text)
         self._remember(field)
         if path == ENV_ID:
+            self._preset = None
             self._renew_env_fields()
         if path == ENV_ID or is_of_environment(path):
             self._look_at_env()
@@ -132,6 +143,7 @@ class TrainForm(QObject):
     def reset_all(self) -> None:
         """Every default of this algorithm."""
         self._make_fields()
+        self._preset = None
         for path in self.fields:
             self._set_texts.pop(path, None)
         self._make_env_fields({})
@@ -168,6 +180,8 @@ class TrainForm(QObject):
         for path, source in DERIVED.items():
             put(document, path, self.fields[source].value)
         put(document, ENVIRONMENT_SETTINGS, environment_fields.values_of(self.fields))
+        if self._preset is not None:
+            put(document, PRESET, self._preset)
         complete = config.to_json(run_config.parse(document))
         for path, value in secrets.items():
             if with_secrets and value and self.is_shown(path):
@@ -191,6 +205,7 @@ class TrainForm(QObject):
         if algo not in self._catalogue.algorithms:
             raise UnknownAlgorithm(str(algo), hint=f"there are {', '.join(sorted(self._catalogue.algorithms))}")
         self.algo = str(algo)
+        self._preset = look_up(document, PRESET, None)
         self._make_fields()
         for path, field in self.fields.items():
             value = look_up(document, path, field.setting.default)
@@ -207,7 +222,7 @@ class TrainForm(QObject):
         self._say([])
         self.rebuilt.emit()
         self.edited.emit()
-        others = [path for path in leaves(document) if path not in known and not is_of_environment(path)]
+        others = [path for path in leaves(document) if path not in known and not _is_elsewhere(path)]
         return [*others, *missing]
 
     def refuse(self, problems: Iterable[Problem]) -> None:
@@ -303,6 +318,11 @@ class TrainForm(QObject):
             field.hint = f"Not in the list of environments. {meant}A worker tries it before the run begins."
         else:
             field.hint = self._catalogue.misfit(self.env_id, self.algo, environment_fields.values_of(self.fields))
+
+
+def _is_elsewhere(path: str) -> bool:
+    """What a document says without a field of the form."""
+    return is_of_environment(path) or path.startswith(f"{PRESET}.")
 
 
 def is_of_environment(path: str) -> bool:

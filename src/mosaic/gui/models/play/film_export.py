@@ -21,10 +21,13 @@ class FilmExport(QObject):
         self._studio = studio
         self.said = ""
         """What came of the last one."""
+        self.progress = ""
+        """How far the one that is being made is."""
         self._process = CliProcess(studio.link, self)
         self._process.changed.connect(self.changed)
         self._process.done.connect(self._take)
         self._process.failed.connect(self._say)
+        self._process.told.connect(self._show_progress)
 
     @property
     def runs(self) -> bool:
@@ -35,7 +38,7 @@ class FilmExport(QObject):
         path = out if out.lower().endswith(KINDS) else f"{out}.mp4"
         first, *others = names
         beside = [word for name in others for word in ("--side-by-side", name)]
-        self.said = ""
+        self.said = self.progress = ""
         self._process.start("replay", first, *beside, "--video", path, "--speed", f"{speed or 1.0:g}", "--json")
 
     def close(self) -> None:
@@ -45,6 +48,10 @@ class FilmExport(QObject):
         [made] = found
         differs = " (not quite what was recorded)" if any(made["differences"]) else ""
         self._say(f"{made['out']}: {made['seconds']:g} s, {made['frames']} frames{differs}")
+
+    def _show_progress(self, line: str) -> None:
+        self.progress = line
+        self.changed.emit()
 
     def _say(self, message: str) -> None:
         self.said = message

@@ -14,6 +14,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.numbers import parse_float
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.scripts.script import is_script
+from mosaic.spec.presets.preset_use import UI as KEY
 from mosaic.spec.seed_list import parse_seeds
 from mosaic.sweep import space, space_words, sweep_plan
 from mosaic.sweep.sweep_plan import BEST, CONFIRM_SEEDS, RETURN, TRIALS
@@ -126,7 +127,8 @@ class SweepForm(QObject):
 
     def _plan(self) -> dict[str, Any]:
         document: dict[str, Any] = self._form.document()
-        document["metadata"].pop("ui", None)
+        # Which preset it was begun from stays with every run of the sweep.
+        document["metadata"]["ui"] = {key: one for key, one in document["metadata"]["ui"].items() if key == KEY}
         words = [f"{one.name}={one.text}" for one in self.searched if one.is_on]
         if not words:
             raise ConfigError([Problem("", "Choose one setting at least to be searched.")], what=WHAT)

@@ -202,7 +202,9 @@ def _looked_at(client: Client, *, run_id: str, folder: Path | None) -> Seen:
 def _proxy(run_dir: RunDir) -> str:
     """Of the run's own settings; what the environment says anyhow is found by WebEngine itself."""
     options = about(run_dir).options
-    return wandb_network.network_of(options).proxy if options.wandb_use_vpn_proxy else ""
+    way = wandb_network.network_of(options)
+    is_chosen = options.wandb_use_vpn_proxy or way.proxy == wandb_network.own_proxy(way.server, os.environ)
+    return way.proxy if is_chosen else ""
 
 
 def _run_folders(names: set[str]) -> Sequence[str]:

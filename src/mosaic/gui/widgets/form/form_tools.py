@@ -1,6 +1,6 @@
 """What is done with a form as a whole: presets, JSON files, the command line, help."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -8,9 +8,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QInputDialog, QMenu, QToolButton, QWidget
 
 from mosaic.gui.models.form.form_documents import FormDocuments
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.tool_button import IconTool
-from mosaic.plain_text import plain
+from mosaic.plain_text import plain, plain_line
+from mosaic.spec.presets.preset_files import Listed
 
 JSON_FILES = "Run config (*.json)"
 
@@ -26,6 +28,7 @@ class FormTools(QWidget):
         presets = IconTool(theme, "bookmark", "Presets")
         presets.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.presets = QMenu(presets)
+        self.presets.setToolTipsVisible(True)
         presets.setMenu(self.presets)
         self.presets.aboutToShow.connect(self._list_presets)
         explain = IconTool(theme, "circle-question-mark", "Help on the algorithm (F1)", show_help)
@@ -79,25 +82,47 @@ class FormTools(QWidget):
 
     def _list_presets(self) -> None:
         self.presets.clear()
-        names = self.form_documents.names()
-        for name in names:
-            self.presets.addAction(_escaped(name), lambda name=name: self.form_documents.load(name))
-        if not names:
-            self.presets.addAction("No presets yet").setEnabled(False)
+        fitting, others = self.form_documents.presets()
+        own = [one for one in others if not one.is_shipped]
+        self._add_presets(self.presets, fitting, _result)
+        if not fitting:
+            self.presets.addAction("No preset for this algorithm and environment").setEnabled(False)
+        self._add_presets(self.presets, own, _purpose)
+        if shipped := [one for one in others if one.is_shipped]:
+            self._add_presets(self.presets.addMenu("Presets for others"), shipped, _purpose)
         self.presets.addSeparator()
         self.presets.addAction("Save as preset…", self.save_preset)
-        if names:
+        if mine := [one for one in (*fitting, *own) if not one.is_shipped]:
             delete = self.presets.addMenu("Delete preset")
-            for name in names:
-                delete.addAction(_escaped(name), lambda name=name: self.form_documents.delete(name))
+            for one in mine:
+                delete.addAction(_titled(one, _purpose(one)), lambda one=one: self.form_documents.delete(one))
         self.presets.addSeparator()
         self.presets.addAction("Reset every field", self.form_documents.reset)
+
+    def _add_presets(self, menu: QMenu, listed: Sequence[Listed], about: Callable[[Listed], str]) -> None:
+        for one in listed:
+            action = menu.addAction(_titled(one, about(one)), lambda one=one: self.form_documents.load(one))
+            action.setToolTip(tip(one.preset.about or one.preset.reference))
 
     def _dialog(self, title: str, mode: QFileDialog.AcceptMode) -> QFileDialog:
         dialog = QFileDialog(self, title, str(Path.home()), JSON_FILES)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(mode)
         return dialog
+
+
+def _titled(one: Listed, about: str) -> str:
+    return _escaped(plain_line(f"{one.preset.name}   {about}" if about else one.preset.name))
+
+
+def _result(one: Listed) -> str:
+    """What it scored, of a preset for what the form trains."""
+    measured = one.preset.measured
+    return f"return {measured.short(measured.iqm)} after {measured.total_timesteps:,} steps" if measured else ""
+
+
+def _purpose(one: Listed) -> str:
+    return f"{one.preset.algo} · {one.preset.env_id}"
 
 
 def _escaped(name: str) -> str:

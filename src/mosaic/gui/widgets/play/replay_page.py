@@ -38,6 +38,7 @@ class ReplayPage(QStackedWidget):
         self.both.left.connect(self.paired_replay.close)
         self.both.export_asked.connect(self._ask_film_of_both)
         self.paired_replay.changed.connect(self._show)
+        self.film.changed.connect(self._show_film)
         play.listed.connect(self._list)
 
     def close_all(self) -> None:
@@ -49,6 +50,9 @@ class ReplayPage(QStackedWidget):
 
     def _show(self) -> None:
         self.setCurrentWidget(self.both if self.paired_replay.is_open else self.episodes)
+
+    def _show_film(self) -> None:
+        self.episodes.show_film(self.film.progress or "filming …" if self.film.runs else "")
 
     def _ask_film(self, episodes: Sequence[RecordedEpisode]) -> None:
         names = [f"{episode.run_id}/{episode.episode}" for episode in episodes]
@@ -88,6 +92,7 @@ class EpisodeList(Panel):
         self._name_of = name_of
         self._episodes: list[RecordedEpisode] = []
         self._what = ElidedLabel("muted")
+        self._count = ""
         self.tree = list_of(COLUMNS, "Recorded episodes")
         self.tree.setAlternatingRowColors(True)
         self.tree.itemActivated.connect(self._choose)
@@ -128,7 +133,12 @@ class EpisodeList(Panel):
         fit(self.tree)
         count = len(self._episodes)
         self._point()
-        self._what.setText(f"{count or 'No'} recorded episode{'s' if count != 1 else ''} of {env_id}")
+        self._count = f"{count or 'No'} recorded episode{'s' if count != 1 else ''} of {env_id}"
+        self._what.setText(self._count)
+
+    def show_film(self, progress: str) -> None:
+        """How far a film is; empty once none is being made."""
+        self._what.setText(progress or self._count)
 
     def _point(self) -> None:
         count = len(self.tree.selectedItems())
