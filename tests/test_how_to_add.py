@@ -46,6 +46,9 @@ from mosaic.envs.family import Family
 FAMILY = Family(name="chalk", title="Chalk", observation_rule="as it is", distribution="gymnasium", id_pattern="^Chalk")
 '''
 
+PRESET = """{"v": 1, "name": "calm", "about": "Small steps.", "algo": "ppo", "environment": {"env_id": "Taxi-v4"},
+ "settings": {"learning_rate": 0.0001}, "origin": {"learning_rate": "a guess"}}"""
+
 ENGINE = '''"""No worker lives for long here."""
 
 from mosaic.trainer.runs.out_of_memory import Usage
@@ -138,6 +141,14 @@ ADDITIONS = {
             Line("mosaic/envs/families.py", "from mosaic.errors import", "from mosaic.envs import chalk"),
         ),
         "from mosaic import envs\nassert envs.family_of('Chalk-v0').name == 'chalk'",
+    ),
+    "a preset": Addition(
+        "mosaic/spec/presets/shipped/ppo__Taxi-v4__calm.json",
+        PRESET,
+        (),
+        "from mosaic.spec.presets import preset_files\n"
+        "[calm] = [one.preset for one in preset_files.shipped() if one.preset.name == 'calm']\n"
+        "assert calm.settings == {'learning_rate': 0.0001}",
     ),
     "a verb": Addition(
         "mosaic/cli/greet.py",

@@ -27,6 +27,8 @@ VARIABLES = {
     "MLFLOW_TRACKING_URI": "https://me:password@mlflow.example",
     "WANDB_VPN_HTTP_PROXY": "http://me:password@proxy.example",
     "WANDB_VPN_HTTPS_PROXY": "http://me:password@proxy.example",
+    "WANDB_HTTP_PROXY": "http://me:password@proxy.example",
+    "WANDB_HTTPS_PROXY": "http://me:password@proxy.example",
     "PATH": "/bin",
 }
 

@@ -28,11 +28,13 @@ def train(
     algo: str,
     *,
     env_id: str,
-    total_timesteps: int,
+    total_timesteps: int | None = None,
     seed: int = 1,
     seeds: None = None,
     label: str = "",
+    preset: str = "",
     env_settings: Mapping[str, JsonValue] | None = None,
+    wrappers: Sequence[str] | None = None,
     **settings: JsonValue,
 ) -> Run: ...
 @overload
@@ -40,28 +42,32 @@ def train(
     algo: str,
     *,
     env_id: str,
-    total_timesteps: int,
+    total_timesteps: int | None = None,
     seed: int = 1,
     seeds: Sequence[int],
     label: str = "",
+    preset: str = "",
     env_settings: Mapping[str, JsonValue] | None = None,
+    wrappers: Sequence[str] | None = None,
     **settings: JsonValue,
 ) -> Runs: ...
 def train(
     algo: str,
     *,
     env_id: str,
-    total_timesteps: int,
+    total_timesteps: int | None = None,
     seed: int = 1,
     seeds: Sequence[int] | None = None,
     label: str = "",
+    preset: str = "",
     env_settings: Mapping[str, JsonValue] | None = None,
+    wrappers: Sequence[str] | None = None,
     **settings: JsonValue,
 ) -> Run | Runs:
     """Begin a training run, or with `seeds` one for each of them, and return at once.
 
-    `settings` are those of the algorithm that differ from its defaults (`mosaic algos ppo` lists them),
-    `env_settings` those of the environment.
+    `settings` are those of the algorithm that differ from its defaults, or from the preset (`mosaic algos ppo` lists
+    them), `env_settings` those of the environment, `wrappers` words as `--wrap` takes them.
     """
     client = _client()
     records = client.train(
@@ -71,7 +77,9 @@ def train(
         seeds=(seed,) if seeds is None else list(seeds),
         label=label,
         settings=settings,
+        preset=preset,
         env_settings=env_settings,
+        wrappers=wrappers,
     )
     runs = Runs(client, [record.run_id for record in records])
     return runs[0] if seeds is None else runs

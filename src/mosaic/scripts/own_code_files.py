@@ -61,7 +61,9 @@ def find(word: str, allowed: Allowed, kind: Kind) -> OwnCode:
     """What a reference means; ConfigError with what to do where it means nothing that may run."""
     parts = typed(word)
     if parts is None:
-        raise ConfigError([Problem(word, "is not FILE.py:NAME, which names a class in a file of yours")], what=f"{kind} of a user")
+        raise ConfigError(
+            [Problem(word, "is not FILE.py:NAME, which names a class in a file of yours")], what=f"{kind} of a user"
+        )
     files = [path for path in allowed.candidates() if path.name == parts.file]
     holding = [path for path in files if parts.name in environment_file.read(path).defined]
     if holding:

@@ -57,7 +57,8 @@ def title_of(algorithm: Algorithm) -> str:
 
 
 def _group_of(algorithm: Algorithm) -> str:
-    actions = ACTIONS.get(algorithm.actions, algorithm.actions.replace("_", " ").capitalize() or "Any actions")
+    kind = algorithm.actions.partition(",")[0]
+    actions = ACTIONS.get(kind, kind.replace("_", " ").capitalize() or "Any actions")
     sees = SEES.get(algorithm.observations, algorithm.observations)
     return f"{actions} · {sees}" if sees else actions
 
