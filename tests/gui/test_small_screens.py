@@ -70,7 +70,7 @@ def test_side_panels_are_put_away_by_key_and_by_drag_and_come_back(show: Show, h
         QTest.mousePress(window, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, start)
         QTest.mouseMove(window, end)
         QTest.mouseRelease(window, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, end)
-        assert dock.isHidden()
+        shown.until(dock.isHidden, "the panel put away")
 
 
 def test_each_size_has_the_layout_that_it_was_left_with(show: Show, home: Home, make_run: MakeRun) -> None:

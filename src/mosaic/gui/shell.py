@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QByteArray, QEvent, QPoint, QSettings, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QScrollArea, QWidget
 
@@ -71,6 +71,7 @@ class Shell(QMainWindow):
         middle = QWidget()
         row(handles[0], (self._stack, 1), handles[1], of=middle, spacing=0)
         self.setCentralWidget(middle)
+        self.installEventFilter(self)
         self._dragged: QDockWidget | None = None
         """The panel whose edge is being dragged."""
         self._size = ""
@@ -139,20 +140,22 @@ class Shell(QMainWindow):
                 around.ensureWidgetVisible(widget)
             around = around.parentWidget()
 
-    def event(self, event: QEvent) -> bool:
-        """Qt moves the edges of the panels itself, and stops at their least width."""
-        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Of the window itself. Qt moves the edges of the panels, and stops at their least width.
+
+        `event` is not overridden: the window is deleted in it, which must not happen below a call of Python.
+        """
+        if watched is self and isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
             if event.type() == QEvent.Type.MouseButtonPress:
                 self._dragged = self._edge_at(event.position().toPoint())
             elif event.type() == QEvent.Type.MouseButtonRelease and self._dragged is not None:
                 dock, self._dragged = self._dragged, None
-                taken = super().event(event)
                 at = event.position().x()
                 width = at if dock is self.side_docks[0] else self.width() - at
                 if width < COLLAPSES * dock.minimumSizeHint().width():
-                    dock.hide()
-                return taken
-        return super().event(event)
+                    # After Qt has ended the drag.
+                    QTimer.singleShot(0, dock, dock.hide)
+        return False
 
     def _edge_at(self, point: QPoint) -> QDockWidget | None:
         left, right = (dock.geometry() for dock in self.side_docks)
