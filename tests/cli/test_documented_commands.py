@@ -91,7 +91,7 @@ SCRIPTS_MAY_RUN = ("docs/environments.md", "docs/matches.md")
 LABELS = {"demo": 0, "a": 0, "b": 1, "good": 0, "better": 1, "best": 2, "hello": 0, "big": 0}
 """Names that pages give to runs, and which of our three they are."""
 OF_A_LIVING_RUN = ("mosaic pause big", "mosaic continue big", "mosaic cancel big", "mosaic resume big")
-CANCELLED_AT_ONCE = ("train --script", "train --module", "--repeat --detach")
+CANCELLED_AT_ONCE = ("train --script", "train --module", "--repeat --detach", "--preset tuned --learning-rate")
 """What they submit would go on for long."""
 
 
