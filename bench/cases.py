@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 
@@ -40,25 +41,27 @@ BREAKOUT = "BreakoutNoFrameskip-v4"
 CARTPOLE = {"env_id": "CartPole-v1", "num_envs": 4, "num_steps": 128}
 ROLLOUT = 4 * 128
 
+cart_pole = partial(
+    Case,
+    algo="ppo",
+    settings=CARTPOLE,
+    steps=160 * ROLLOUT,
+    quick_steps=50 * ROLLOUT,
+    warmup_steps=10 * ROLLOUT,
+)
+breakout = partial(Case, algo="ppo_atari", steps=5 * 1024, quick_steps=3 * 1024, warmup_steps=1024)
+cheetah = partial(Case, steps=3_100, quick_steps=1_800, warmup_steps=1_100, floor=1.4)
+"""What several rows share."""
+
 CASES = (
-    Case(
+    cart_pole(
         name="ppo-sync",
-        algo="ppo",
-        settings=CARTPOLE,
         # Gymnasium's own wrapper stack on our side too: the gain of the learner alone.
         options={"env_backend": "sync"},
-        steps=160 * ROLLOUT,
-        quick_steps=50 * ROLLOUT,
-        warmup_steps=10 * ROLLOUT,
         floor=5.0,
     ),
-    Case(
+    cart_pole(
         name="ppo",
-        algo="ppo",
-        settings=CARTPOLE,
-        steps=160 * ROLLOUT,
-        quick_steps=50 * ROLLOUT,
-        warmup_steps=10 * ROLLOUT,
         floor=8.0,
     ),
     Case(
@@ -80,7 +83,7 @@ CASES = (
         warmup_steps=10_000,
         floor=3.0,
     ),
-    Case(
+    cheetah(
         name="sac",
         algo="sac_continuous_action",
         settings={
@@ -90,41 +93,25 @@ CASES = (
             "q_lr": 3e-4,
             "policy_frequency": 1,
         },
-        steps=3_100,
-        quick_steps=1_800,
-        warmup_steps=1_100,
-        floor=1.4,
     ),
-    Case(
+    breakout(
         name="ppo_atari",
-        algo="ppo_atari",
         settings={"env_id": BREAKOUT},
-        steps=5 * 1024,
-        quick_steps=3 * 1024,
-        warmup_steps=1024,
         floor=1.3,
     ),
-    Case(
+    breakout(
         name="ppo_atari-envpool",
-        algo="ppo_atari",
         settings={"env_id": BREAKOUT},
         # Threads of its own; SB3 has nothing like it and steps Gymnasium's environments.
         options={"env_backend": "envpool"},
-        steps=5 * 1024,
-        quick_steps=3 * 1024,
-        warmup_steps=1024,
         # One core cannot do the update's sums in float32 any faster (docs/benchmarks.md): twice takes bfloat16.
         floor=1.3,
     ),
-    Case(
+    breakout(
         name="ppo_atari-envpool-bfloat16",
-        algo="ppo_atari",
         # SB3 has no such setting and computes in float32.
         settings={"env_id": BREAKOUT, "bfloat16": True},
         options={"env_backend": "envpool"},
-        steps=5 * 1024,
-        quick_steps=3 * 1024,
-        warmup_steps=1024,
         floor=2.0,
     ),
     Case(
@@ -142,24 +129,16 @@ CASES = (
         warmup_steps=600,
         floor=1.3,
     ),
-    Case(
+    cheetah(
         name="td3",
         algo="td3_continuous_action",
         settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000},
-        steps=3_100,
-        quick_steps=1_800,
-        warmup_steps=1_100,
-        floor=1.4,
     ),
-    Case(
+    cheetah(
         name="ddpg",
         algo="ddpg_continuous_action",
         # SB3's DDPG has no delayed policy.
         settings={"env_id": "HalfCheetah-v5", "learning_starts": 1_000, "policy_frequency": 1},
-        steps=3_100,
-        quick_steps=1_800,
-        warmup_steps=1_100,
-        floor=1.4,
     ),
     Case(
         name="c51",

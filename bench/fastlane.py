@@ -128,9 +128,9 @@ def _alternate(case: Case, run_dir: RunDir, worker: psutil.Process, turns: int) 
 
 def _turn(run_dir: RunDir, worker: psutil.Process, viewer: Viewer | None = None) -> Turn:
     _pass(SETTLE_S, viewer)
-    began, cpu = time.time(), _cpu_s(worker)
+    began, cpu = time.time(), sum(worker.cpu_times()[:2])
     seen = _pass(TURN_S, viewer)
-    cpu_s = _cpu_s(worker) - cpu
+    cpu_s = sum(worker.cpu_times()[:2]) - cpu
     beats = [event for event in _events(run_dir) if isinstance(event.body, Heartbeat) and event.time >= began]
     steps = beats[-1].body.global_step - beats[0].body.global_step
     rate = steps / (beats[-1].time - beats[0].time)
@@ -146,11 +146,6 @@ def _pass(seconds: float, viewer: Viewer | None) -> int:
         else:
             seen += viewer.wait(left_s) is not None
     return seen
-
-
-def _cpu_s(worker: psutil.Process) -> float:
-    times = worker.cpu_times()
-    return times.user + times.system
 
 
 def _events(run_dir: RunDir) -> list[Any]:

@@ -15,9 +15,9 @@ import grpc
 import numpy as np
 
 from mosaic.fastlane import viewer_lease
-from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import FrameHead, Tile
+from mosaic.fastlane.tile_picture import ReaderWakeup
 from mosaic.fastlane.viewer import Viewer
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_methods import answer_with

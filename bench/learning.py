@@ -12,7 +12,8 @@ import argparse
 import json
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -107,35 +108,12 @@ class Task:
 THREE, FIVE, TEN = (1, 2, 3), (1, 2, 3, 4, 5), tuple(range(1, 11))
 BREAKOUT = "BreakoutNoFrameskip-v4"
 # Upstream's buffer, warm-up and exploration are made for a hundred times the steps.
-SMALL = {"buffer_size": 100_000, "learning_starts": 5_000, "exploration_fraction": 0.3}
+SOON = {"buffer_size": 100_000, "learning_starts": 5_000}
+SMALL = SOON | {"exploration_fraction": 0.3}
 # Upstream's settings are made for three thousand times the steps: here those of ppo_atari, with curiosity.
 CURIOUS = {"num_envs": 8, "num_iterations_obs_norm_init": 5, "learning_rate": 2.5e-4, "gamma": 0.99, "ent_coef": 0.01}
 # SB3's PPO always does so.
 BOOTSTRAP = {"bootstrap_truncated": True}
-
-
-def _pixels(
-    algo: str,
-    steps: int,
-    settings: dict[str, Any],
-    *,
-    seeds: tuple[int, ...] = (1,),
-    variant: str = "",
-    gpu: bool = False,
-) -> Task:
-    """Ours only."""
-    return Task(
-        algo=algo,
-        variant=variant,
-        env_id=BREAKOUT,
-        steps=steps,
-        seeds=seeds,
-        sides=("ours",),
-        settings=settings,
-        last_episodes=100,
-        rises=True,
-        gpu=gpu,
-    )
 
 
 PPO, SACS = "ppo_continuous_action", "sac_continuous_action"
@@ -146,18 +124,9 @@ FIRST = {"learning_starts": 1_000, "batch_size": 128}
 UNDELAYED = {"policy_frequency": 1}
 
 
-def _classic(algo: str, env_id: str, upstream: tuple[float, float], seeds: tuple[int, ...] = FIVE) -> Task:
-    """Half a million steps with all defaults, beside CleanRL's published figure."""
-    return Task(
-        algo=algo,
-        env_id=env_id,
-        steps=500_000,
-        seeds=seeds,
-        sides=("ours",),
-        settings={},
-        last_episodes=100,
-        upstream=upstream,
-    )
+classic = partial(Task, sides=("ours",), steps=500_000, settings={}, last_episodes=100)
+"""With all defaults, beside CleanRL's published figure."""
+pixels = partial(Task, sides=("ours",), env_id=BREAKOUT, last_episodes=100, rises=True)
 
 
 def _alone(algo: str, env_id: str, steps: int, seeds: tuple[int, ...], settings: dict[str, Any], last: int) -> Task:
@@ -167,27 +136,38 @@ def _alone(algo: str, env_id: str, steps: int, seeds: tuple[int, ...], settings:
     )
 
 
+# Where learning is over in a minute or two of a processor: which of them needs fewer steps.
+SHORT_POLE = {"env_id": "CartPole-v1", "steps": 50_000, "seeds": FIVE, "last": 20}
+SHORT_PENDULUM = {"env_id": "Pendulum-v1", "steps": 4_000, "seeds": FIVE, "last": 5}
+NARROW = {"critic_width": 256}
+NARROWER = {"critic_width": 128, "critic_blocks": 1}
+
+
+def _short(algo: str, task: dict[str, Any], settings: dict[str, Any]) -> Task:
+    return replace(_alone(algo, settings=settings, **task), variant="short")
+
+
 TASKS = (
-    _classic("ppo", "CartPole-v1", (490.0, 6.1)),
-    _classic("dqn", "CartPole-v1", (488.7, 16.1)),
-    _classic("ppo", "Acrobot-v1", (-86.4, 1.3)),
-    _classic("dqn", "Acrobot-v1", (-91.5, 7.2), THREE),
-    _classic("c51", "CartPole-v1", (481.2, 20.5)),
-    _classic("pqn", "CartPole-v1", (495.1, 6.9), TEN),
-    _classic("c51", "Acrobot-v1", (-87.7, 5.5), THREE),
-    _classic("pqn", "Acrobot-v1", (-95.6, 5.7), THREE),
+    classic(algo="ppo", env_id="CartPole-v1", upstream=(490.0, 6.1), seeds=FIVE),
+    classic(algo="dqn", env_id="CartPole-v1", upstream=(488.7, 16.1), seeds=FIVE),
+    classic(algo="ppo", env_id="Acrobot-v1", upstream=(-86.4, 1.3), seeds=FIVE),
+    classic(algo="dqn", env_id="Acrobot-v1", upstream=(-91.5, 7.2), seeds=THREE),
+    classic(algo="c51", env_id="CartPole-v1", upstream=(481.2, 20.5), seeds=FIVE),
+    classic(algo="pqn", env_id="CartPole-v1", upstream=(495.1, 6.9), seeds=TEN),
+    classic(algo="c51", env_id="Acrobot-v1", upstream=(-87.7, 5.5), seeds=THREE),
+    classic(algo="pqn", env_id="Acrobot-v1", upstream=(-95.6, 5.7), seeds=THREE),
     Task(algo=PPO, env_id="InvertedPendulum-v5", steps=102_400, seeds=FIVE, settings=BOOTSTRAP, last_episodes=20),
     Task(algo=PPO, env_id="HalfCheetah-v5", steps=204_800, seeds=FIVE, settings=BOOTSTRAP, last_episodes=10),
     Task(algo=SACS, env_id="Pendulum-v1", steps=6_000, seeds=THREE, settings=EARLY, last_episodes=10),
     Task(algo=SACS, env_id="HalfCheetah-v5", steps=15_000, seeds=THREE, settings=SAC, last_episodes=5),
-    _pixels("ppo_atari", 200_000, {}),
-    _pixels("dqn_atari", 100_000, SMALL),
-    _pixels("ppo_atari", 600_000, {}, seeds=THREE, gpu=True),
-    _pixels("ppo_atari", 600_000, {"bfloat16": True}, seeds=THREE, variant="bfloat16", gpu=True),
-    _pixels("dqn_atari", 400_000, SMALL, seeds=THREE, gpu=True),
-    _pixels("c51_atari", 400_000, SMALL, seeds=THREE, gpu=True),
-    _pixels("rainbow_atari", 200_000, {"buffer_size": 100_000, "learning_starts": 5_000}, seeds=THREE, gpu=True),
-    _pixels("ppo_rnd", 600_000, CURIOUS, seeds=THREE, gpu=True),
+    pixels(algo="ppo_atari", steps=200_000, settings={}, seeds=(1,)),
+    pixels(algo="dqn_atari", steps=100_000, settings=SMALL, seeds=(1,)),
+    pixels(algo="ppo_atari", steps=600_000, settings={}, seeds=THREE, gpu=True),
+    pixels(algo="ppo_atari", steps=600_000, settings={"bfloat16": True}, seeds=THREE, variant="bfloat16", gpu=True),
+    pixels(algo="dqn_atari", steps=400_000, settings=SMALL, seeds=THREE, gpu=True),
+    pixels(algo="c51_atari", steps=400_000, settings=SMALL, seeds=THREE, gpu=True),
+    pixels(algo="rainbow_atari", steps=200_000, settings=SOON, seeds=THREE, gpu=True),
+    pixels(algo="ppo_rnd", steps=600_000, settings=CURIOUS, seeds=THREE, gpu=True),
     Task(algo=TD3, env_id="Pendulum-v1", steps=15_000, seeds=FIVE, settings=FIRST, last_episodes=10),
     Task(algo=DDPG, env_id="Pendulum-v1", steps=15_000, seeds=FIVE, settings=FIRST | UNDELAYED, last_episodes=10),
     _alone("rpo_continuous_action", "InvertedPendulum-v5", 102_400, FIVE, BOOTSTRAP, 20),
@@ -200,6 +180,14 @@ TASKS = (
     Task(
         algo=DDPG, env_id="InvertedPendulum-v5", steps=8_000, seeds=THREE, settings=FIRST | UNDELAYED, last_episodes=10
     ),
+    _short("dqn", SHORT_POLE, {"learning_starts": 1_000}),
+    _short("c51", SHORT_POLE, {"learning_starts": 1_000}),
+    _short("qr_dqn", SHORT_POLE, {"learning_starts": 1_000}),
+    _short("sac_discrete", SHORT_POLE, {"learning_starts": 1_000}),
+    _short(SACS, SHORT_PENDULUM, FIRST),
+    _short("tqc_continuous_action", SHORT_PENDULUM, FIRST),
+    _short("crossq_continuous_action", SHORT_PENDULUM, FIRST | NARROW),
+    _short("simba_sac_continuous_action", SHORT_PENDULUM, FIRST | NARROWER),
 )
 
 

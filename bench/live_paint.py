@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from mosaic.fastlane import viewer_lease
-from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import FrameHead, Tile
+from mosaic.fastlane.tile_picture import ReaderWakeup
 from mosaic.fastlane.viewer_lease import Wishes
 
 SECONDS = 8.0

@@ -9,13 +9,13 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bench.clock import Clock
 from cleanrl_worker.sdk.command import carry_out
 from cleanrl_worker.sdk.run import Run
 from cleanrl_worker.sdk.vector import Envs
-from mosaic.envs import Observations
+from mosaic.spec.events import CheckpointReason
 
 
 def flags(settings: Mapping[str, Any]) -> list[str]:
@@ -31,14 +31,12 @@ def main(result: Path, warmup_steps: int, words: list[str]) -> int:
     clock = Clock()
 
     class ClockedRun(Run):
-        def make_envs(self, env_id: str, num_envs: int, *, observations: Observations = "vector") -> Envs:
-            envs = super().make_envs(env_id, num_envs, observations=observations)
+        def make_envs(self, env_id: str, num_envs: int, **how: Any) -> Envs:
+            envs = super().make_envs(env_id, num_envs, **how)
             clock.start_after(warmup_steps, envs, num_envs)
             return envs
 
-        def checkpoint(
-            self, algorithm: Mapping[str, Any], *, reason: Literal["interval", "stop", "end"] = "interval"
-        ) -> None:
+        def checkpoint(self, algorithm: Mapping[str, Any], *, reason: CheckpointReason = "interval") -> None:
             if reason == "end":
                 clock.stop()
                 result.write_text(json.dumps(clock.result(self.global_step)))

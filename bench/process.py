@@ -34,12 +34,17 @@ class Workshop(ExitStack):
         self.result = self.folder / "result.json"
         self.home = Home(self.folder / "home")
 
+    @property
+    def places(self) -> dict[str, str]:
+        """Variables that name this home and these sources, also where another tree is installed."""
+        # What an earlier tree needs besides may lie on the path that was given.
+        path = (str(self.root), str(self.root / "src"), os.environ.get("PYTHONPATH", ""))
+        return {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": os.pathsep.join(filter(None, path))}
+
     def run(self, words: list[str]) -> dict[str, float]:
         """Wall and processor time of a whole command, from its start to its exit."""
         threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        # These sources, also where another tree is installed.
-        places = {"MOSAIC_HOME": str(self.home.root), "PYTHONPATH": f"{self.root}:{self.root / 'src'}"}
-        environment = os.environ | threads | places
+        environment = os.environ | threads | self.places
         start, cpu_start = time.perf_counter(), _children_cpu_s()
         done = subprocess.run(
             [sys.executable, "-m", *words],

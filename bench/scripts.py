@@ -10,17 +10,11 @@ the process to the script's first step, in alternation. Exit code 1 if a bound i
 """
 
 import argparse
-import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
-from statistics import mean, median, quantiles
+from statistics import median, quantiles
 
+from bench.in_turn import InTurn, ratios_of_turns
 from mosaic.spec.run_dir import Home, new_run_id
 
 SCRIPT = Path(__file__).with_name("scripted_ppo.py")
@@ -29,67 +23,14 @@ WARM_ITERATIONS = 5
 LEAST_RATIO, MOST_START_S = 0.97, 1.0
 
 
-class Script:
-    """The script in a process of its own; it runs only within `turn`, once it is warm."""
-
-    def __init__(self, words: list[str], folder: Path) -> None:
-        self.started_at = time.time()
-        self.first_step_at = 0.0
-        self._iterations: list[dict[str, float]] = []
-        self._process = subprocess.Popen(
-            words, cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE
-        )
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    @property
-    def start_s(self) -> float:
-        return self.first_step_at - self.started_at
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith(b"{"):
-                said = json.loads(line)
-                self.first_step_at = said.get("first_step_at", self.first_step_at)
-                if "began" in said:
-                    self._iterations.append(said)
-
-    def warm_up(self) -> None:
-        while len(self._iterations) < WARM_ITERATIONS:
-            if self._process.poll() is not None:
-                raise RuntimeError(f"the script ended with {self._process.returncode}")
-            time.sleep(0.05)
-        self._process.send_signal(signal.SIGSTOP)
-
-    def turn(self, seconds: float) -> tuple[float, float]:
-        """Let it run; how long an iteration took by the wall clock, and in processor time."""
-        began = time.perf_counter()
-        self._process.send_signal(signal.SIGCONT)
-        time.sleep(seconds)
-        ended = time.perf_counter()
-        self._process.send_signal(signal.SIGSTOP)
-        # The clock is the machine's, the same in every process.
-        whole = [one for one in list(self._iterations) if one["began"] >= began and one["ended"] <= ended]
-        return mean(one["ended"] - one["began"] for one in whole), mean(one["cpu_seconds"] for one in whole)
-
-    def wait(self) -> None:
-        self._process.wait()
-        self._reader.join()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self.wait()
+def plain(folder: Path, iterations: int) -> InTurn:
+    return InTurn([str(SCRIPT), str(iterations)], folder)
 
 
-def plain(folder: Path, iterations: int) -> Script:
-    return Script([sys.executable, str(SCRIPT), str(iterations)], folder)
-
-
-def around(folder: Path, iterations: int) -> Script:
+def around(folder: Path, iterations: int) -> InTurn:
     run_dir = Home(folder).run(new_run_id()).root
-    words = [sys.executable, "-m", "cleanrl_worker.cli", "--algo", str(SCRIPT), "--run-dir", str(run_dir)]
-    return Script([*words, "--", str(iterations)], folder)
+    words = ["-m", "cleanrl_worker.cli", "--algo", str(SCRIPT), "--run-dir", str(run_dir)]
+    return InTurn([*words, "--", str(iterations)], folder)
 
 
 def steps_ratio(folder: Path, turns: int, turn_s: float) -> float:
@@ -97,14 +38,8 @@ def steps_ratio(folder: Path, turns: int, turn_s: float) -> float:
     scripts = (plain(folder, ENDLESS), around(folder, ENDLESS))
     try:
         for script in scripts:
-            script.warm_up()
-        ratios: list[tuple[float, float]] = []
-        for turn in range(turns):
-            order = scripts if turn % 2 == 0 else scripts[::-1]
-            took = {script: script.turn(turn_s) for script in order}
-            theirs, ours = (took[script] for script in scripts)
-            ratios.append((theirs[0] / ours[0], theirs[1] / ours[1]))
-            print("turn {}: {:.3f} by the wall clock, {:.3f} by processor time".format(turn + 1, *ratios[-1]))
+            script.warm_up(WARM_ITERATIONS)
+        ratios = ratios_of_turns(*scripts, turns, turn_s)
     finally:
         for script in scripts:
             script.kill()
@@ -123,7 +58,7 @@ def later_start_s(folder: Path, starts: int) -> float:
         for is_ours in (False, True) if turn % 2 == 0 else (True, False):
             script = (around if is_ours else plain)(folder, 1)
             script.wait()
-            found[is_ours] = script.start_s
+            found[is_ours] = script.said("first_step_at") - script.started_at
         later.append(found[True] - found[False])
     print(f"first step {median(later):+.2f} s (n = {len(later)}: {', '.join(f'{one:+.2f}' for one in later)})")
     return median(later)

@@ -96,15 +96,9 @@ def dqn(args: Any) -> Spec:
     - SB3 always measures the gradient's norm; the infinite limit leaves the gradient as it is.
     """
     return {
-        "kwargs": {
-            "learning_rate": args.learning_rate,
-            "buffer_size": args.buffer_size,
-            "learning_starts": args.learning_starts,
-            "batch_size": args.batch_size,
-            "tau": args.tau,
-            "gamma": args.gamma,
+        "kwargs": _off_policy(args, args.learning_rate)
+        | {
             "train_freq": args.train_frequency,
-            "gradient_steps": 1,
             "target_update_interval": args.target_network_frequency,
             "exploration_initial_eps": args.start_e,
             "exploration_final_eps": args.end_e,
@@ -126,15 +120,8 @@ def sac_continuous_action(args: Any) -> Spec:
     assert args.q_lr == args.policy_lr, "SB3 has one learning rate"
     assert args.policy_frequency == 1, "SB3 updates actor and critics alike"
     return {
-        "kwargs": {
-            "learning_rate": args.policy_lr,
-            "buffer_size": args.buffer_size,
-            "learning_starts": args.learning_starts,
-            "batch_size": args.batch_size,
-            "tau": args.tau,
-            "gamma": args.gamma,
-            "train_freq": 1,
-            "gradient_steps": 1,
+        "kwargs": _off_policy(args, args.policy_lr)
+        | {
             "target_update_interval": args.target_network_frequency,
             "ent_coef": "auto" if args.autotune else args.alpha,
             "target_entropy": "auto",
@@ -149,7 +136,7 @@ def td3_continuous_action(args: Any) -> Spec:
       [-1, 1]; so its critics see scaled actions, ours those of the environment. Pendulum's range is [-2, 2].
     """
     return _deterministic(args, n_critics=2) | {
-        "kwargs": _off_policy(args)
+        "kwargs": _off_policy(args, args.learning_rate)
         | {
             "policy_delay": args.policy_frequency,
             "target_policy_noise": args.policy_noise,
@@ -161,7 +148,7 @@ def td3_continuous_action(args: Any) -> Spec:
 def ddpg_continuous_action(args: Any) -> Spec:
     """Not equal: as TD3. SB3's DDPG updates its actor at every step: `policy_frequency` is 1 on our side too here."""
     assert args.policy_frequency == 1, "SB3's DDPG has no delay"
-    return _deterministic(args, n_critics=1) | {"kwargs": _off_policy(args)}
+    return _deterministic(args, n_critics=1) | {"kwargs": _off_policy(args, args.learning_rate)}
 
 
 def _deterministic(args: Any, *, n_critics: int) -> Spec:
@@ -171,9 +158,9 @@ def _deterministic(args: Any, *, n_critics: int) -> Spec:
     }
 
 
-def _off_policy(args: Any) -> Spec:
+def _off_policy(args: Any, learning_rate: float) -> Spec:
     return {
-        "learning_rate": args.learning_rate,
+        "learning_rate": learning_rate,
         "buffer_size": args.buffer_size,
         "learning_starts": args.learning_starts,
         "batch_size": args.batch_size,

@@ -1,69 +1,186 @@
-"""Three ways to find settings with equal environment steps, judged by ten seeds that none of them has used.
+"""Ways to find settings with equal environment steps, judged by ten seeds that none of them has used.
 
-`python -m bench.sweeps find --task CartPole-v1 --steps 20000 --runs 100` searches the algorithm's own space by a sweep
-as `mosaic sweep` does it, by random search, and by Optuna as rl-zoo3 uses it: TPE, one new seed a trial, median
-pruning, the best trial taken. All three try the default settings first, which rl-zoo3 does not. Everything lies in the
-home (MOSAIC_HOME): with `--minutes 9` it pauses there, and the same command goes on.
+`python -m bench.sweeps find --folder var/bench/sweeps` searches each algorithm's own space by a sweep as `mosaic sweep`
+does it, by random search, and by Optuna as rl-zoo3 uses it: TPE, one new seed a trial, median pruning, the best trial
+taken. All of them try the default settings first, which rl-zoo3 does not. One comparison is noise, so that they are
+repeated with other proposals and other seeds. A search is the sweep's own controller, with trainings in place of a
+daemon (`bench/trained_in_place.py`), in a process of its own. What has ended is a file in the folder and is not
+repeated; a search that was cut off goes on.
 """
 
 import argparse
+import json
+import multiprocessing
+import os
 import time
-from typing import Any
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from mosaic import config
 from mosaic.rpc.client import Client
-from mosaic.spec.run_dir import Home
-from mosaic.statistics import aggregates, stratified_bootstrap
-from mosaic.sweep import confirmation, space
-from mosaic.sweep.space import applied
-from mosaic.sweep.sweep_plan import RETURN
-from mosaic.sweep.sweep_reader import SweepReader
-from mosaic.sweep.sweep_state import SweepState, Trial
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.statistics import aggregates, improvement, intervals
+from mosaic.sweep import confirmation, pruning, space, sweep_dir, sweep_plan
+from mosaic.sweep.controller import Controller
+from mosaic.sweep.sweep_dir import SweepDir
+from mosaic.sweep.sweep_plan import RETURN, SweepPlan
+from mosaic.sweep.sweep_state import SweepState
+from mosaic.sweep.trial_log import TrialLog, only_controller
 from mosaic.sweep.trial_score import score
 
-JUDGES = tuple(range(9001, 9011))
+TASKS = ("pqn:CartPole-v1", "ppo:Acrobot-v1", "ppo:CartPole-v1")
+"""The longest searches first, so that they do not end last."""
+ALONE: dict[str, Any] = {"confirm_best": 0, "confirm_seeds": []}
 WAYS: dict[str, dict[str, Any]] = {
-    "mosaic sweep": {"method": "tpe", "prune": "median"},
-    "random search": {"method": "random", "prune": "none", "confirm_best": 0, "confirm_seeds": []},
-    "as rl-zoo3": {"method": "tpe", "prune": "median", "confirm_best": 0, "confirm_seeds": []},
+    "sweep": {},
+    "sweep-median": {"method": "tpe", "prune": "median"},
+    "random": {"method": "random", "prune": "none", **ALONE},
+    "zoo": {"method": "tpe", "prune": "median", **ALONE},
 }
-LOOK_S = 2.0
-ENDED = ("finished", "failed", "cancelled")
+SEEDS = 10
+"""Of a confirmation, and of a verdict."""
+FIRST_CONFIRMED = 101
+FIRST_JUDGE = 9001
 
 
-class NotYet(Exception):
-    """The minutes are over; the same command goes on."""
+class SearchFailed(Exception):
+    """It came to nothing that could be judged."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One search."""
+
+    task: str
+    way: str
+    repeat: int
+    steps: int
+    """Of a run."""
+    runs: int
+    """So many times the steps of a run are spent."""
+
+    @property
+    def algo(self) -> str:
+        return self.task.partition(":")[0]
+
+    @property
+    def env_id(self) -> str:
+        return self.task.partition(":")[2]
+
+    @property
+    def name(self) -> str:
+        return f"{self.algo}-{self.env_id}-{self.steps}-{self.runs}/{self.way}-{self.repeat}"
+
+    def verdict(self, folder: Path) -> Path:
+        """There once its seeds have judged it."""
+        return folder.absolute() / self.name / "verdict.json"
 
 
 def add_flags(words: argparse.ArgumentParser) -> None:
-    words.add_argument("--task", default="CartPole-v1")
-    words.add_argument("--algo", default="ppo")
+    words.add_argument("--folder", type=Path, required=True, help="what was found is kept there")
+    words.add_argument("--tasks", nargs="+", default=TASKS, metavar="ALGO:ENV_ID")
+    words.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     words.add_argument("--steps", type=int, default=20_000, help="of a run")
-    words.add_argument("--runs", type=int, default=100, help="so many times the steps of a run are spent by each way")
-    words.add_argument("--repeat", type=int, default=0, help="seed of the proposals")
-    words.add_argument("--minutes", type=float, default=1e6, help="pause then; the same command goes on")
+    words.add_argument(
+        "--runs", type=int, default=100, help="so many times the steps of a run are spent by each search"
+    )
+    words.add_argument("--first", type=int, default=0, help="number of the first repetition, the seed of its proposals")
+    words.add_argument("--repeats", type=int, default=1)
+    words.add_argument("--processes", type=int, default=1, help="searches at a time")
+    words.add_argument("--show", action="store_true", help="print the table of what is there, and search nothing")
 
 
 def find(flags: argparse.Namespace) -> int:
-    """0 if all ways are judged."""
-    until = time.monotonic() + 60 * flags.minutes
-    with Client(home=Home.resolve()) as client:
-        for name, how in WAYS.items():
+    """0 if all of them are judged."""
+    # Before torch is imported, in the processes that come from here.
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    repeats = range(flags.first, flags.first + flags.repeats)
+    cells = [
+        Cell(task, way, repeat, flags.steps, flags.runs)
+        for task in flags.tasks
+        for repeat in repeats
+        for way in flags.ways
+    ]
+    if not flags.show:
+        _find(cells, flags.folder, flags.processes)
+    print("\n".join(table(flags.folder, cells)), flush=True)
+    return 0 if all(cell.verdict(flags.folder).exists() for cell in cells) else 1
+
+
+def _find(cells: Sequence[Cell], folder: Path, processes: int) -> None:
+    began = time.monotonic()
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for ended in as_completed([pool.submit(found, cell, folder) for cell in cells]):
             try:
-                print(
-                    f"{flags.algo} {flags.task} {flags.steps:,}  {_judged_way(client, name, how, flags, until)}",
-                    flush=True,
-                )
-            except NotYet:
-                print(f"{name}: not yet; the same command goes on", flush=True)
-                return 1
-    return 0
+                said = line(ended.result())
+            except SearchFailed as error:
+                said = str(error)
+            print(f"{time.monotonic() - began:6.0f} s  {said}", flush=True)
+
+
+def found(cell: Cell, folder: Path) -> dict[str, Any]:
+    """What the search came to and what its seeds say of it; of a file if it was judged before."""
+    verdict = cell.verdict(folder)
+    if verdict.exists():
+        return json.loads(verdict.read_text())
+    home = Home(verdict.parent)
+    home.create()
+    # Here and below, because it loads torch: `parts` measures the memory of a process without.
+    from bench.trained_in_place import cpu_s, warm_up
+
+    sweeps = sweep_dir.all_sweeps(home)
+    sweep = sweeps[0] if sweeps else sweep_dir.create(home, new_run_id(), plan_of_cell(cell))
+    warm_up(sweep.read_plan().document)
+    state = _searched(sweep)
+    results = confirmation.results(state)
+    chosen = results[0].trial if results else state.best
+    if state.phase != "finished" or chosen is None:
+        raise SearchFailed(f"{cell.name}: {state.phase}: {state.reason}")
+    told = {
+        **vars(cell),
+        "trials": len(state.trials),
+        "pruned": sum(one.state == "pruned" for one in state.trials),
+        "failed": sum(one.state == "failed" for one in state.trials),
+        "spent": sum(run.steps for _, run in state.runs),
+        "chosen": chosen.number,
+        "params": chosen.params,
+        "value": chosen.value,
+        "judged": _judged(cell, space.applied(state.plan.document, chosen.params)),
+        "cpu_s": round(cpu_s(), 1),
+    }
+    partial = verdict.with_suffix(".partial")
+    partial.write_text(json.dumps(told, indent=1) + "\n")
+    partial.replace(verdict)
+    return told
+
+
+def plan_of_cell(cell: Cell) -> SweepPlan:
+    from cleanrl_worker.sdk.command import algorithm_catalogue
+
+    schema: dict[str, Any] = config.json_schema(algorithm_catalogue.load(cell.algo).Args)
+    searched = space.default_space(schema)
+    first = FIRST_CONFIRMED + SEEDS * cell.repeat
+    asked: dict[str, Any] = {
+        "space": [config.to_json(one) for one in searched],
+        "defaults": {one.name: schema["properties"][one.name]["default"] for one in searched},
+        "steps": cell.runs * cell.steps,
+        "own_seeds": 1,
+        "confirm_seeds": list(range(first, first + SEEDS)),
+        "proposal_seed": cell.repeat,
+        "label": cell.name,
+    }
+    return sweep_plan.parse(plan_of(cell.algo, cell.env_id, cell.steps, **{**asked, **WAYS[cell.way]}))
 
 
 def plan_of(algo: str, env_id: str, total_timesteps: int, **changes: Any) -> dict[str, Any]:
-    worker = {"algo": algo, "env_id": env_id, "total_timesteps": total_timesteps, "extras": {"mode": "train"}}
+    # Neither changes the curve.
+    extras = {"mode": "train", "checkpoint_interval_s": 0, "save_model": False, "algo_params": {"cuda": False}}
+    worker = {"algo": algo, "env_id": env_id, "total_timesteps": total_timesteps, "extras": extras}
     document = {
         "environment": {"env_id": env_id},
         "artifacts": {"tensorboard": {"enabled": False}},
@@ -72,57 +189,69 @@ def plan_of(algo: str, env_id: str, total_timesteps: int, **changes: Any) -> dic
     return {"document": document, **changes}
 
 
-def _judged_way(client: Client, name: str, how: dict[str, Any], flags: argparse.Namespace, until: float) -> str:
-    schema = client.algorithms()[flags.algo].schema
-    searched = space.default_space(schema)
-    plan = plan_of(
-        flags.algo,
-        flags.task,
-        flags.steps,
-        space=[config.to_json(one) for one in searched],
-        defaults={one.name: schema["properties"][one.name]["default"] for one in searched},
-        steps=flags.runs * flags.steps,
-        own_seeds=1,
-        proposal_seed=flags.repeat,
-        label=f"bench {name}",
-        **how,
+def _searched(sweep: SweepDir) -> SweepState:
+    from bench.trained_in_place import TrainedInPlace
+
+    with only_controller(sweep):
+        trials = TrialLog(sweep)
+        trainings = TrainedInPlace(pruning.rungs(trials.state.plan))
+        controller = Controller(sweep, trials, cast("Client", trainings))
+        controller.begin()
+        while controller.tick() is not None:
+            # A look at a training that goes on waits for it.
+            pass
+        trials.close()
+    return trials.state
+
+
+def _judged(cell: Cell, document: dict[str, Any]) -> list[float]:
+    from bench.trained_in_place import TrainedInPlace
+
+    first = FIRST_JUDGE + SEEDS * cell.repeat
+    values: list[float] = []
+    for seed in range(first, first + SEEDS):
+        document["metadata"]["worker"]["config"]["seed"] = seed
+        trainings = TrainedInPlace([])
+        (run,) = trainings.submit(document)
+        trainings.get(run.run_id)
+        told = score(cast("Client", trainings), run.run_id, RETURN)
+        if told.value is None:
+            raise SearchFailed(f"{cell.name}, seed {seed}: {told.problem}")
+        values.append(told.value)
+    return values
+
+
+def line(told: dict[str, Any]) -> str:
+    judged = np.array(told["judged"])
+    return (
+        f"{told['task']} {told['way']} {told['repeat']}: {told['trials']} trials ({told['pruned']} pruned,"
+        f" {told['failed']} failed), {told['spent']:,} steps; trial {told['chosen']} chosen with {told['value']:.1f};"
+        f" judged: IQM {aggregates.iqm([judged]):.1f}, mean {judged.mean():.1f} (n = {len(judged)});"
+        f" {told['cpu_s']:.0f} s of the processor"
     )
-    key = f"bench/{flags.algo}/{flags.task}/{flags.steps}/{flags.runs}/{flags.repeat}/{name}"
-    state = _finished(client, client.submit_sweep(plan, client_key=key).sweep_id, until)
-    results = confirmation.results(state)
-    chosen = results[0].trial if results else state.best
-    if chosen is None:
-        return f"{name}: no trial ended well"
-    spent = sum(run.steps for _, run in state.runs)
-    trials = f"{len(state.trials)} trials, {sum(one.state == 'pruned' for one in state.trials)} of them pruned"
-    return f"{name}: {trials}, {spent:,} steps; {_verdict(client, state, chosen, key)}"
 
 
-def _verdict(client: Client, state: SweepState, chosen: Trial, key: str) -> str:
-    runs = client.submit(applied(state.plan.document, chosen.params), seeds=JUDGES, client_key=f"{key}/judged")
-    found = [score(client, run.run_id, RETURN).value for run in client.wait(*(run.run_id for run in runs))]
-    values = [value for value in found if value is not None]
-    iqm = stratified_bootstrap.interval([np.array(values)], aggregates.iqm)
-    mean = f"mean {np.mean(values):.1f} (n = {len(values)})"
-    return f"trial {chosen.number} chosen with {chosen.value:.1f}; judged: IQM {iqm.text(len(values))}, {mean}"
-
-
-def _finished(client: Client, sweep_id: str, until: float) -> SweepState:
-    reader = SweepReader(client, sweep_id)
-    while reader.refresh().phase not in ENDED:
-        if reader.state.phase == "paused" and not reader.summary.asked:
-            client.control_sweep(sweep_id, "continue")
-        if time.monotonic() > until:
-            _pause(client, reader)
-            raise NotYet
-        time.sleep(LOOK_S)
-    if reader.state.phase != "finished":
-        raise SystemExit(f"sweep {sweep_id}: {reader.state.phase}: {reader.state.reason}")
-    return reader.state
-
-
-def _pause(client: Client, reader: SweepReader) -> None:
-    """Until nothing of it runs any more."""
-    client.control_sweep(reader.sweep_id, "pause")
-    while reader.refresh().phase not in ("paused", *ENDED) or reader.summary.has_controller:
-        time.sleep(0.2)
+def table(folder: Path, cells: Sequence[Cell]) -> list[str]:
+    """A row for each way; its scores are the IQMs of the verdicts, one a repetition."""
+    rows = [
+        "",
+        "| task | way | trials (pruned) | repetitions | mean of the IQMs of ten fresh seeds | P(`sweep` is better) |",
+        "|---|---|---|---|---|---|",
+    ]
+    scores: dict[tuple[str, str], list[float]] = {}
+    counts: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for cell in cells:
+        if not cell.verdict(folder).exists():
+            continue
+        told = found(cell, folder)
+        key = (cell.task, cell.way)
+        scores.setdefault(key, []).append(float(aggregates.iqm([np.array(told["judged"])])))
+        counts.setdefault(key, []).append((told["trials"], told["pruned"]))
+    for (task, way), values in scores.items():
+        trials, pruned = np.mean(counts[task, way], axis=0)
+        ours, beats = scores.get((task, "sweep")), "–"
+        if ours and way != "sweep":
+            beats = improvement.probability([np.array(ours)], [np.array(values)]).text(len(values), ".2f")
+        mean = intervals.of_mean(values).text(len(values))
+        rows.append(f"| {task} | {way} | {trials:.0f} ({pruned:.0f}) | {len(values)} | {mean} | {beats} |")
+    return rows

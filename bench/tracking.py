@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 
+from bench.daemon import wait_for
 from mosaic.spec import events
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_list import all_runs
@@ -26,6 +27,7 @@ from mosaic.track.start_exporter import end, start
 
 TARGET = 0.98
 SETTLE_S = 0.3
+START_S = 300.0
 
 
 def main() -> int:
@@ -43,10 +45,10 @@ def main() -> int:
         with subprocess.Popen([*command, "--quiet"], env=variables, stdout=subprocess.DEVNULL) as worker:
             exporter = None
             try:
-                run_dir = wait_for(lambda: next(iter(all_runs(home)), None))
-                wait_for(lambda: run_dir.events.exists() and position(run_dir)[1] > 0)
+                run_dir = wait_for(lambda: next(iter(all_runs(home)), None), START_S)
+                wait_for(lambda: run_dir.events.exists() and position(run_dir)[1] > 0, START_S)
                 exporter = start(run_dir, variables)
-                wait_for(lambda: (found := export_state.read(run_dir)) and found.rows > 0)
+                wait_for(lambda: (found := export_state.read(run_dir)) and found.rows > 0, START_S)
                 give_way(exporter.pid, flags.nice)
                 began, used = time.monotonic(), cpu_s(exporter.pid)
                 ratios = measure(run_dir, exporter.pid, flags.pairs, flags.seconds)
@@ -117,15 +119,6 @@ def cpu_s(pid: int) -> float:
 def tell(pid: int, number: signal.Signals) -> None:
     for each in family(pid):
         each.send_signal(number)
-
-
-def wait_for(look, timeout_s: float = 300.0):
-    deadline = time.monotonic() + timeout_s
-    while not (found := look()):
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.05)
-    return found
 
 
 if __name__ == "__main__":

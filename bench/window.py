@@ -10,8 +10,6 @@ import os
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import gc
-import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,11 +22,11 @@ from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication
 
 from bench.calibration import unit_s
+from bench.first_minute import WINDOW, started_s
 from mosaic.gui import app
 from mosaic.gui.models.daemon.curves_listener import PIECE_ROWS
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
-from mosaic.gui.models.daemon.log_listener import PIECE
-from mosaic.gui.models.daemon.news import Batch, LogLine, NewPoints, Points
+from mosaic.gui.models.daemon.news import Batch, NewPoints, Points
 from mosaic.gui.models.daemon.news_feed import PAGE
 from mosaic.gui.models.table.run_table_model import Arrangement
 from mosaic.run_table import fetched_values
@@ -49,17 +47,6 @@ window.show()
 application.processEvents()
 print(json.dumps(time.process_time()))
 """
-OURS = """
-import json, time
-from mosaic.gui import app
-from mosaic.gui.models.daemon.daemon_link import DaemonLink
-from mosaic.spec.run_dir import Home
-application = app.make_application()
-opened = app.open_window(application, Home.resolve(), DaemonLink(Home.resolve()))
-opened.window.show()
-application.processEvents()
-print(json.dumps(time.process_time()))
-"""
 MOST_START = 8.0
 """Times a bare window."""
 MOST_TURN = 4.0
@@ -68,14 +55,7 @@ MOST_BY_CASE = {"ten_thousand_runs": 12.0, "a_table_of_ten_thousand_runs": 3.0}
 """The list puts ten thousand runs into another order at once; the table must not be felt: 50 ms."""
 FETCHED = 250
 """Runs whose values come at once."""
-RUNS, LINES, TAGS = 10_000, 1_000_000, 500
-
-
-def started_s(program: str, home: Path) -> float:
-    """Processor seconds of a process until its window is there; the least of a few."""
-    command, environment = [sys.executable, "-c", program], os.environ | {"MOSAIC_HOME": str(home)}
-    outputs = (subprocess.run(command, env=environment, check=True, capture_output=True).stdout for _ in range(STARTS))
-    return min(float(json.loads(output.splitlines()[-1])) for output in outputs)
+RUNS, TAGS = 10_000, 500
 
 
 class Turns:
@@ -186,21 +166,6 @@ def a_table_of_ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
     gc.enable()
 
 
-def a_million_lines(turns: Turns, opened: app.Opened) -> None:
-    log = opened.studio.log
-    opened.window.bench.bring_up("Log")
-    lines = [LogLine("stdout", f"line {number}, global_step={number * 7}") for number in range(LINES)]
-    turns.settle(0.2)
-    for first in range(0, LINES, PIECE):
-        turns.turn(lambda first=first: log.append(lines[first : first + PIECE]))
-    while log.searching:
-        turns.turn()
-    turns.turn(lambda: log.filter(text="GLOBAL_STEP=6999993"))
-    while log.searching:
-        turns.turn()
-    assert log.rowCount() == 1
-
-
 def five_hundred_tags(turns: Turns, opened: app.Opened) -> None:
     opened.window.bench.bring_up("Metrics")
     run = record(RUNS)
@@ -221,11 +186,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mosaic-bench-") as folder:
         home = Home(Path(folder))
         home.create()
-        bare_s, ours_s = started_s(BARE, home.root), started_s(OURS, home.root)
+        bare_s, ours_s = (started_s(program, home, STARTS) for program in (BARE, WINDOW))
         print(f"a bare window {bare_s:.2f} s, ours {ours_s:.2f} s of the processor")
         figures.append(("start of the window, times a bare one", ours_s / bare_s, MOST_START))
         application = app.make_application()
-        for case in (ten_thousand_runs, a_table_of_ten_thousand_runs, a_million_lines, five_hundred_tags):
+        for case in (ten_thousand_runs, a_table_of_ten_thousand_runs, five_hundred_tags):
             opened = app.open_window(application, home, DaemonLink(home))
             opened.window.show()
             turns = Turns(application)

@@ -31,6 +31,8 @@ from processes import end_all_of
 # Also where the machine says otherwise, compiled modules are kept: hundreds of processes of ours, and pytest, would
 # compile the same sources again and again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Runs of tests are not news for the desktop of the one who starts them.
+os.environ["MOSAIC_DESKTOP_ALERTS"] = "0"
 sys.dont_write_bytecode = False
 
 # Daemons that tests start, and so their workers, find the environment `resting:Resting-v0` there.

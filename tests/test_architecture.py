@@ -113,7 +113,7 @@ def test_every_installed_package_is_pinned() -> None:
 
     pins = {plain(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
     installed = {plain(found.metadata["Name"]) for found in metadata.distributions()}
-    # What a person adds for himself is no business of the lock: only what our extras bring is.
+    # What a person adds for himself is not the business of the lock: only what our extras bring is.
     needed = {"mosaic-rl"}
     while (
         more := {
@@ -126,3 +126,17 @@ def test_every_installed_package_is_pinned() -> None:
     ):
         needed |= more
     assert needed - pins - {"pip", "setuptools"} == {"mosaic-rl"}
+
+
+def test_benchmarks_and_tools_import_modules_that_are_there() -> None:
+    """No test runs most of them, so a module that moves would break them unseen."""
+    missing: list[str] = []
+    for path in [path for folder in ("bench", "tools", "examples") for path in ROOT.glob(f"{folder}/**/*.py")]:
+        for module in re.findall(
+            r"(?m)^\s*(?:from|import) ((?:mosaic|cleanrl_worker|bench)(?:\.\w+)*)", path.read_text()
+        ):
+            root = ROOT if module.split(".")[0] == "bench" else ROOT / "src"
+            place = root.joinpath(*module.split("."))
+            if not (place.is_dir() or place.with_suffix(".py").is_file()):
+                missing.append(f"{path.relative_to(ROOT)}: {module}")
+    assert not missing

@@ -1,6 +1,7 @@
 """The docs are one tree: its index leads to every page, and every link to a page and a heading that exist."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,3 +55,10 @@ def pages_at(target: Path) -> list[Path]:
         index = target / "README.md"
         return [index] if index.exists() else sorted(target.glob("*.md"))
     return [target] if target.suffix == ".md" else []
+
+
+def test_the_wheel_has_every_page_that_the_window_shows() -> None:
+    included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wanted = {f"docs/{page.name}": f"mosaic/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+    given = {source: target for source, target in included["force-include"].items() if source.endswith(".md")}
+    assert given == wanted

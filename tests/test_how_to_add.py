@@ -51,24 +51,28 @@ PRESET = """{"v": 1, "name": "calm", "about": "Small steps.", "algo": "ppo", "en
 
 ENGINE = '''"""No worker lives for long here."""
 
-from mosaic.trainer.runs.out_of_memory import Usage
+from mosaic.trainer.engines.engine import Collected, Handle, Probe
 
 
 class MyEngine:
     is_warm = False
+    runs_here = True
 
-    def launch(self, launch): return 17
-    def start_apart(self, module, argv, environment, cwd): raise NotImplementedError
-    def is_alive(self, run_dir, pid): return False
-    def stop(self, pid): ...
-    def would_save(self, pid): return False
-    def hold(self, pid): ...
-    def let_go(self, pid): ...
-    def kill(self, pid, run_dir): ...
-    def clear_away(self, pid, run_dir): return 0
-    def usage_of(self, pid): return Usage()
+    def __init__(self, surroundings): ...
+    def misfits(self, config, slots): return ()
+    def choose(self, queued, live, slots): return queued
+    def probe(self): return Probe(found=["mine"])
+    def pid_of(self, handle): return 0
+    def forget(self, handle): ...
+    def launch(self, launch): return Handle(run_dir=launch.run_dir, engine="mine", epoch=launch.epoch, pid=17)
+    def poll(self, handle): return False
+    def stop(self, handle): return False
+    def would_save(self, handle): return False
+    def hold(self, handle): ...
+    def let_go(self, handle): ...
+    def kill(self, handle): ...
+    def collect(self, handle): return Collected(exit_code=0)
     def warm_up(self): ...
-    def warm_output_of(self, module, words=(), *, timeout_s=None): return None
     def close(self): ...
 '''
 

@@ -60,7 +60,7 @@ def test_make_test_is_the_whole_suite() -> None:
     assert "\n\t@tools/test.sh\n" in (ROOT / "Makefile").read_text()
     lines = (ROOT / "tools" / "test.sh").read_text().splitlines()
     [words] = [shlex.split(line) for line in lines if "pytest" in line and not line.startswith("#")]
-    assert words == ["exec", ".venv/bin/pytest", "-m", "not slow", "-n", "3", "$@"]
+    assert words == ["exec", ".venv/bin/pytest", "-m", "not slow and not cluster and not browser", "-n", "3", "$@"]
 
 
 @pytest.mark.timeout(1800)

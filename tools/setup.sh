@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 SET=${1:-all}
 PYTHON=${PYTHON:-python3}
 LOG=.venv/setup.log
-ALL=dev,gui,mujoco,box2d,atari,minigrid,envpool,wandb,mlflow,hub,bdi,spade,llm,pettingzoo,minari,sweep,notebook
+ALL=dev,gui,mujoco,box2d,atari,minigrid,envpool,dmcontrol,procgen,wandb,mlflow,hub,bdi,spade,llm,pettingzoo,minari,sweep,mcp,browser,notebook
 TRACKIO="brotli gradio-client httpx huggingface_hub orjson python-multipart starlette uvicorn"
 # Qt's libraries, with a display and without one.
 QT="libgl1 libegl1 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0
@@ -39,7 +39,7 @@ if [ "$SET" = extras ]; then
     [ ${#NAMES[@]} -gt 0 ] || die "which extra? make extras NAME…; there are: $(tr '\n' ' ' <<<"$known")"
     for name in "${NAMES[@]}"; do
         grep -qx "$name" <<<"$known" || die "'$name' is not an extra; there are: $(tr '\n' ' ' <<<"$known")"
-        case $name in gui | web) DEBIAN_PACKAGES=$QT ;; mujoco) DEBIAN_PACKAGES="$DEBIAN_PACKAGES $OSMESA" ;; esac
+        case $name in gui | web) DEBIAN_PACKAGES=$QT ;; mujoco | dmcontrol) DEBIAN_PACKAGES="$DEBIAN_PACKAGES $OSMESA" ;; esac
     done
     # What is there already stays: an environment with everything is not taken back to the base.
     PYTHON=$PYTHON tools/setup.sh base

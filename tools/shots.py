@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 from mosaic.gui import app
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.form.notes import NOTE, Note
-from mosaic.gui.models.table.run_table_model import Arrangement
 from mosaic.gui.tabs.live import LiveTab
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.gui.theme import Scheme, Tokens
 from mosaic.installation import install_line
+from mosaic.run_table.arrangement import Arrangement
 from mosaic.spec.run_dir import Home
 from shots_of_play import SCENES
 
@@ -47,6 +47,8 @@ SCHEMES: Sequence[Scheme] = ("dark", "light")
 
 def main() -> int:
     os.environ |= {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "1", "QT_FONT_DPI": "96", "WANDB_MODE": "offline"}
+    # A warning names the file that it is about, by a path of this machine.
+    os.environ["PYTHONWARNINGS"] = "ignore"
     # An exporter that gives way to everything else would not be done when its picture is taken.
     os.environ["MOSAIC_EXPORT_NICE"] = "0"
     if "/" in (line := install_line("web")):
@@ -113,12 +115,12 @@ def take(application: QApplication, opened: app.Opened) -> None:
             window.reset_layout()
             opened.studio.select(runs("lander"))
             shoot(application, opened, f"{name}-{scheme}", size)
+        take_explained(application, opened, scheme)
         window.resize(LARGE)
         window.reset_layout()
         for title, label, size in (
             ("Metrics", "cartpole", SMALL),
             ("Evaluate", "cartpole", SMALL),
-            ("TensorBoard", "cartpole", SMALL),
             ("W&B", "acrobot", SMALL),
             ("Overview", "far too fast", SMALL),
             ("Artifacts", "cartpole", SMALL),
@@ -134,6 +136,10 @@ def take(application: QApplication, opened: app.Opened) -> None:
                 # A refused one, with its reason in the form, would be in all pictures after it.
                 assert newest_note(opened).outcome == "ok", newest_note(opened).output
             window.bench.bring_up(title)
+            if title == "Overview":
+                # The log of a run that failed has paths of this machine.
+                for below in ("Log", "Dry runs"):
+                    window.bench.docks[below].close()
             shoot(
                 application,
                 opened,
@@ -148,6 +154,16 @@ def take(application: QApplication, opened: app.Opened) -> None:
     run_for(application, SETTLE_S)
     keep(palette, "palette-dark", opened.theme.tokens)
     palette.close()
+
+
+def take_explained(application: QApplication, opened: app.Opened, scheme: Scheme) -> None:
+    """What the agent sees, beside the tiles of the run that learns."""
+    live = opened.window.tabs["Live view"]
+    assert isinstance(live, LiveTab)
+    live.toggle_explained()
+    wait(application, lambda: live.overlay.isVisible())
+    shoot(application, opened, f"sees-{scheme}", SMALL)
+    live.toggle_explained()
 
 
 def take_policies(application: QApplication, opened: app.Opened, run_ids: Sequence[str], scheme: Scheme) -> None:

@@ -11,8 +11,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from cleanrl_worker.sdk.command import carry_out, worker_flags
     from mosaic.errors import MosaicError
     from mosaic.scripts.script import is_script
+    from mosaic.spec.processes import lease_file
     from mosaic.spec.run_config import PolicyEvalExtras
 
+    lease_file.keep_to_it()
     try:
         line = worker_flags.scan(list(sys.argv[1:] if argv is None else argv))
         given = None if line.document is None else line.document.metadata.worker.config

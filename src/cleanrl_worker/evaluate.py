@@ -12,8 +12,9 @@ from typing import Any
 from cleanrl_worker.sdk.command import algorithm_catalogue, worker_flags
 from cleanrl_worker.sdk.command.carry_out import Rehearsal, free_bytes, publishing, refuse_used, write_start
 from cleanrl_worker.sdk.command.worker_flags import CommandLine
+from cleanrl_worker.sdk.evaluation import episode_bound
 from cleanrl_worker.sdk.evaluation.eval_batches import Batches
-from cleanrl_worker.sdk.evaluation.eval_plan import EvalFlags, Plan, check_fit, resolve
+from cleanrl_worker.sdk.evaluation.eval_plan import Plan, check_fit, resolve
 from cleanrl_worker.sdk.live import open_live_view
 from cleanrl_worker.sdk.live.video import FILMED_SLOT, Video, Videos
 from cleanrl_worker.sdk.record.console import Console
@@ -74,10 +75,11 @@ def _make_vector(plan: Plan) -> envs.VecEnv:
     seen, masked = how_seen(plan.file.observation_space)
     if algorithm_catalogue.observations(plan.file.algo) == "pixels":
         seen = "pixels"
+    needs_bound = episode_bound.is_needed(plan.env_id, plan.env_settings)
     how: dict[str, Any] = {
         "observations": seen,
         "masks": "always" if masked else "never",
-        "settings": plan.env_settings,
+        "settings": episode_bound.bounded(plan.env_settings) if needs_bound else plan.env_settings,
     }
     if open_live_view.wanted(plan.flags) or plan.flags.capture_video:
         try:
@@ -124,7 +126,7 @@ def _evaluate(plan: Plan, vector: envs.VecEnv) -> int:
         recorder.emit(Warned(message=remark))
     with on_stop_signal(batches.stop), publishing(flags, run_dir, superseded=batches.stop):
         try:
-            with seen(batches, flags, run_dir, recorder, manifest_writer):
+            with seen(batches, plan, run_dir, recorder, manifest_writer):
                 batches.play(recorder)
         except BaseException as error:
             recorder.emit(
@@ -187,10 +189,10 @@ def _rehearsal(plan: Plan, vector: envs.VecEnv, room_bytes: int) -> Rehearsal:
 
 @contextmanager
 def seen(
-    batches: Batches, flags: EvalFlags, run_dir: RunDir, recorder: EventRecorder, manifest_writer: ManifestWriter
+    batches: Batches, plan: Plan, run_dir: RunDir, recorder: EventRecorder, manifest_writer: ManifestWriter
 ) -> Generator[None]:
     """While the evaluation plays."""
-    lanes = batches.lanes
+    lanes, flags = batches.lanes, plan.flags
 
     def warn(message: str) -> None:
         recorder.emit(Warned(message=message))
@@ -207,9 +209,15 @@ def seen(
     if flags.capture_video:
         lanes.videos = Videos(lanes.backend, run_dir.eval_videos, counts=counts, saved=saved, complain=warn)
     lanes.live = view = open_live_view.open_view(
-        lanes.backend, flags, global_step=lambda: lanes.global_step, complain=warn, evaluation=True
+        lanes.backend,
+        flags,
+        env_id=plan.env_id,
+        global_step=lambda: lanes.global_step,
+        complain=warn,
+        evaluation=True,
     )
     if view is not None:
+        view.explained.explain = getattr(plan.actor, "explain", None)
         manifest_writer.add(Artifact(kind="fastlane", path=view.path))
         recorder.emit(LiveViewOpened(path=view.path, environments=lanes.num_envs))
     try:

@@ -11,6 +11,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,22 +79,22 @@ class Painter:
             wanted_at, cpu_s = now, time.process_time()
             drawn = self._paint(demand, now + 1 / demand.fps)
             if drawn:
-                self._screen.publish(demand, global_step=self._table.global_step, line=self._table.line)
+                self._screen.publish(
+                    demand, global_step=self._table.global_step, line=self._table.line, about=self._table.about
+                )
                 self._step_back(demand)
             rest_s = self._rest_s(time.monotonic() - now, time.process_time() - cpu_s, demand.budget)
             pause_s = max(1 / demand.fps, rest_s) - (time.monotonic() - now) if drawn else NO_NEWS_S
 
     def _wanted(self, demand: Demand) -> Shown:
-        return Shown(self._screen.shown(demand.wishes), demand.fps, demand.budget)
+        return Shown(self._screen.shown(demand.wishes), demand.fps, demand.budget, demand.wishes.explained)
 
     def _paint(self, demand: Demand, until: float) -> bool:
         """Draw the tiles that changed, going on where the time was over before."""
         wishes = demand.wishes
         slots = self._screen.shown(wishes)
         drawn = False
-        for _ in slots:
-            slot = slots[self._next % len(slots)]
-            self._next += 1
+        for slot in self._turns(slots, wishes.slot):
             row = self._table.read(slot)
             if row is None or row.sequence == self._drawn.get(slot):
                 continue
@@ -103,9 +104,19 @@ class Painter:
             self._screen.draw(wishes, np.asarray(env.render(), np.uint8), row.tile)
             self._drawn[slot] = row.sequence
             drawn = True
-            if time.monotonic() > until:
+            # Not behind the one in favour: the others would never be drawn where one takes that long.
+            if slot != wishes.slot and time.monotonic() > until:
                 break
         return drawn
+
+    def _turns(self, slots: range, favourite: int | None) -> Iterator[int]:
+        """The one in favour first, each time; then the others, from where the time was over before."""
+        others = [slot for slot in slots if slot != favourite or len(slots) == 1]
+        if favourite is not None and favourite in slots and len(slots) > 1:
+            yield favourite
+        for _ in others:
+            self._next += 1
+            yield others[(self._next - 1) % len(others)]
 
     def _rest_s(self, elapsed_s: float, cpu_s: float, budget: float) -> float:
         """From one beginning to the next: where every core is busy, the time that this took is a learner's."""

@@ -8,7 +8,7 @@ MosaicError
 │   └── RunNotFound
 ├── IncompatibleSpaces        the algorithm cannot act in, or observe, this environment
 ├── MissingExtra              an optional dependency is not installed
-├── MissingPackage            a package that is no part of MOSAIC is not installed
+├── MissingPackage            a package that is not part of MOSAIC is not installed
 ├── RenderUnavailable         no headless backend could render a frame
 ├── EnvironmentFailed         the environment could not be made, reset or stepped
 ├── HomeUnusable              the home folder cannot be created or written, or its disk is full
@@ -106,16 +106,18 @@ class IncompatibleSpaces(MosaicError):
 
 
 class MissingExtra(MosaicError):
-    """An optional dependency is not installed; the message is the line that installs it here."""
+    """An optional dependency is not installed; the message is the line that installs it here, if any can."""
 
     exit_code = 3
 
     def __init__(self, what: str, extra: str) -> None:
         # Only here: looking at the installation takes packages that nothing else imports.
         from mosaic.installation import install_line
+        from mosaic.python_wheels import OF_EXTRA, no_wheel
 
         self.extra = extra
-        super().__init__(f"{what} needs the extra '{extra}': {install_line(extra)}")
+        advice = no_wheel(OF_EXTRA.get(extra)) or install_line(extra)
+        super().__init__(f"{what} needs the extra '{extra}': {advice}")
 
 
 class MissingPackage(MosaicError):

@@ -1,4 +1,4 @@
-"""What is wrong with the words of a command line, in our sentences: unknown flags, words that are no number.
+"""What is wrong with the words of a command line, in our sentences: unknown flags, words that are not numbers.
 
 tyro, which reads the flags, knows no 1e5 for a whole number and draws a box around the first thing that it does not
 like. So numbers come through it as a MistypedNumber where they are none, and all is told at once when it is done.

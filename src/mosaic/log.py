@@ -217,4 +217,4 @@ def _on(stream: str, level: int) -> _Log:
     return _Log(level, partial(_key_value, stream), _Unfailing(partial(_write_to, stream), as_json=False))
 
 
-_log = _on("stdout", LEVELS["debug"])
+_log = _on("stdout", LEVELS["info"])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 Scale: TypeAlias = Literal["linear", "log", "power_of_two", "logit"]
-SCALES: tuple[Scale, ...] = ("linear", "log", "power_of_two", "logit")
 KEY = "search"
 """Key of the schema of a field."""
 

@@ -19,6 +19,12 @@ REFUSED = {
     "too many seeds": (("train", "ppo", "--seeds", "1-99999"), 2, "at most 1000"),
     "follow and detach": (("train", "ppo", "--follow", "--detach"), 2, "contradicts"),
     "unknown environment": (("train", "ppo", "--env-id", "CartPol-v1"), 2, "did you mean CartPole-v1"),
+    "a wrapper that does not fit": (("train", "ppo", "--wrap", "ClipAction"), 2, "--wrap: ClipAction needs continuous"),
+    "a wrapper for others": (
+        ("train", "ppo_atari", "--wrap", "FrameStackObservation:4"),
+        2,
+        "--wrap: FrameStackObservation changes the stacks",
+    ),
     "unknown run": (("show", "nothing like it"), 2, "'mosaic runs' lists"),
     "no run": (("show",), 2, "RUN"),
     "empty run": (("show", ""), 2, "not known"),

@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 BIN = Path(sys.executable).parent
 FENCE = re.compile(r"(?ms)^```(\w*)\n(.*?)^```")
+SIDE_BY_SIDE = re.compile(r"(?m)^\| .+ \| (?P<here>.+) \|$")
+"""A row of a page for users of another tool: what they typed there, and what they type here."""
+IN_A_ROW = re.compile(r"`(mosaic .+?)`")
 COMMENT = re.compile(r"\s+#(?= ).*$")
 PROGRAMS = ("mosaic ", "python ", "make ", "ssh ", "pip ", "export ", "WANDB_API_KEY=", "MOSAIC_TOKEN_FILE=")
 SHELL = ("|", "$", "&&", "python ")
@@ -59,11 +62,14 @@ NOT_TYPED = {
         "export MOSAIC_LLM_BASE_URL=http://127.0.0.1:11434/v1",
     ): "a language model: tests/play/test_llm.py",
     ("docs/actors.md", "mosaic play FrozenLake-v1 --actor llm:qwen3 --episodes 3 --param llm.memory=8"): "the same",
+    ("docs/cluster.md", "mosaic train ppo --engine ssh --seeds 1-20"): "another machine: tests/trainer/cluster",
     ("docs/cli.md", "mosaic demo"): "tests/test_readme.py types it: make run",
     ("docs/cli.md", "mosaic tensorboard @last @last-1"): "until Ctrl-C: tests/cli/test_tensorboard.py",
     ("docs/cli.md", "mosaic wandb status @last"): "a tracked run: tests/track/test_daemon.py",
     ("docs/cli.md", "mosaic reindex"): "the daemon would start anew: tests/cli/test_verbs.py",
     ("docs/daemon.md", "ssh -L 50055:127.0.0.1:50055 gpu-box"): "network",
+    ("docs/web.md", "mosaic web"): "until Ctrl-C: tests/cli/test_web.py",
+    ("docs/web.md", "ssh -L 8777:127.0.0.1:8777 gpu-box mosaic web"): "network",
     (
         "docs/daemon.md",
         "MOSAIC_TOKEN_FILE=gpu-box.token mosaic --target 127.0.0.1:50055 runs",
@@ -72,6 +78,23 @@ NOT_TYPED = {
         "docs/daemon.md",
         "ssh -L /tmp/mosaic.sock:/home/you/.local/share/mosaic/trainer/daemon.sock gpu-box",
     ): "network",
+    ("docs/from-cleanrl.md", "mosaic tensorboard first"): "until Ctrl-C: tests/cli/test_tensorboard.py",
+    ("docs/from-cleanrl.md", "mosaic gui"): "a window: tests/gui",
+    ("docs/from-cleanrl.md", "mosaic resume RUN"): "a run that was cut off: tests/cli/test_verbs.py",
+    ("docs/from-cleanrl.md", "mosaic train --script my_script.py"): "tests/cli/test_scripts.py",
+    ("docs/from-cleanrl.md", "mosaic evaluate model.cleanrl_model"): "docs/policies.md has it with a file",
+    ("docs/from-stable-baselines3.md", "mosaic resume RUN"): "the same",
+    ("docs/from-stable-baselines3.md", "mosaic train --script my_program.py"): "the same",
+    ("docs/from-stable-baselines3.md", "mosaic import logs"): "tests/intake",
+    (
+        "docs/from-stable-baselines3.md",
+        "mosaic train ppo --env-id LunarLander-v3 --preset tuned",
+    ): "docs/presets.md has it with a shorter budget",
+    ("docs/from-wandb.md", "mosaic gui"): "a window: tests/gui",
+    ("docs/from-wandb.md", "mosaic publish RUN --repo ada/"): "network",
+    ("docs/from-wandb.md", "mosaic import ~/wandb"): "tests/intake",
+    ("docs/from-wandb.md", "mosaic wandb sync RUN"): "network",
+    ("docs/from-wandb.md", "mosaic sweep sweep.yaml"): "tests/sweep/test_files.py",
     ("docs/policies.md", "mosaic publish @last --repo ada/ --dry-run out"): "docs/cli.md has it too",
     ("docs/play.md", "mosaic play CliffWalking-v1 --actor human"): "keys: tests/cli/test_play.py",
     ("docs/scripts.md", "mosaic watch @last"): "the run of a script, while it goes on: tests/foreign/test_frames.py",
@@ -112,6 +135,9 @@ def blocks(page: str) -> Iterator[Block]:
             typed = [line for line in lines if line.strip()]
         if typed:
             yield Block(page, text[: found.start()].count("\n") + 1, tuple(COMMENT.sub("", line) for line in typed))
+    for row in SIDE_BY_SIDE.finditer(text) if page.startswith("docs/from-") else ():
+        if typed := IN_A_ROW.findall(row["here"]):
+            yield Block(page, text[: row.start()].count("\n") + 1, tuple(typed))
 
 
 def every_command() -> list[tuple[str, str]]:
@@ -151,8 +177,9 @@ def desk(mosaic: Callable[..., Any], trained: list[str], tmp_path_factory: pytes
     (here / "balance").mkdir()
     (here / "balance" / "lean.py").write_text("def select_action(view):\n    return 0\n")
     (here / "balance.asl").write_text(shown_file("docs/actors.md", "prolog"))
-    for name, text in named_files("docs/own-environments.md").items():
-        (here / name).write_text(text)
+    for page in ("docs/own-environments.md", "docs/offline.md"):
+        for name, text in named_files(page).items():
+            (here / name).write_text(text)
     (here / "plan.toml").write_text(shown_file("docs/matches.md", "toml").replace("episodes = 20", "episodes = 2"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
@@ -215,7 +242,7 @@ def typed(mosaic: Callable[..., Any], trained: list[str], desk: Path) -> Iterato
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != BENCHMARKS and any(blocks(page))])
-def test_the_commands_of_a_page_work(typed: Callable[[str], tuple[int, str]], page: str) -> None:
+def test_the_commands_of_a_page_work(typed: Callable[[str], tuple[int, str]], desk: Path, page: str) -> None:
     failed: list[str] = []
     if any("@last" in command for block in blocks(page) for command in block.commands):
         # A reader has trained something like it; the pages before this one have left other runs.
@@ -231,6 +258,8 @@ def test_the_commands_of_a_page_work(typed: Callable[[str], tuple[int, str]], pa
             if code != (2 if refusal else 0) or (refusal or "") not in said:
                 failed.append(f"{page}:{block.line}: {shorter(command)!r} ended with {code}: {said[-800:]}")
     typed("mosaic scripts remove .")  # Where a page has allowed it: the next one begins without.
+    for made in desk.glob("*my_ppo.py"):
+        made.unlink()  # More than one page writes it.
     assert not failed, "\n".join(failed)
 
 

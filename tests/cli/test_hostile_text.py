@@ -20,6 +20,8 @@ from mosaic.plain_text import json_text, plain
 from mosaic.rpc.locate import running_address
 from mosaic.spec.run_dir import Home, RunDir
 
+from .conftest import Said
+
 
 @pytest.fixture(scope="module")
 def hostile(mosaic, tmp_path_factory) -> Generator[RunDir]:
@@ -68,6 +70,7 @@ WORDS: dict[str, list[list[str]]] = {
     "compare": [[BAD]],
     "demo": [[f"--{BAD}"]],
     "gui": [[f"--{BAD}"]],
+    "web": [[f"--{BAD}"], ["--port", BAD]],
     "algos": [[], [BAD]],
     "envs": [[BAD]],
     "actors": [[]],
@@ -87,7 +90,8 @@ def test_no_verb_prints_what_a_terminal_would_carry_out(hostile, mosaic, tmp_pat
     for number, words in enumerate(WORDS.get(verb, ALWAYS)):
         names = {"RUN": hostile.run_id, "OUT": str(tmp_path / str(number)), "DIR": str(hostile.root)}
         given = [names.get(word, word).replace("OUT/", f"{tmp_path}/") for word in words]
-        said = mosaic(verb, *given)
+        # This verb becomes the server, so it is typed.
+        said = typed(*given) if verb == "web" else mosaic(verb, *given)
         for text in (said.out, said.err):
             assert not harmful(text), (given, text)
             if "--csv" not in words:
@@ -96,6 +100,12 @@ def test_no_verb_prints_what_a_terminal_would_carry_out(hostile, mosaic, tmp_pat
         assert "Traceback" not in said.err, (given, said.err)
         if "--json" in words and said.code == 0:
             assert all(isinstance(json.loads(line), dict | list) for line in said.out.splitlines())
+
+
+def typed(*words: str) -> Said:
+    command = [Path(sys.executable).with_name("mosaic"), "web", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    return Said(done.returncode, done.stdout, done.stderr)
 
 
 def test_a_terminal_gets_our_own_colours_and_nothing_else(hostile):

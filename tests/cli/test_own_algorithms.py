@@ -123,6 +123,8 @@ def test_an_edited_file_trains_as_it_is_now_in_the_same_daemon(mosaic: Mosaic, t
     resumed = mosaic("resume", trained.run_id, "--from-step", step, "--follow", "--json").objects[-1]
     [warning] = warnings_of(Home.resolve().run(resumed["run_id"]))
     assert warning.startswith(f"my_search.py is not what it was at step {step} (my_search.py changed)")
+    assert warning in mosaic("show", resumed["run_id"]).out
+    assert warning in mosaic("show", resumed["run_id"]).out
 
 
 def test_without_its_file_a_run_says_so_and_what_to_do(
@@ -174,7 +176,7 @@ def test_a_new_one_is_a_copy_that_runs_at_once(mosaic: Mosaic, tmp_path: Path) -
     assert trained.code == 0, trained.err
     assert "is there already" in mosaic("algos", "new", "my_ppo", "--from", "ppo", "--into", str(tmp_path)).err
     assert "would hide" in mosaic("algos", "new", "dqn", "--from", "ppo", "--into", str(tmp_path)).err
-    assert "is not one of bdi_q" in mosaic("algos", "new", "mine", "--from", "pppo", "--into", str(tmp_path)).err
+    assert "is not one of bc, bdi_q" in mosaic("algos", "new", "mine", "--from", "pppo", "--into", str(tmp_path)).err
     assert mosaic("algos", "remove", str(tmp_path / "made")).code == 0
     assert mosaic("train", "my_ppo").code == 2
 

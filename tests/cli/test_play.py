@@ -33,8 +33,11 @@ def test_random_plays_is_recorded_listed_and_replayed(mosaic: Callable[..., Any]
     missing = mosaic("replay", summary["run_id"], "--episode", "9")
     assert missing.code == 2
     assert "it recorded 3" in missing.err
-    table = mosaic("play", "CartPole-v1", "--episodes", "2").out
-    assert re.search(r"2 episodes: return [\d.]+ ± [\d.]+", table)
+    table = mosaic("play", "CartPole-v1", "--episodes", "2", "--env.max_episode_steps", "5")
+    assert re.search(r"2 episodes: return [\d.]+ ± [\d.]+", table.out)
+    assert "CartPole-v1 with max_episode_steps=5" in table.err
+    assert mosaic("episodes", "--json").objects[0]["env_settings"] == {"max_episode_steps": 5}
+    assert "CartPole-v1 max_episode_steps=5" in mosaic("episodes", "--limit", "1").out
 
 
 def test_a_policy_of_a_run_plays_by_its_label(mosaic: Callable[..., Any], finished: str) -> None:

@@ -25,7 +25,7 @@ def nothing_made():
     assert runs() == before
 
 
-FITTING = ", ".join(f"{name}_continuous_action" for name in ("ddpg", "ppo", "rpo", "sac", "td3"))
+FITTING = "bc, crossq_continuous_action, ddpg_continuous_action, iql, ppo_continuous_action, rpo_continuous_action"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.cli.runs import follow_to_end
+
 
 def test_train_prints_the_id_and_how_to_follow_when_piped(mosaic, until):
     said = mosaic("train", "ppo", "--total-timesteps", "600", "--notes", "hello")
@@ -172,7 +174,28 @@ def test_evaluate_a_run_and_a_policy_file(mosaic, finished):
     said = mosaic("evaluate", f"{shown['run_dir']}/{policy}", "--episodes", "2")
     assert said.code == 0
     assert said.out.startswith("2 episodes: return ")
-    assert mosaic("evaluate", "@last", "--episodes", "1", "--stochastic").code == 0
+    one = mosaic("evaluate", "@last", "--episodes", "1", "--stochastic")
+    assert one.code == 0
+    assert one.out.startswith("1 episode: return ")
+
+
+def test_the_end_of_a_run_is_said_once(mosaic, monkeypatch):
+    monkeypatch.setattr(follow_to_end, "PLAIN_LINE_S", 0.0)
+    said = mosaic("train", "ppo", "--total-timesteps", "512", "--follow")
+    assert (said.out + said.err).count("finished after") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "ppo", "--priority", "99999999999"], "--priority: must be"),
+        (["episodes", "--limit", "99999999999999"], "the number 99999999999999 does not fit into a request"),
+    ],
+)
+def test_a_number_that_no_request_holds_is_refused(mosaic, words, said):
+    refused = mosaic(*words)
+    assert refused.code == 2
+    assert said in refused.err
 
 
 def test_policies_lists_what_runs_have_saved(mosaic, finished):

@@ -75,7 +75,7 @@ def test_a_whole_home_is_said_to_be_whole(home: Home, run_dir: RunDir, capsys: p
     [
         ("checkpoints/step-64/arrays.safetensors", "XXH3 differs", "goes on from the newest whole checkpoint"),
         ("checkpoints/step-128/state.json", "step-128", "goes on from the newest whole checkpoint"),
-        ("runs/CartPole-v1__ppo__1__1/ppo.cleanrl_model", "ppo.cleanrl_model", "writes the policy anew"),
+        ("runs/CartPole-v1__ppo__1__1/ppo.cleanrl_model", "ppo.cleanrl_model", "writes the policy again"),
         ("run.json", "run.json cannot be read", "mosaic export"),
     ],
 )

@@ -2,13 +2,16 @@
 
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mosaic.cli import VERBS, completion
 from mosaic.cli.runs.progress_line import line_of, summary_of
 from mosaic.cli.terminal import readable
+from mosaic.cli.terminal.flag_names import as_flags
 from mosaic.cli.terminal.plain_output import ESC
 from mosaic.cli.terminal.printing import clean, fit, table, width_of
 from mosaic.cli.train.train import seeds_of
@@ -102,10 +105,37 @@ def test_bash_completes_through_the_script(mosaic):
     assert subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True).stdout == "train\n"
 
 
+OTHER_PROGRAMS = ("gui", "web")
+"""Verbs that become a program of their own, or start one: their help is its help."""
+
+
 def test_every_verb_has_help(mosaic):
     for verb in VERBS:
-        if verb != "gui":
+        if verb not in OTHER_PROGRAMS:
             said = mosaic(verb, "--help")
             assert said.code == 0, verb
             assert "usage: mosaic" in said.out
+    for verb in OTHER_PROGRAMS:
+        command = [Path(sys.executable).with_name("mosaic"), verb, "--help"]
+        assert "usage: mosaic" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert all(verb in mosaic("--help").out for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("run config: metadata.worker.config.algo: a.py lies in no folder", "run config: a.py lies in no folder"),
+        ("run config: resources.gpus: 64 asked for", "run config: --gpus: 64 asked for"),
+        ("run config: environment.settings.gravity: must be", "run config: --env.gravity: must be"),
+        (
+            "run config: 2 problems\n  metadata.worker.config.env_id: no\n"
+            "  metadata.worker.config.extras.algo_params.gae_lambda: no",
+            "run config: 2 problems\n  --env-id: no\n  --gae-lambda: no",
+        ),
+        ("run config: metadata.worker.config.extras.algo_params.script_flags: --key: is", "run config: --key: is"),
+        ("run config: metadata.ui.preset: no", "run config: metadata.ui.preset: no"),
+        ("the field resources.cpus: of a text", "the field resources.cpus: of a text"),
+    ],
+)
+def test_what_the_daemon_says_of_a_config_names_flags(said, shown):
+    assert as_flags(said) == shown

@@ -54,6 +54,15 @@ CASES = [
     ("MiniGrid-Empty-5x5-v0", "bare", 333, 500),
     ("MiniGrid-Empty-5x5-v0", "sync", 150, 200),
     ("ALE/Breakout-v5", "bare", 200, 200),
+    ("dm_control/finger-turn_hard-v0", "bare", 40, 1000),
+    ("procgen/LeaperEasy-v0", "bare", 60, 600),
+    ("envpool/Jumanji-Snake-v1", "bare", 30, 60),
+    ("envpool/MetaWorld-Reach-v3", "bare", 20, 500),
+    ("mosaic/Bricks-v0", "bare", 50, 100),
+    ("mosaic/Divers-v0", "bare", 50, 400),
+    ("mosaic/Fleet-v0", "bare", 50, 150),
+    ("mosaic/Hunt-v0", "bare", 50, 300),
+    ("mosaic/Lanes-v0", "bare", 50, 1000),
 ]
 
 

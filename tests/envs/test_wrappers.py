@@ -75,7 +75,7 @@ def assert_exact(env_id: str, chosen: dict[str, Any], backend: Any) -> None:
         one.step(action)
     saved = one.snapshot()
     kept = [slot.pop("wrappers") for slot in saved["slots"]]
-    # Without pickle: what is no array is JSON.
+    # Without pickle: what is not an array is JSON.
     for slot, states in zip(saved["slots"], kept, strict=True):
         json.dumps(states, default=lambda array: array.tolist() if array.dtype != object else 1 / 0)
         slot["wrappers"] = states

@@ -13,9 +13,9 @@ import pytest
 
 from mosaic.fastlane import ring_sweep, viewer_lease
 from mosaic.fastlane import viewer as viewer_module
-from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import FrameHead, Tile
+from mosaic.fastlane.tile_picture import ReaderWakeup
 from mosaic.fastlane.viewer import Viewer
 from mosaic.fastlane.viewer_lease import Lease, Wishes
 
@@ -38,10 +38,11 @@ def test_without_a_lease_there_is_no_viewer(ring: RingWriter) -> None:
 
 
 def test_a_lease_counts_until_it_is_closed(ring: RingWriter, folder: Path) -> None:
-    mine = Lease(ring.path, Wishes(mode="single", slot=3, fps=12, tile_width=99, budget=0.1))
+    mine = Lease(ring.path, Wishes(mode="single", slot=3, fps=12, tile_width=99, budget=0.1, explain=True))
     demand = viewer_lease.current(ring.path)
     assert demand is not None
-    assert demand.wishes == Wishes(mode="single", slot=3, fps=12, tile_width=99, budget=0.1)
+    assert demand.wishes == Wishes(mode="single", slot=3, fps=12, tile_width=99, budget=0.1, explain=True)
+    assert demand.wishes.explained == 3
     mine.close()
     assert viewer_lease.current(ring.path) is None
     assert list(folder.iterdir()) == [ring.path]

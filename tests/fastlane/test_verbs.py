@@ -76,9 +76,9 @@ def test_watch_draws_half_blocks(living: FakeClient, capsys: pytest.CaptureFixtu
     ("words", "complaint"),
     [
         (["frame", "@last", "a.gif"], "use one of .png"),
-        (["frame", "@last", "a.png", "--fps", "999"], "--fps: must be between"),
+        (["frame", "@last", "a.png", "--fps", "999"], "--fps: must be from"),
         (["frame", "@last", "a.png", "--slot", "-1"], "--slot: must not be negative"),
-        (["frame", "@last", "a.png", "--tile-width", "1"], "--tile-width: must be between"),
+        (["frame", "@last", "a.png", "--tile-width", "1"], "--tile-width: must be from"),
         (["clip", "@last", "a.avi"], "does not end in .mp4"),
         (["clip", "@last", "a.mp4", "--seconds", "0"], "--seconds: must be between"),
         (["watch", "@last"], "needs a terminal"),

@@ -1,6 +1,7 @@
 """The live view of a run: nothing without a viewer, then what is asked for, and never a fault of the run."""
 
 import contextlib
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.sdk.live import open_live_view, plain_view
+from cleanrl_worker.sdk.live import open_live_view, plain_view, twin_view
 from cleanrl_worker.sdk.live.plain_view import PlainView
 from cleanrl_worker.sdk.live.twin_view import TwinView
 from cleanrl_worker.sdk.vector import Envs
@@ -38,6 +39,7 @@ class Fake:
     ) -> None:
         self.num_envs = num_envs
         self.single_observation_space = self.single_action_space = None
+        self.current_obs = np.zeros((num_envs, 2), np.float32)
         self.picture = picture
         self.rendered: list[int] = []
 
@@ -48,6 +50,9 @@ class Fake:
 
     def episode_so_far(self, slot: int) -> tuple[float, int]:
         return slot * 1.5, slot + 1
+
+    def call(self, name: str) -> Any:
+        raise AttributeError(name)
 
     def render_slot(self, slot: int) -> Any:
         self.rendered.append(slot)
@@ -135,6 +140,30 @@ def test_the_rate_is_that_of_the_run_unless_the_viewer_asks_for_another(backend:
         while ring.fps != 12 and time.monotonic() < deadline:
             time.sleep(0.05)
         assert ring.fps == 12
+
+
+def test_a_tile_in_favour_is_drawn_most_and_the_others_too() -> None:
+    backend = Fake()
+    with Stage(backend) as stage, Viewer(stage.path, Wishes(mode="grid", slot=2, fps=120, budget=1.0)) as viewer:
+        first(viewer, complete)
+        begun = len(backend.rendered)
+        stage.until(lambda: len(backend.rendered) >= begun + 80)
+        drawn = backend.rendered[begun:]
+        assert set(drawn) == {0, 1, 2, 3}
+        assert max(drawn.count(slot) for slot in (0, 1, 3)) < drawn.count(2)
+
+
+def test_turns_are_taken_as_often_as_the_rate_allows() -> None:
+    def turns(slot: int | None, *, apart_s: float) -> list[int]:
+        wishes = Wishes(mode="grid", slot=slot)
+        demand, made = Demand(wishes, 10.0, 0.05, ()), plain_view.Turns()
+        return [made.next(range(4), demand, place * apart_s) for place in range(8)]
+
+    assert turns(None, apart_s=1.0) == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert turns(2, apart_s=1.0) == [2, 2, 2, 0, 2, 2, 2, 1]
+    # It is at its rate already: what is left is of the others.
+    assert turns(2, apart_s=0.04) == [2, 0, 1, 2, 2, 3, 2, 0]
+    assert turns(9, apart_s=1.0) == [0, 1, 2, 3, 0, 1, 2, 3]
 
 
 def renders_in(stage: Stage, backend: Fake, *, steps: int) -> int:
@@ -342,7 +371,9 @@ def test_a_painter_that_dies_costs_only_the_view() -> None:
         assert len(stage.complaints) == 1
 
 
-def test_the_painter_ends_with_its_view() -> None:
+def test_the_painter_ends_with_its_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Patience of a busy machine: by itself, not by a kill.
+    monkeypatch.setattr(twin_view, "END_S", PATIENCE_S)
     with real("CartPole-v1", "bare") as stage, Viewer(stage.path) as viewer:
         first(viewer)
         view: Any = stage.view
@@ -405,3 +436,48 @@ def test_a_twin_is_made_with_the_settings_of_the_run() -> None:
 def test_the_writer_that_attaches_needs_a_ring(tmp_path: Path) -> None:
     with pytest.raises(ring_module.RingRefused, match="cannot be opened"):
         RingWriter.attach(tmp_path / "none.ring")
+
+
+def told(stage: Stage, viewer: Viewer) -> dict[str, Any]:
+    """With the next picture that tells anything."""
+    found: list[str] = []
+
+    def comes() -> bool:
+        frame = viewer.wait(0.5)
+        found.append(frame.head.about if frame is not None else "")
+        return bool(found[-1])
+
+    stage.until(comes)
+    return json.loads(found[-1])
+
+
+def test_what_an_environment_observes_is_told_with_its_picture_where_a_viewer_asks() -> None:
+    backend = Fake(4)
+    backend.current_obs = np.arange(8, dtype=np.float32).reshape(4, 2)
+    with Stage(backend) as stage, Viewer(stage.path, Wishes(mode="grid", slot=2, explain=True)) as viewer:
+        stage.view.explained.explain = lambda row: {"value": float(row.sum()), "probabilities": [0.25, 0.75]}
+
+        found = told(stage, viewer)
+        assert found["env"] == 2
+        assert found["last"] == {"value": 9.0, "probabilities": [0.25, 0.75]}
+        assert found["observation"] == {"kind": "numbers", "shape": [2], "dtype": "float32", "numbers": [4.0, 5.0]}
+        viewer.ask(Wishes(mode="grid"))
+        stage.until(lambda: (frame := viewer.wait(0.5)) is not None and not frame.head.about)
+        assert not stage.complaints
+
+
+def test_an_agent_that_cannot_say_what_it_makes_of_an_observation_goes_on_training() -> None:
+    backend = Fake(2)
+    backend.current_obs = np.zeros((2, 3, 90, 90), np.uint8)
+
+    def fails(_: Any) -> dict[str, Any]:
+        raise ValueError("of another shape")
+
+    with Stage(backend) as stage, Viewer(stage.path, Wishes(explain=True)) as viewer:
+        stage.view.explained.explain = fails
+        stage.until(lambda: stage.complaints)
+        assert "cannot be shown (ValueError('of another shape')); the run goes on" in stage.complaints[0]
+        stage.go_on(50)
+        # What it observes is still told: of a stack of pictures the newest, made smaller.
+        assert told(stage, viewer)["observation"]["picture"] == [30, 30]
+        assert len(stage.complaints) == 1

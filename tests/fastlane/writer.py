@@ -13,9 +13,9 @@ import numpy as np
 
 from mosaic.fastlane import ring as ring_module
 from mosaic.fastlane import viewer_lease
-from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import FrameHead, Tile
+from mosaic.fastlane.tile_picture import ReaderWakeup
 
 
 def main(seconds: float, fps: float, width: int, height: int, tiles: int) -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QPoint, QTimer
+from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -66,6 +67,12 @@ def no_garbage_for_threads() -> Iterator[None]:
     gc.unfreeze()
     gc.collect()
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def pointer_outside(application: QApplication) -> None:
+    """A list keeps its order under the pointer, which may lie where an earlier test has left it."""
+    QCursor.setPos(QPoint(-50, -50))
 
 
 @pytest.fixture(autouse=True)

@@ -60,7 +60,7 @@ def test_every_tab_of_the_window_is_walked_through_and_left(show: Show) -> None:
     shown = show()
     shown.until(lambda: shown.window.form.form.fields, "the form")
     shown.window._stack.setCurrentWidget(shown.window.bench)
-    for title in shown.window.tabs:
+    for title in shown.window.bench.docks:
         shown.window.bench.bring_up(title)
         QApplication.processEvents()
         shown.window.runs.view.setFocus()

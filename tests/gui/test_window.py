@@ -27,7 +27,7 @@ from mosaic.gui.tabs.overview import OverviewTab
 from mosaic.gui.theme import TOKENS
 from mosaic.gui.widgets.charts.chart_controls import ChartControls
 from mosaic.rpc.client import Client
-from mosaic.spec.events import RunCompleted
+from mosaic.spec.events import RunCompleted, Warned
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
@@ -103,20 +103,23 @@ def test_a_run_deleted_under_the_window_leaves_it_with_a_notice(show: Show, home
     assert not shown.window.bench.isVisible()
 
 
-def test_a_malformed_event_is_shown_as_a_notice(show: Show, home: Home, make_run: MakeRun) -> None:
+def test_a_malformed_event_and_a_warning_are_shown_as_notices(show: Show, home: Home, make_run: MakeRun) -> None:
     run = make_run()
     run.write(STARTED, *learning([1, 2]))
     run.write_raw(b"{this is not an event}\n")
     run.seq += 1
-    run.write(*learning([3]), RunCompleted(global_step=3))
+    run.write(*learning([3]), Warned(message="the loss of ppo.py differs"), RunCompleted(global_step=3))
     run.publish()
     shown = show(home)
     shown.until(lambda: (series := returns(shown)) is not None and len(series) == 3)
-    shown.until(lambda: len(shown.studio.runs.notices(run.run_id)) == 2, "the count of the line and its reason")
+    shown.until(
+        lambda: len(shown.studio.runs.notices(run.run_id)) == 3, "the count of the line, its reason, the warning"
+    )
     overview = shown.window.tabs["Overview"]
     assert isinstance(overview, OverviewTab)
     shown.until(lambda: "not JSON" in overview.alarm.text(), "the reason")
     assert "1 damaged line (line 6) in events.jsonl" in overview.alarm.text()
+    assert "the loss of ppo.py differs" in overview.alarm.text().splitlines()
     assert any("not JSON" in line for line in logged(shown))
 
 
@@ -130,7 +133,8 @@ def test_a_daemon_killed_under_each_tab_is_missed_and_found_again(
     shown = show(home)
     shown.until(lambda: (series := returns(shown)) is not None and len(series) == 100)
     points = 100
-    for tab in (tab for tab in TABS if tab.area == "centre"):  # the others are in view all the time
+    # The others are in view all the time.
+    for tab in (tab for tab in TABS if tab.area == "centre" and tab.is_shown(shown.studio)):
         shown.window.bench.bring_up(tab.title)
         shown.until(shown.window.tabs[tab.title].isVisible)
         daemon.kill()
@@ -272,4 +276,8 @@ def test_no_empty_bar_lies_over_the_tabs_after_the_layout_is_reset(show: Show) -
 def test_every_tab_of_the_table_is_in_the_window(show: Show) -> None:
     shown = show()
     for tab in TABS:
-        assert shown.window.bench.docks[tab.title].widget() is shown.window.tabs[tab.title]
+        if tab.is_shown(shown.studio):
+            assert shown.window.bench.docks[tab.title].widget() is shown.window.tabs[tab.title]
+        else:
+            assert tab.title not in shown.window.bench.docks
+    assert len(shown.window.bench.docks) > 10

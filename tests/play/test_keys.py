@@ -12,7 +12,7 @@ from mosaic.play.arenas.arena import Arena
 from mosaic.play.arenas.game_arena import GameArena
 from mosaic.play.arenas.legal_moves import moves_of
 from mosaic.play.key_maps import checked, default_map, touch_of
-from mosaic.play.session.score import Score
+from mosaic.play.session.session_progress import Score
 
 
 @pytest.fixture

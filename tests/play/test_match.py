@@ -126,12 +126,14 @@ def test_a_script_compares_actors_on_the_same_seeds_and_tells_who_failed(
     file.write_text(
         'environments = ["CartPole-v1", "Acrobot-v1"]\nseeds = "3-8"\n[actors]\nchance = "random"\n'
         'alternate = "scripted:alternate.py"\nbroken = "scripted:broken.py"\n'
+        '[env."Acrobot-v1"]\nmax_episode_steps = 9\nwrappers = ["ClipReward:-0.5,0"]\n'
     )
     code, out, err = mosaic("compare", str(file), "--json")
     assert code == 2
     assert "division by zero" in err
     rows = {(row["env_id"], row["name"]): row for row in map(json.loads, out.splitlines())}
     assert len(rows) == 6
+    assert set(rows["Acrobot-v1", "chance"]["returns"].values()) == {-4.5}
     assert rows["CartPole-v1", "broken"]["episodes"] == 0
     chance, other = rows["CartPole-v1", "chance"], rows["CartPole-v1", "alternate"]
     assert list(map(int, chance["returns"])) == list(range(3, 9))
@@ -155,6 +157,11 @@ def test_a_script_compares_actors_on_the_same_seeds_and_tells_who_failed(
         ("a.toml", 'environments = ["A-v0"]\nseeds = [1, 1]\n[actors]\na = "random"', "different"),
         ("a.toml", 'environments = ["mpe/simple_tag-v3"]\nepisodes = 1\n[actors]\na = "random"', "mosaic match"),
         ("a.toml", 'environments = ["A-v0"]\nepisodes = 1\n[actors]\na = "human"', "actors.a: .*unattended"),
+        (
+            "a.toml",
+            'environments = ["A-v0"]\nepisodes = 1\n[actors]\na = "random"\n[env.B]\nx = 1',
+            "env.B: is not one",
+        ),
     ],
 )
 def test_a_script_with_errors_says_which(tmp_path: Path, name: str, text: str, reason: str) -> None:

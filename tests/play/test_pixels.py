@@ -47,7 +47,7 @@ def test_a_policy_on_pictures_plays_a_whole_game_that_can_be_replayed(play: Play
     [episode] = played.episodes
     assert episode.head.observations == "pixels"
     assert episode.steps[-1].terminated
-    assert not any(step.terminated for step in episode.steps[:-1]), "a lost life is no end"
+    assert not any(step.terminated for step in episode.steps[:-1]), "a lost life is not an end"
     again = play(GAME, f"replay:{episode.path}", episodes=1)
     assert again.summary["replay"]["exact"], again.summary["replay"]
 

@@ -1,23 +1,25 @@
-"""docs/protocols/trainer-rpc.md has every rpc and every field of trainer.proto, in its words."""
+"""docs/protocols has every rpc and every field of our .proto files, in their words."""
 
 import re
 from pathlib import Path
+from typing import Any
 
-from mosaic.rpc import trainer_pb2 as pb
+import pytest
+
+from mosaic.rpc import agent_pb2, trainer_pb2
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "protocols" / "trainer-rpc.md"
-PROTO = ROOT / "src" / "mosaic" / "rpc" / "trainer.proto"
+FILES = [("trainer.proto", "trainer-rpc.md", trainer_pb2), ("agent.proto", "agent.md", agent_pb2)]
 RPC = re.compile(r"rpc (\w+)\((stream )?(\w+)\) returns \((stream )?(\w+)\);")
 FIELD = re.compile(r"((?:repeated |optional )?\w+|map<[^>]+>) (\w+) = (\d+);")
 
 
-def parsed() -> tuple[list[tuple[str, ...]], dict[str, list[tuple[str, ...]]]]:
+def parsed(proto: str) -> tuple[list[tuple[str, ...]], dict[str, list[tuple[str, ...]]]]:
     """The rpcs, and the fields of each message, with the comments above them."""
     rpcs: list[tuple[str, ...]] = []
     messages: dict[str, list[tuple[str, ...]]] = {}
     comment, message = "", ""
-    for line in map(str.strip, PROTO.read_text().splitlines()):
+    for line in map(str.strip, (ROOT / "src/mosaic/rpc" / proto).read_text().splitlines()):
         if line.startswith("//"):
             comment = f"{comment} {line.removeprefix('//').strip()}".strip()
             continue
@@ -34,8 +36,8 @@ def parsed() -> tuple[list[tuple[str, ...]], dict[str, list[tuple[str, ...]]]]:
     return rpcs, messages
 
 
-def tables() -> list[str]:
-    rpcs, messages = parsed()
+def tables(proto: str) -> list[str]:
+    rpcs, messages = parsed(proto)
     rows = [f"| `{name}` | `{request}` | `{reply}` | {text} |" for name, request, reply, text in rpcs]
     parts = ["\n".join(["| rpc | request | reply | what |", "|---|---|---|---|", *rows])]
     for message, fields in messages.items():
@@ -46,17 +48,19 @@ def tables() -> list[str]:
     return parts
 
 
-def test_every_rpc_and_field_has_a_comment():
-    rpcs, messages = parsed()
-    service = pb.DESCRIPTOR.services_by_name["Trainer"]
+@pytest.mark.parametrize(("proto", "_page", "generated"), FILES)
+def test_every_rpc_and_field_has_a_comment(proto: str, _page: str, generated: Any):
+    rpcs, messages = parsed(proto)
+    [service] = generated.DESCRIPTOR.services_by_name.values()
     assert [rpc[0] for rpc in rpcs] == [method.name for method in service.methods]
-    for name, descriptor in pb.DESCRIPTOR.message_types_by_name.items():
+    for name, descriptor in generated.DESCRIPTOR.message_types_by_name.items():
         assert [field[0] for field in messages[name]] == [field.name for field in descriptor.fields]
     assert all(rpc[-1] for rpc in rpcs)
     assert all(field[-1] for fields in messages.values() for field in fields)
 
 
-def test_the_page_has_every_table():
-    page = PAGE.read_text()
-    for table in tables():
-        assert table in page, f"docs/protocols/trainer-rpc.md lacks or differs from:\n\n{table}"
+@pytest.mark.parametrize(("proto", "page", "_generated"), FILES)
+def test_the_page_has_every_table(proto: str, page: str, _generated: Any):
+    text = (ROOT / "docs/protocols" / page).read_text()
+    for table in tables(proto):
+        assert table in text, f"docs/protocols/{page} lacks or differs from:\n\n{table}"

@@ -56,8 +56,8 @@ def test_the_whole_id_its_beginning_and_its_end_name_a_run(table):
     ("text", "marked", "said"),
     [
         ("lrr<3", "lrr", "did you mean lr?"),
-        ("return>lots", "lots", "'lots' is no number; write 1e-3, 300k or 2M"),
-        ("seed:x", "x", "'x' is no number"),
+        ("return>lots", "lots", "'lots' is not a number; write 1e-3, 300k or 2M"),
+        ("seed:x", "x", "'x' is not a number"),
         ("algo<3", "3", "'algo' is text: it has no '<'; write algo:3"),
         ("tag:paper return>", "return>", "a value is missing behind 'return>'"),
         ('label:"a b', '"a b', "a quotation mark is not closed"),

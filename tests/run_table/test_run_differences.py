@@ -39,6 +39,18 @@ def test_what_a_run_does_not_name_of_its_environment_is_as_by_default():
     assert (line.cells, line.changed) == (("0.5", "0.7"), (False, True))
 
 
+def test_wrappers_are_told_in_the_words_of_their_flag_and_differ_from_none():
+    limit = {"name": "TimeLimit", "arguments": {"max_episode_steps": 200}}
+    stack = {"name": "FrameStackObservation", "arguments": {"stack_size": 4}}
+    both = settings_of({"environment": {"settings": {"wrappers": [limit, stack]}}})
+    runs = [
+        replace(run, defaults={**run.defaults, "env.wrappers": None}) for run in (a_run("one"), a_run("two", **both))
+    ]
+    line = named(compared(runs).shown(everything=False), "env.wrappers")
+    assert line.cells == ("none", "TimeLimit:max_episode_steps=200 FrameStackObservation:stack_size=4")
+    assert (line.changed, line.default) == ((False, True), "none")
+
+
 def test_code_versions_and_results_with_n():
     one, two = a_run("one"), a_run("two")
     assert two.started is not None
@@ -80,5 +92,7 @@ def test_settings_of_a_config_have_the_algorithms_first_and_the_environments_by_
         ("env.size", 5),
     ]
     assert settings_of({"metadata": 3}) == {}
+    damaged = {"environment": {"settings": {"wrappers": [3]}}}
+    assert settings_of(damaged) == {"env.wrappers": [3]}
     assert option_defaults("train")["checkpoint_interval_s"] == 60.0
     assert "eval_episodes" in option_defaults("policy_eval")

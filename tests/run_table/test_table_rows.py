@@ -97,6 +97,12 @@ def test_five_runs_have_an_interval_that_is_called_rough(table):
     assert cell_of(table, group, "algo").text == "2 values"
 
 
+def test_a_mean_of_counts_is_a_whole_number(table):
+    table.take([replace(run, global_step=100_001) for run in table.records[:5]])
+    [group] = grouped(table, table.in_order("", downwards=False), ["env"])
+    assert cell_of(table, group, "steps").text == "83,334 ± 42,843  n 6"
+
+
 def test_a_table_without_runs_has_columns_and_no_groups():
     empty = TableRows()
     assert list(empty.in_order("return", downwards=True)) == []

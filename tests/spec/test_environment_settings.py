@@ -7,7 +7,7 @@ import pytest
 
 from mosaic.errors import ConfigError
 from mosaic.spec import environment_flags, environment_settings, setting_values
-from mosaic.spec.catalogue import known_environments, shipped_catalogue
+from mosaic.spec.catalogue import environment_kinds, known_environments, shipped_catalogue
 from mosaic.spec.catalogue.known_environments import Found
 
 LAKE = {
@@ -168,6 +168,35 @@ def test_an_atari_game_has_its_own_modes():
     assert 1 not in modes
     with pytest.raises(ConfigError, match=r"--env\.mode: must be one of 0, 4, 8"):
         read("--env.mode", "1", schema=listed()["ALE/Breakout-v5"].settings)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("--env.mode=1", "--env.mode: must be one of 0, 4, 8"),
+        ("--env.difficulty=7", "--env.difficulty: must be one of 0, 1 or null (got 7)"),
+        ("--env.repeat_action_probability=1.5", "must be a number, at least 0 and at most 1 (got 1.5)"),
+        (
+            "--env.frameskip=0",
+            "--env.frameskip: must be a whole number, at least 1 and at most 1000 or a list of 2, each",
+        ),
+        ("--env.frameskip=100000", "at most 1000 and larger than the one before it (got 100000)"),
+        ("--env.frameskip=[5, 2]", "larger than the one before it (got [5, 2])"),
+        ("--env.max_num_frames_per_episode=0", "must be a whole number, at least 1 or null (got 0)"),
+    ],
+)
+def test_settings_of_an_atari_game_have_bounds(word, said):
+    with pytest.raises(ConfigError) as refused:
+        read(word, schema=listed()["ALE/Breakout-v5"].settings)
+    assert said in str(refused.value)
+
+
+def test_a_range_of_frames_is_not_for_algorithms_on_pictures():
+    schema = listed()["ALE/Breakout-v5"].settings
+    assert read("--env.frameskip=[2, 5]", schema=schema) == {"frameskip": [2, 5]}
+    [problem] = environment_kinds.not_for_pictures({"frameskip": [2, 5]}, schema)
+    assert str(problem) == "--env.frameskip: algorithms on pictures need one number, not a range"
+    assert list(environment_kinds.not_for_pictures({"frameskip": 2}, schema)) == []
 
 
 def test_settings_that_change_the_actions_change_what_fits():

@@ -137,8 +137,8 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"settings": {"seed": 1}}, "settings.seed: is no part"),
-        ({"options": {"dry_run": True}}, "options.dry_run: is no option"),
+        ({"settings": {"seed": 1}}, "settings.seed: is not part"),
+        ({"options": {"dry_run": True}}, "options.dry_run: is not an option"),
         ({"v": 2}, "v: "),
         ({"name": " mine"}, "blank"),
         ({"measured": {"seeds": [1], "total_timesteps": 1, "last_episodes": 1, "scores": [1.0, 2.0]}}, "not as many"),

@@ -18,8 +18,13 @@ STARTS = {
     *(f"os.{name}" for name in ("system", "popen", "posix_spawn", "posix_spawnp", "startfile")),
     *(f"os.{kind}{how}" for kind in ("exec", "spawn") for how in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
 }
-OTHER_PROGRAMS = {SOURCES / "mosaic" / "cli" / "daemon" / "doctor.py": 1}
-"""Files that start a program which is not Python (nvidia-smi), and how often."""
+OTHER_PROGRAMS = {
+    SOURCES / "mosaic" / "cli" / "daemon" / "doctor.py": 1,
+    SOURCES / "mosaic" / "alerts" / "desktop.py": 1,
+    SOURCES / "mosaic" / "alerts" / "user_command.py": 1,
+    SOURCES / "mosaic" / "trainer" / "engines" / "ssh_connection.py": 2,
+}
+"""Files that start a program which is not Python (nvidia-smi, notify-send, ssh, a user's command), and how often."""
 TELLS = SOURCES / "mosaic" / "installation.py"
 """Names the interpreter in a line for the user to type."""
 VARIABLES = {

@@ -61,8 +61,8 @@ def test_words_that_mean_no_wrapper(text: str, said: str) -> None:
         ([{"name": "TimeLimit", "arguments": {"max_steps": 3}}], "did you mean max_episode_steps?"),
         ([{"name": "TimeLimit", "arguments": {"max_episode_steps": 0}}], "a whole number, at least 1 (got 0)"),
         ([{"name": "Nothing"}], "Gymnasium has no wrapper Nothing"),
-        (["TimeLimit:3"], "is no wrapper"),
-        ([{"name": "TimeLimit", "kwargs": {}}], "is no wrapper"),
+        (["TimeLimit:3"], "is not a wrapper"),
+        ([{"name": "TimeLimit", "kwargs": {}}], "is not a wrapper"),
         ("TimeLimit:3", "are a list"),
     ],
 )
@@ -85,7 +85,6 @@ def test_flags_give_wrappers_in_order_and_shown_as_they_are_typed() -> None:
         ]
     }
     assert spoken(made) == "--wrap shaping.py:Bonus:scale=0.1 --wrap TimeLimit:max_episode_steps=5"
-    assert wrappers.changes(made, KNOWN) == {"rewards", "actions", "observations"}  # TimeLimit says nothing here
 
 
 def test_no_wrappers_takes_those_of_a_training_away() -> None:

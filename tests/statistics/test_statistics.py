@@ -101,7 +101,7 @@ def test_the_probability_of_improvement_counts_pairs_and_halves_ties() -> None:
     assert probability(other, one).value == pytest.approx(0.5)
     apart = probability([np.arange(5.0) + 10], [np.arange(5.0)])
     assert apart.value == apart.high == 1.0
-    assert 0.5 < apart.low < 0.7, "five seeds against five are no certainty"
+    assert 0.5 < apart.low < 0.7, "five seeds against five are not a certainty"
     with pytest.raises(ValueError, match="both have runs"):
         probability(one, [])
 

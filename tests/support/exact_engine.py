@@ -15,7 +15,7 @@ class ExactEngine:
 
     __slots__ = ("_real",)
 
-    def __init__(self) -> None:
+    def __init__(self, _surroundings=None) -> None:
         self._real = LocalEngine()
 
 

@@ -1,6 +1,7 @@
 """An engine without processes, for tests of the supervisor alone."""
 
-from mosaic.trainer.runs.out_of_memory import Usage
+from mosaic.trainer.engines.engine import Collected, Handle, Probe
+from mosaic.trainer.runs import schedule
 
 
 class FakeEngine:
@@ -13,45 +14,56 @@ class FakeEngine:
         self.launched: list[str] = []
         self._next = 100
 
-    def launch(self, launch) -> int:
+    runs_here = True
+
+    def misfits(self, config, slots):
+        return ()
+
+    def choose(self, queued, live, slots):
+        return schedule.choose(queued, live, slots)
+
+    def probe(self) -> Probe:
+        return Probe()
+
+    def launch(self, launch) -> Handle:
         run_id = launch.run_dir.run_id
         assert run_id not in self.alive, "a second copy"
         self._next += 1
         self.alive[run_id] = self._next
         self.launched.append(run_id)
-        return self._next
+        return Handle(run_dir=launch.run_dir, epoch=launch.epoch, pid=self._next)
 
-    def is_alive(self, run_dir, pid) -> bool:
-        return self.alive.get(run_dir.run_id) == pid if pid else run_dir.run_id in self.alive
+    def poll(self, handle) -> bool:
+        pid, run_id = handle.pid, handle.run_dir.run_id
+        return self.alive.get(run_id) == pid if pid else run_id in self.alive
 
-    def stop(self, pid) -> None:
-        assert pid not in self.asked, "asked twice, it would end without a checkpoint"
-        self.asked.add(pid)
+    def pid_of(self, handle) -> int:
+        return 0
 
-    def would_save(self, pid) -> bool:
-        return pid not in self.asked
+    def stop(self, handle) -> bool:
+        if not handle.pid:
+            return False
+        assert handle.pid not in self.asked, "asked twice, it would end without a checkpoint"
+        self.asked.add(handle.pid)
+        return True
 
-    def hold(self, pid) -> None: ...
+    def would_save(self, handle) -> bool:
+        return bool(handle.pid) and handle.pid not in self.asked
 
-    def let_go(self, pid) -> None: ...
+    def hold(self, handle) -> None: ...
 
-    def kill(self, pid, run_dir) -> None:
-        self.alive.pop(run_dir.run_id, None)
+    def let_go(self, handle) -> None: ...
 
-    def clear_away(self, pid, run_dir):
-        return self.codes.get(pid)
+    def kill(self, handle) -> None:
+        self.alive.pop(handle.run_dir.run_id, None)
 
-    def usage_of(self, pid):
-        return Usage()
+    def collect(self, handle):
+        return Collected(exit_code=self.codes.get(handle.pid))
 
-    def start_apart(self, module, argv, environment, cwd):
-        raise NotImplementedError
+    def forget(self, handle) -> None: ...
 
     def warm_up(self) -> None: ...
 
     is_warm = False
-
-    def warm_output_of(self, module, words=(), *, timeout_s=None):
-        return None
 
     def close(self) -> None: ...

@@ -71,7 +71,7 @@ class SweepHome:
         self.home = Home(root)
 
     def start(self) -> "SweepHome":
-        """By another process, so that it is no child of this one."""
+        """By another process, so that it is not a child of this one."""
         environment = {**os.environ, "MOSAIC_HOME": str(self.home.root)}
         subprocess.run([MOSAIC, "daemon", "start"], env=environment, check=True, stdout=subprocess.DEVNULL)
         return self

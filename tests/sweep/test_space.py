@@ -35,7 +35,8 @@ def refusal(*words: str) -> str:
 def test_every_shipped_algorithm_has_a_space_that_fits_its_settings() -> None:
     for name, schema in schemas().items():
         found = space.default_space(schema)
-        assert len(found) >= 4, name
+        # Imitation has no rewards to weigh, so it has less to set.
+        assert len(found) >= (3 if name == "bc" else 4), name
         assert any("lr" in one.name or "learning_rate" in one.name for one in found), name
         for one in found:
             assert space.checked(one, schema["properties"][one.name]) == one

@@ -156,6 +156,17 @@ def test_hyperband_keeps_the_best_third_and_never_stops_the_default() -> None:
     assert 0 not in stopped
 
 
+def test_halving_lets_the_best_third_go_on_once_five_others_came() -> None:
+    lines: Lines = []
+    for at in range(8):
+        lines += [asked(at, 0.9 + at / 100), reported(at, 250, float(10 - at))]
+    state = fold(lines, prune="halving")
+    assert pruning.rungs(state.plan) == [250, 500]
+    assert [trial.number for trial in state.trials if pruning.stop_at(state, trial)] == [2, 3, 4, 5, 6, 7]
+    fewer = fold(lines[:-6], prune="halving")
+    assert not any(pruning.stop_at(fewer, trial) for trial in fewer.trials)
+
+
 def test_a_run_that_is_nearly_done_is_not_stopped() -> None:
     assert pruning.saves_steps(plan(), 899)
     assert not pruning.saves_steps(plan(), 900)

@@ -14,6 +14,7 @@ from worker_cases import CASES
 
 ON_POLICY = {
     "ppo": "CartPole-v1",
+    "ppo_resident": "CartPole-v1",
     "ppo_continuous_action": "Pendulum-v1",
     "rpo_continuous_action": "Pendulum-v1",
     "ppo_lstm": "CartPole-v1",
@@ -110,6 +111,12 @@ EDITS: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {
         "a learner with one more argument": (
             ("coefficients: Coefficients) ->", "coefficients: Coefficients, bonus: float = 0.0) ->"),
         ),
+    },
+    "ppo_resident": {
+        **SHARED_EDITS,
+        "another activation": MLP_EDITS["another activation"],
+        "the unlikeliest actions": (("(logits + noise)", "(noise - logits)"),),
+        "other values": (("return self.agent.values(obs)", "return self.agent.values(2 * obs)"),),
     },
     "ppo_continuous_action": {
         **SHARED_EDITS,

@@ -62,13 +62,14 @@ def test_curiosity_at_an_end_looks_at_the_last_picture_of_the_episode(monkeypatc
         device=torch.device("cpu"),
         generator=np.random.default_rng(1),
         resume=nothing,
+        explain_with=nothing,
         scalars=nothing,
         checkpoint=nothing,
         save_policy=nothing,
         mean_return=lambda count: 0.0,  # pyright: ignore[reportUnknownLambdaType]
         steps_per_second=lambda: 0.0,
-        checkpoint_due=False,
-        stopping=False,
+        checkpoint_reason=nothing,
+        histograms=nothing,
     )
     # A rollout ends where an episode does, and one goes on in the next rollout.
     args = ppo_rnd.Args(

@@ -117,7 +117,7 @@ def test_parameters_and_half_precision_are_weights_too(tmp_path: Path) -> None:
 
 def test_a_missing_normaliser_is_explained_not_guessed(tmp_path: Path) -> None:
     torch.save(UPSTREAM["ppo_continuous_action"][1](), tmp_path / "x")
-    with pytest.raises(PolicyError, match=r"does not hold the moments .* --normaliser running learns them anew"):
+    with pytest.raises(PolicyError, match=r"does not hold the moments .* --normaliser running learns them again"):
         open_policy(tmp_path / "x", env_id="Pendulum-v1")
 
 

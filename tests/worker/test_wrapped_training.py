@@ -51,3 +51,11 @@ def test_a_policy_normalises_by_the_moments_of_its_training(straight: RunDir, tm
     evaluated_returns(evaluated, policy_of(straight), "--episodes=2", "--no-fastlane-enabled")
     [played, *_] = json.loads(evaluated.config.read_text())["environment"]["settings"]["wrappers"]
     assert played == normaliser
+
+
+def test_an_algorithm_on_pictures_refuses_a_wrapper_that_makes_something_else_of_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--algo=ppo_atari", "--env-id=ALE/Pong-v5", "--wrap=NormalizeObservation", "--dry-run"]
+    assert cli.main(words) == 2
+    assert "--wrap: ppo_atari learns from stacks of four grey pictures" in capsys.readouterr().err

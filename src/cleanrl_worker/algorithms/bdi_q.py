@@ -289,12 +289,9 @@ def _train(run: Run, args: Args, envs: Envs, agents: "Sequence[ResumableAgent]",
                     agent.begin(int(run.generator.integers(SEEDS)))
         run.scalars({**learner.metrics(), "charts/SPS": run.steps_per_second()})
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "agents": [agent.state() for agent in agents]}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
+            run.checkpoint({"learner": learner.state(), "agents": [agent.state() for agent in agents]}, reason=reason)
+        if reason == "stop":
             break
 
 

@@ -11,11 +11,13 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.fast.c51 import FastLearner, q_values_by_hand
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.quick import by_hand_if_same
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import EpsilonGreedy, of_vectors
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 from mosaic.search_range import Search
@@ -200,6 +202,7 @@ def train(run: Run, args: Args) -> None:
     replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
+    run.explain_with(lambda seen: of_worths(q_network.values(q_network.pmfs(seen.flatten(1)))))
 
     saved = run.resume()
     if saved is None:
@@ -234,46 +237,30 @@ def train(run: Run, args: Args) -> None:
                 if global_step % args.train_frequency == 0:
                     coefficients = Coefficients(learning_rate=args.learning_rate, gamma=args.gamma)
                     losses = learner.update(replay.sample(run.generator, args.batch_size), coefficients)
+                    run.histograms(q_network)
                     if global_step % LOG_INTERVAL == 0:
                         scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
                 if global_step % args.target_network_frequency == 0:
                     learner.update_target()
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
+            run.checkpoint({"learner": learner.state(), "replay": replay.state()}, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(q_network)
-
-
-class QPolicy:
-    """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
-
-    def __init__(self, q_network: QNetwork, epsilon: float) -> None:
-        def values(obs: torch.Tensor) -> torch.Tensor:
-            return q_network.values(q_network.pmfs(obs))
-
-        self.q_values = by_hand_if_same(values, lambda: q_values_by_hand(q_network), q_network.inputs)
-        self.epsilon = epsilon
-
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        q_values = self.q_values(observations.reshape(len(observations), -1))
-        greedy = q_values.argmax(1)
-        if deterministic:
-            return greedy
-        explores = generator.random(len(greedy)) < self.epsilon
-        return np.where(explores, generator.integers(q_values.shape[1], size=len(greedy)), greedy)
 
 
 def load(file: PolicyFile) -> Policy:
     args = config.from_json(Args, file.args, what="policy file")
     q_network = QNetwork(file.observation_space, file.action_space, args)
     q_network.load_state_dict(file.weights())
-    return QPolicy(q_network, args.end_e)
+
+    def values(obs: torch.Tensor) -> torch.Tensor:
+        return q_network.values(q_network.pmfs(obs))
+
+    q_values = by_hand_if_same(values, lambda: q_values_by_hand(q_network), q_network.inputs)
+    return EpsilonGreedy(of_vectors(q_values), args.end_e)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.convolution import features, laid_out
+from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
+from cleanrl_worker.sdk.policies.choosing import EpsilonGreedy, of_pictures
 from cleanrl_worker.sdk.replay import Transitions
 from mosaic import config
 from mosaic.search_range import Search
@@ -208,6 +210,7 @@ def train(run: Run, args: Args) -> None:
     replay = FrameReplay(args.buffer_size, args.num_envs, envs.single_observation_space)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
+    run.explain_with(lambda seen: of_worths(q_network.values(q_network(seen).softmax(2))))
 
     saved = run.resume()
     if saved is None:
@@ -242,43 +245,27 @@ def train(run: Run, args: Args) -> None:
                     continue
                 if global_step % args.train_frequency == 0:
                     losses = learner.update(replay.sample(run.generator, args.batch_size))
+                    run.histograms(q_network)
                     if global_step % LOG_INTERVAL == 0:
                         scalars = {f"losses/{name}": float(value) for name, value in losses._asdict().items()}
                         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
                 if global_step % args.target_network_frequency == 0:
                     learner.update_target()
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
+            run.checkpoint({"learner": learner.state(), "replay": replay.state()}, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(q_network)
-
-
-class QPolicy:
-    """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
-
-    def __init__(self, q_network: QNetwork, epsilon: float) -> None:
-        self.q_network = laid_out(q_network, torch.device("cpu"))
-        self.epsilon = epsilon
-
-    @torch.no_grad()
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        q_values = self.q_network.values(self.q_network(torch.from_numpy(observations)).softmax(2)).numpy()
-        if deterministic:
-            return q_values.argmax(1)
-        explores = generator.random(len(q_values)) < self.epsilon
-        return np.where(explores, generator.integers(q_values.shape[1], size=len(q_values)), q_values.argmax(1))
 
 
 def load(file: PolicyFile) -> Policy:
     args = config.from_json(Args, file.args, what="policy file")
     q_network = QNetwork(file.action_space, args)
     q_network.load_state_dict(file.weights())
-    return QPolicy(q_network, args.end_e)
+    laid_out(q_network, torch.device("cpu"))
+    values = of_pictures(lambda observations: q_network.values(q_network(observations).softmax(2)))
+    return EpsilonGreedy(values, args.end_e)
 
 
 if __name__ == "__main__":

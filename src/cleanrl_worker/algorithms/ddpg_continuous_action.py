@@ -13,12 +13,14 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_value
 from cleanrl_worker.sdk.fast.ddpg_continuous_action import FastLearner
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.networks.tanh_actor import actions_by_hand
 from cleanrl_worker.sdk.fast.quick import by_hand_if_same
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import NoisyActions, of_vectors
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
@@ -230,6 +232,7 @@ def train(run: Run, args: Args) -> None:
     losses: dict[str, SupportsFloat] = {}
     replay = ReplayBuffer(args.buffer_size, args.num_envs, observation_space, action_space)
     action_shape = (args.num_envs, *action_space.shape)
+    run.explain_with(lambda seen: of_value(agent.qf1(seen.flatten(1), agent.actor(seen.flatten(1)))))
 
     saved = run.resume()
     if saved is None:
@@ -259,35 +262,17 @@ def train(run: Run, args: Args) -> None:
                 losses |= learner.update_critic(batch, coefficients)
                 if global_step % args.policy_frequency == 0:
                     losses |= learner.update_policy(batch, coefficients)
+                    run.histograms(agent)
                 if global_step % LOG_INTERVAL == 0:
                     scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                     run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
             logged = {name: float(value) for name, value in losses.items()}
-            state = {"learner": {**learner.state(), "losses": logged}, "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+            run.checkpoint({"learner": {**learner.state(), "losses": logged}, "replay": replay.state()}, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(agent.actor)
-
-
-class DeterministicPolicy:
-    """Acts with a trained actor; asked to explore, with the noise of the training."""
-
-    def __init__(self, actor: Actor, action_space: gym.spaces.Box, exploration_noise: float) -> None:
-        self.actions = by_hand_if_same(actor, lambda: actions_by_hand(actor), actor.inputs)
-        self.action_space = action_space
-        self.std = exploration_noise * actor.action_scale.numpy()
-
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        actions = self.actions(observations.reshape(len(observations), -1))
-        if not deterministic:
-            actions += self.std * generator.standard_normal(actions.shape, dtype=np.float32)
-        space = self.action_space
-        return actions.reshape(-1, *space.shape).clip(space.low, space.high)
 
 
 def load(file: PolicyFile) -> Policy:
@@ -295,7 +280,8 @@ def load(file: PolicyFile) -> Policy:
     assert isinstance(file.action_space, gym.spaces.Box)
     actor = Actor(file.observation_space, file.action_space)
     actor.load_state_dict(file.weights())
-    return DeterministicPolicy(actor, file.action_space, args.exploration_noise)
+    actions = of_vectors(by_hand_if_same(actor, lambda: actions_by_hand(actor), actor.inputs))
+    return NoisyActions(actions, args.exploration_noise * actor.action_scale.numpy(), file.action_space)
 
 
 if __name__ == "__main__":

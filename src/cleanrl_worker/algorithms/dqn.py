@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, SupportsFloat
+from typing import Annotated, Any, Literal, NamedTuple, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -11,13 +11,16 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.fast.dqn import FastLearner
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.part_networks import Parts
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
+from mosaic.envs.observations.parted_rows import PartedRows
 from mosaic.search_range import Search
 
 ACTIONS = "discrete"
@@ -67,17 +70,25 @@ class Args:
     """Environment steps before the first gradient step."""
     train_frequency: Annotated[int, Ge(1), Search(1, 16, "power_of_two")] = 10
     """Environment steps for each gradient step."""
+    network: Literal["flat", "parts"] = "flat"
+    """What sees the observation: flat makes it one vector; parts looks at pictures and grids through convolutions."""
 
 
 class QNetwork(nn.Module):
     """Two hidden layers: what each action is worth in a state."""
 
-    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+    def __init__(self, observation_space: gym.Space[Any], action_space: gym.Space[Any], network: str = "flat") -> None:
         super().__init__()
         assert isinstance(action_space, gym.spaces.Discrete)
         self.choices = int(action_space.n)
+        inputs = int(np.prod(observation_space.shape or ()))
+        front: list[Parts] = []
+        if network == "parts" and isinstance(observation_space, PartedRows):
+            front = [Parts(list(observation_space.observed.values()))]
+            inputs = int(front[0](torch.zeros(1, inputs)).shape[1])
         self.network = nn.Sequential(
-            nn.Linear(int(np.prod(observation_space.shape or ())), 120),
+            *front,
+            nn.Linear(inputs, 120),
             nn.ReLU(),
             nn.Linear(120, 84),
             nn.ReLU(),
@@ -159,15 +170,17 @@ class Learner:
 
 
 def train(run: Run, args: Args) -> None:
-    envs = run.make_envs(args.env_id, args.num_envs)
+    envs = run.make_envs(args.env_id, args.num_envs, observations="parts" if args.network == "parts" else "vector")
     spaces = envs.single_observation_space, envs.single_action_space
-    q_network, target_network = (QNetwork(*spaces).to(run.device) for _ in range(2))
+    q_network, target_network = (QNetwork(*spaces, args.network).to(run.device) for _ in range(2))
     target_network.load_state_dict(q_network.state_dict())
-    plain = Learner(q_network, target_network, args, run.device)
-    learner = guarded(run, plain, lambda: FastLearner(q_network, target_network))
+    learner = plain = Learner(q_network, target_network, args, run.device)
+    if args.network == "flat":  # By hand there are no convolutions.
+        learner = guarded(run, plain, lambda: FastLearner(q_network, target_network))
     replay = ReplayBuffer(args.buffer_size, args.num_envs, *spaces)
     choices = q_network.choices
     exploration_steps = args.exploration_fraction * args.total_timesteps
+    run.explain_with(lambda seen: of_worths(q_network.network(seen.flatten(1))))
 
     saved = run.resume()
     if saved is None:
@@ -202,18 +215,16 @@ def train(run: Run, args: Args) -> None:
                 if global_step % args.train_frequency == 0:
                     coefficients = Coefficients(learning_rate=args.learning_rate, gamma=args.gamma)
                     losses = learner.update(replay.sample(run.generator, args.batch_size), coefficients)
+                    run.histograms(q_network)
                     if global_step % LOG_INTERVAL == 0:
                         scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
                 if global_step % args.target_network_frequency == 0:
                     learner.update_target(args.tau)
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
+            run.checkpoint({"learner": learner.state(), "replay": replay.state()}, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(q_network)
 
@@ -240,7 +251,7 @@ class QPolicy:
 
 def load(file: PolicyFile) -> Policy:
     args = config.from_json(Args, file.args, what="policy file")
-    q_network = QNetwork(file.observation_space, file.action_space)
+    q_network = QNetwork(file.observation_space, file.action_space, args.network)
     q_network.load_state_dict(file.weights())
     return QPolicy(q_network, args.end_e)
 

@@ -14,11 +14,13 @@ from torch import nn
 from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_choices, of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.ppo import FastLearner
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.part_networks import Parts
 from mosaic import config
@@ -256,12 +258,6 @@ def normalised(advantages: Array) -> Array:
     return centred / np.float32(math.sqrt(centred.dot(centred) / (rows - 1)) + 1e-8)
 
 
-def explained_variance(values: Array, returns: Array) -> float:
-    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
-    variance = float(np.var(returns))
-    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
-
-
 class Learner:
     """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
@@ -335,6 +331,10 @@ def train(run: Run, args: Args) -> None:
     # What the networks see and what the environments get, in the same memory: one vector, one action an environment.
     inputs = obs.reshape(args.num_steps + 1, args.num_envs, -1)
     moves = actions.reshape(*rollout, *agent.shape)
+    if len(agent.sizes) == 1:
+        run.explain_with(lambda seen: of_choices(agent.logits(seen.flatten(1)), agent.values(seen.flatten(1))))
+    else:
+        run.explain_with(lambda seen: of_value(agent.values(seen.flatten(1))))
 
     saved = run.resume()
     if saved is None:
@@ -405,12 +405,10 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
-            reason = "stop" if stopping else "end" if ended else "interval"
+        run.histograms(agent)
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
             run.checkpoint({"learner": learner.state(), "iteration": iteration}, reason=reason)
-        if stopping:
+        if reason == "stop":
             break
     run.save_policy(agent)
 

@@ -13,9 +13,12 @@ from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.convolution import features, laid_out, rounded_once
+from cleanrl_worker.sdk.explained import of_choices
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import LikelyActions, of_pictures
 from mosaic import config
 from mosaic.search_range import Search
 
@@ -211,12 +214,6 @@ def normalised(advantages: torch.Tensor) -> torch.Tensor:
     return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
 
 
-def explained_variance(values: Array, returns: Array) -> float:
-    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
-    variance = float(np.var(returns))
-    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
-
-
 class Learner:
     """Acting and updating."""
 
@@ -320,6 +317,7 @@ def train(run: Run, args: Args) -> None:
     rollout = Rollout(args, observation_space.shape, run.device)
     rewards = np.zeros((args.num_steps, args.num_envs), dtype=np.float32)
     dones = np.zeros_like(rewards)
+    run.explain_with(lambda seen: of_choices(*agent(seen)))
 
     saved = run.resume()
     if saved is None:
@@ -375,35 +373,20 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
-            reason = "stop" if stopping else "end" if ended else "interval"
+        run.histograms(agent)
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
             run.checkpoint({"learner": learner.state(), "iteration": iteration}, reason=reason)
-        if stopping:
+        if reason == "stop":
             break
     run.save_policy(agent)
-
-
-class CategoricalPolicy:
-    """Acts with a trained agent."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent = laid_out(agent, torch.device("cpu"))
-
-    @torch.no_grad()
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        logits = self.agent(torch.from_numpy(observations))[0].numpy()
-        if not deterministic:
-            logits = logits + gumbel(generator, logits.shape)
-        return logits.argmax(1)
 
 
 def load(file: PolicyFile) -> Policy:
     config.from_json(Args, file.args, what="policy file")
     agent = Agent(file.action_space)
     agent.load_state_dict(file.weights())
-    return CategoricalPolicy(agent)
+    laid_out(agent, torch.device("cpu"))
+    return LikelyActions(of_pictures(lambda observations: agent(observations)[0]))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,12 @@ from torch import nn
 from torch.distributions.normal import Normal
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.ppo_continuous_action import FastLearner
 from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
@@ -214,12 +216,6 @@ def normalised(advantages: Array) -> Array:
     return centred / np.float32(math.sqrt(centred.dot(centred) / (rows - 1)) + 1e-8)
 
 
-def explained_variance(values: Array, returns: Array) -> float:
-    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
-    variance = float(np.var(returns))
-    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
-
-
 class Learner:
     """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
@@ -295,6 +291,12 @@ def train(run: Run, args: Args) -> None:
     # What the networks see and choose, in the same memory: one vector an environment.
     inputs, choices = obs.reshape(args.num_steps + 1, args.num_envs, -1), actions.reshape(*rollout, -1)
 
+    def explain(seen: torch.Tensor) -> dict[str, Any]:
+        rows = observation_normaliser.apply(seen.cpu().numpy()).reshape(1, -1)
+        return of_value(agent.critic(torch.as_tensor(rows, dtype=torch.float32, device=run.device)))
+
+    run.explain_with(explain)
+
     saved = run.resume()
     if saved is None:
         first_iteration = 1
@@ -367,10 +369,8 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
-            reason = "stop" if stopping else "end" if ended else "interval"
+        run.histograms(agent)
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
             state = {
                 "learner": learner.state(),
                 "observation_normaliser": observation_normaliser.state(),
@@ -378,7 +378,7 @@ def train(run: Run, args: Args) -> None:
                 "iteration": iteration,
             }
             run.checkpoint(state, reason=reason)
-        if stopping:
+        if reason == "stop":
             break
     run.save_policy(
         agent,

@@ -17,6 +17,7 @@ from cleanrl_worker.sdk.fast.lstm import State
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.fast.ppo_lstm import FastLearner
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from mosaic import config
 from mosaic.search_range import Search
@@ -221,12 +222,6 @@ def normalised(advantages: Array) -> Array:
     return (advantages - advantages.mean()) / (advantages.std(ddof=1) + 1e-8)
 
 
-def explained_variance(values: Array, returns: Array) -> float:
-    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
-    variance = float(np.var(returns))
-    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
-
-
 class Learner:
     """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
@@ -382,9 +377,8 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
+        run.histograms(agent)
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
             state = {
                 "learner": learner.state(),
                 "iteration": iteration,
@@ -392,8 +386,8 @@ def train(run: Run, args: Args) -> None:
                 "cell": memory.cell,
                 "starts": starts[-1],
             }
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+            run.checkpoint(state, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(agent)
 

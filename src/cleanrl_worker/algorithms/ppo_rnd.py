@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -13,13 +13,16 @@ from torch.distributions.categorical import Categorical
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.convolution import features, laid_out, rounded_once
+from cleanrl_worker.sdk.explained import of_choices
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.normalise import Moments
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import LikelyActions, of_pictures
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import config
 from mosaic.search_range import Search
+from mosaic.spec.events import CheckpointReason
 
 ACTIONS = "discrete"
 OBSERVATIONS = "pixels"
@@ -455,9 +458,11 @@ def train(run: Run, args: Args) -> None:
     dones = np.zeros_like(rewards)
     never = np.zeros_like(rewards)
 
-    def save(iteration: int, reason: Literal["interval", "stop", "end"]) -> None:
+    def save(iteration: int, reason: CheckpointReason) -> None:
         state = {"learner": learner.state(), "novelty": novelty.state(), "iteration": iteration}
         run.checkpoint(state, reason=reason)
+
+    run.explain_with(lambda seen: of_choices(*agent(seen)[:2]))
 
     saved = run.resume()
     if saved is None:
@@ -471,10 +476,9 @@ def train(run: Run, args: Args) -> None:
     if done == 0:
         while novelty.looks < args.num_iterations_obs_norm_init:
             look_around(run, envs, novelty, args)
-            stopping = run.stopping
-            if run.checkpoint_due or stopping:
-                save(0, "stop" if stopping else "interval")
-            if stopping:
+            if reason := run.checkpoint_reason(ended=False):
+                save(0, reason)
+            if reason == "stop":
                 run.save_policy(agent)
                 return
         envs.reset(args.seed)
@@ -545,34 +549,20 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
-            save(iteration, "stop" if stopping else "end" if ended else "interval")
-        if stopping:
+        run.histograms({"agent": agent, "predictor": learner.curiosity.predictor})
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
+            save(iteration, reason)
+        if reason == "stop":
             break
     run.save_policy(agent)
-
-
-class CategoricalPolicy:
-    """Acts with a trained agent."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent = laid_out(agent, torch.device("cpu"))
-
-    @torch.no_grad()
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        logits = self.agent(torch.from_numpy(observations))[0].numpy()
-        if not deterministic:
-            logits = logits + gumbel(generator, logits.shape)
-        return logits.argmax(1)
 
 
 def load(file: PolicyFile) -> Policy:
     config.from_json(Args, file.args, what="policy file")
     agent = Agent(file.action_space)
     agent.load_state_dict(file.weights())
-    return CategoricalPolicy(agent)
+    laid_out(agent, torch.device("cpu"))
+    return LikelyActions(of_pictures(lambda observations: agent(observations)[0]))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.pqn import FastLearner
 from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import load_optimizer, optimizer_state, radam, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import EpsilonGreedy, of_vectors
 from mosaic import config
 from mosaic.search_range import Search
 
@@ -216,6 +218,7 @@ def train(run: Run, args: Args) -> None:
     # What the network sees, in the same memory: one vector an environment.
     inputs = obs.reshape(args.num_steps + 1, args.num_envs, -1)
     exploration_steps = args.exploration_fraction * args.total_timesteps
+    run.explain_with(lambda seen: of_worths(q_network.network(seen.flatten(1))))
 
     saved = run.resume()
     if saved is None:
@@ -256,36 +259,19 @@ def train(run: Run, args: Args) -> None:
 
         scalars = {f"losses/{name}": value for name, value in losses.items()}
         run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
-            reason = "stop" if stopping else "end" if ended else "interval"
+        run.histograms(q_network)
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
             run.checkpoint({"learner": learner.state(), "iteration": iteration}, reason=reason)
-        if stopping:
+        if reason == "stop":
             break
     run.save_policy(q_network)
-
-
-class QPolicy:
-    """Takes the action worth most; asked to explore, a random one with the probability that training ended with."""
-
-    def __init__(self, q_network: QNetwork, epsilon: float) -> None:
-        self.q_network = quick(q_network.network)
-        self.epsilon = epsilon
-
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        q_values = self.q_network(observations.reshape(len(observations), -1))
-        if deterministic:
-            return q_values.argmax(1)
-        explores = generator.random(len(q_values)) < self.epsilon
-        return np.where(explores, generator.integers(q_values.shape[1], size=len(q_values)), q_values.argmax(1))
 
 
 def load(file: PolicyFile) -> Policy:
     args = config.from_json(Args, file.args, what="policy file")
     q_network = QNetwork(file.observation_space, file.action_space)
     q_network.load_state_dict(file.weights())
-    return QPolicy(q_network, args.end_e)
+    return EpsilonGreedy(of_vectors(quick(q_network.network)), args.end_e)
 
 
 if __name__ == "__main__":

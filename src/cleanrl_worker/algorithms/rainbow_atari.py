@@ -13,6 +13,7 @@ from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.convolution import features, laid_out
+from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.frame_replay import FrameReplay
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state
@@ -303,6 +304,7 @@ def train(run: Run, args: Args) -> None:
     q_network = QNetwork(envs.single_action_space, args)
     learner = Learner(q_network, QNetwork(envs.single_action_space, args), args, run.device)
     replay = PrioritisedReplay(args, envs.single_observation_space)
+    run.explain_with(lambda seen: of_worths(q_network.values(q_network(seen))))
 
     saved = run.resume()
     if saved is None:
@@ -331,18 +333,16 @@ def train(run: Run, args: Args) -> None:
                     beta = min(1.0, start + global_step * (1.0 - start) / args.total_timesteps)
                     losses, of_rows = learner.update(replay.sample(run.generator, beta))
                     replay.learnt(of_rows)
+                    run.histograms(q_network)
                     if global_step % LOG_INTERVAL == 0:
                         scalars = {f"losses/{name}": float(value) for name, value in losses._asdict().items()}
                         run.scalars({**scalars, "charts/beta": beta, "charts/SPS": run.steps_per_second()})
                 if global_step % args.target_network_frequency == 0:
                     learner.update_target()
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
-            state = {"learner": learner.state(), "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
+            run.checkpoint({"learner": learner.state(), "replay": replay.state()}, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(q_network)
 

@@ -13,12 +13,15 @@ from torch import nn
 from torch.distributions.normal import Normal
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.fast.rpo_continuous_action import FastLearner
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
+from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import NoisyActions, of_vectors
 from mosaic import config
 from mosaic.search_range import Search
 
@@ -219,12 +222,6 @@ def normalised(advantages: Array) -> Array:
     return centred / np.float32(math.sqrt(centred.dot(centred) / (rows - 1)) + 1e-8)
 
 
-def explained_variance(values: Array, returns: Array) -> float:
-    """1 is a critic that foretells every return, 0 one that knows nothing; not a number while all returns are equal."""
-    variance = float(np.var(returns))
-    return float("nan") if variance == 0 else 1.0 - float(np.var(returns - values)) / variance
-
-
 class Learner:
     """Acts and learns by the loss. On a CPU `FastLearner` stands in for it, as long as it computes the same."""
 
@@ -300,6 +297,12 @@ def train(run: Run, args: Args) -> None:
     # What the networks see and choose, in the same memory: one vector an environment.
     inputs, choices = obs.reshape(args.num_steps + 1, args.num_envs, -1), actions.reshape(*rollout, -1)
 
+    def explain(seen: torch.Tensor) -> dict[str, Any]:
+        rows = observation_normaliser.apply(seen.cpu().numpy()).reshape(1, -1)
+        return of_value(agent.critic(torch.as_tensor(rows, dtype=torch.float32, device=run.device)))
+
+    run.explain_with(explain)
+
     saved = run.resume()
     if saved is None:
         first_iteration = 1
@@ -374,10 +377,8 @@ def train(run: Run, args: Args) -> None:
                 "charts/SPS": run.steps_per_second(),
             }
         )
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, iteration == args.num_iterations
-        if run.checkpoint_due or stopping or ended:
-            reason = "stop" if stopping else "end" if ended else "interval"
+        run.histograms(agent)
+        if reason := run.checkpoint_reason(ended=iteration == args.num_iterations):
             state = {
                 "learner": learner.state(),
                 "observation_normaliser": observation_normaliser.state(),
@@ -385,7 +386,7 @@ def train(run: Run, args: Args) -> None:
                 "iteration": iteration,
             }
             run.checkpoint(state, reason=reason)
-        if stopping:
+        if reason == "stop":
             break
     run.save_policy(
         agent,
@@ -394,30 +395,14 @@ def train(run: Run, args: Args) -> None:
     )
 
 
-class GaussianPolicy:
-    """Acts with a trained agent and the observation moments that it was trained with."""
-
-    def __init__(self, agent: Agent, normaliser: ObservationNormaliser, action_space: gym.spaces.Box) -> None:
-        self.actor = quick(agent.actor_mean)
-        self.std = agent.actor_logstd.detach().exp().numpy()
-        self.normaliser = normaliser
-        self.action_space = action_space
-
-    def act(self, observations: Array, generator: np.random.Generator, *, deterministic: bool) -> Array:
-        inputs = self.normaliser.apply(observations).reshape(len(observations), -1)
-        actions = self.actor(inputs)
-        if not deterministic:
-            actions = actions + self.std * generator.standard_normal(actions.shape, dtype=np.float32)
-        space = self.action_space
-        return actions.reshape(-1, *space.shape).clip(space.low, space.high)
-
-
 def load(file: PolicyFile) -> Policy:
     config.from_json(Args, file.args, what="policy file")
     agent = Agent(file.observation_space, file.action_space)
     agent.load_state_dict(file.weights())
     assert isinstance(file.action_space, gym.spaces.Box)
-    return GaussianPolicy(agent, normaliser_of(file), file.action_space)
+    normaliser, means = normaliser_of(file), of_vectors(quick(agent.actor_mean))
+    std = agent.actor_logstd.detach().exp().numpy()
+    return NoisyActions(lambda observations: means(normaliser.apply(observations)), std, file.action_space)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk.explained import of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.quick import by_hand_if_same
 from cleanrl_worker.sdk.fast.sac_continuous_action import FastLearner, actions_by_hand
@@ -296,6 +297,14 @@ def train(run: Run, args: Args) -> None:
     replay = ReplayBuffer(args.buffer_size, args.num_envs, observation_space, action_space)
     action_shape = (args.num_envs, *action_space.shape)
 
+    def explain(seen: torch.Tensor) -> dict[str, Any]:
+        """What its middle action is worth."""
+        rows = seen.flatten(1)
+        no_noise = torch.zeros(1, math.prod(action_space.shape), device=run.device)
+        return of_value(torch.minimum(*agent.critics(rows, agent.actor.get_action(rows, no_noise)[0])))
+
+    run.explain_with(explain)
+
     saved = run.resume()
     if saved is None:
         obs = envs.reset(args.seed)
@@ -324,19 +333,17 @@ def train(run: Run, args: Args) -> None:
                 losses |= learner.update_critics(batch, coefficients)
                 if global_step % args.policy_frequency == 0:
                     losses |= learner.update_policy(batch, coefficients)
+                    run.histograms(agent)
                 if global_step % args.target_network_frequency == 0:
                     learner.update_targets(args.tau)
                 if global_step % LOG_INTERVAL == 0:
                     scalars = {f"losses/{name}": float(value) for name, value in losses.items()}
                     run.scalars({**scalars, "charts/SPS": run.steps_per_second()})
 
-        # Read once: a signal between the two questions would end the run without its checkpoint.
-        stopping, ended = run.stopping, args.total_timesteps - run.global_step < args.num_envs
-        if run.checkpoint_due or stopping or ended:
+        if reason := run.checkpoint_reason(ended=args.total_timesteps - run.global_step < args.num_envs):
             logged = {name: float(value) for name, value in losses.items()}
-            state = {"learner": {**learner.state(), "losses": logged}, "replay": replay.state()}
-            run.checkpoint(state, reason="stop" if stopping else "end" if ended else "interval")
-        if stopping:
+            run.checkpoint({"learner": {**learner.state(), "losses": logged}, "replay": replay.state()}, reason=reason)
+        if reason == "stop":
             break
     run.save_policy(agent.actor)
 

@@ -52,7 +52,7 @@ def run(line: CommandLine) -> int:
     except MosaicError as error:
         return worker_flags.reported(error)
     except OSError as error:
-        return worker_flags.reported(HomeUnusable(f"{error}; free some disk and start it anew"))
+        return worker_flags.reported(HomeUnusable(f"{error}; free some disk and start it again"))
 
 
 def _carry_out(plan: ScriptPlan) -> int:

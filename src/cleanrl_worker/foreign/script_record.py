@@ -16,7 +16,7 @@ from pathlib import Path
 from cleanrl_worker.foreign.script_plan import ScriptPlan
 from cleanrl_worker.foreign.step_counts import MOST_WAITING, EndedEpisode, StepCounts
 from cleanrl_worker.foreign.unfenced_thread import UnfencedThread
-from cleanrl_worker.sdk.record.event_recorder import EventRecorder
+from cleanrl_worker.sdk.record.event_recorder import HEARTBEAT_S, EventRecorder, Pulse
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
 from cleanrl_worker.sdk.record.spool import Spool
 from mosaic.errors import UnsafePath
@@ -41,7 +41,6 @@ from mosaic.spec.manifest import Artifact, Manifest, common_artifacts
 from mosaic.spec.processes.secret_keys import hidden
 from mosaic.spec.run_dir import run_label
 
-HEARTBEAT_S = 1.0
 LAST_STEP = 2**63 - 1
 """What an index can hold."""
 OWN_EPISODES_S = 5.0
@@ -65,7 +64,7 @@ class ScriptRecord:
         self._turn = threading.Lock()
         self._open: tuple[float, int, dict[str, Number]] | None = None
         self._return: tuple[float, float, int] | None = None
-        self._beat_at, self._beat_step = time.monotonic(), 0
+        self._pulse = Pulse()
         spool = Spool(self.run_dir.events)
         self.attempt = spool.attempts + 1
         settings = plan.settings
@@ -201,13 +200,9 @@ class ScriptRecord:
             self._take()
             self._close_row()
             self._take_counted()
-        now, step = time.monotonic(), self.global_step
-        elapsed_s = now - self._beat_at
-        if elapsed_s < HEARTBEAT_S:
-            return None
-        rate = (step - self._beat_step) / elapsed_s
-        self._beat_at, self._beat_step = now, step
-        return Heartbeat(global_step=step, steps_per_s=round(max(rate, 0.0), 1))
+        step = self.global_step
+        rate = self._pulse.steps_per_s(step)
+        return None if rate is None else Heartbeat(global_step=step, steps_per_s=rate)
 
     def _take(self) -> None:
         while self._seen:

@@ -42,14 +42,10 @@ class Stopping:
             signal.SIGUSR1: self._hold,
             signal.SIGUSR2: self._let_go,
         }
-        previous = {number: caught_signals.answer(number, answer) for number, answer in answers.items()}
-        # The script's own processes end by these signals, as they would without us.
-        os.register_at_fork(after_in_child=lambda: _forget(answers))
-        try:
+        with caught_signals.answered_by(answers):
+            # The script's own processes end by these signals, as they would without us.
+            os.register_at_fork(after_in_child=lambda: _forget(answers))
             yield
-        finally:
-            for number, handler in previous.items():
-                caught_signals.answer(number, handler)
 
     def check(self) -> None:
         """At a step of an environment: an interrupt that was lost (raised in a destructor) is raised again."""

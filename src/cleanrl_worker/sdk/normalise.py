@@ -93,7 +93,7 @@ def normaliser_of(file: PolicyFile) -> ObservationNormaliser:
     if not state:
         raise MissingNormaliser(
             f"'{file.algo}' normalises its observations, and the file does not hold the moments that it was trained"
-            " with (upstream CleanRL keeps them in a wrapper and loses them); --normaliser running learns them anew"
+            " with (upstream CleanRL keeps them in a wrapper and loses them); --normaliser running learns them again"
             " while it plays, as upstream's own evaluation does, and its first returns are lower for that"
         )
     normaliser = ObservationNormaliser(shape)

@@ -9,6 +9,8 @@ from torch import nn
 
 _fused_adam = cast(Any, torch.ops.aten._fused_adam_.default)
 """The kernel behind `torch.optim.Adam(fused=True)`."""
+_fused_adamw = cast(Any, torch.ops.aten._fused_adamw_.default)
+"""The one behind `torch.optim.AdamW(fused=True)`: weights shrink beside the gradient, not through it."""
 
 
 class LightOptimizer:
@@ -41,7 +43,19 @@ class LightOptimizer:
 
 
 class Adam(LightOptimizer):
-    """`torch.optim.Adam(fused=True)`."""
+    """`torch.optim.Adam(fused=True)`, or AdamW where weights decay."""
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        *,
+        lr: float,
+        eps: float,
+        beta1: float = 0.9,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters, lr=lr, eps=eps)
+        self.param_groups[0] |= {"betas": (beta1, 0.999), "weight_decay": weight_decay}
 
     @torch.no_grad()
     def step(self) -> None:
@@ -50,18 +64,20 @@ class Adam(LightOptimizer):
         steps = [state["step"] for state in states]
         for step in steps:
             step += 1
-        _fused_adam(
+        group = self.param_groups[0]
+        kernel = _fused_adamw if group["weight_decay"] else _fused_adam
+        kernel(
             parameters,
             [parameter.grad for parameter in parameters],
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [],
             steps,
-            lr=self.param_groups[0]["lr"],
-            beta1=0.9,
-            beta2=0.999,
-            weight_decay=0.0,
-            eps=self.param_groups[0]["eps"],
+            lr=group["lr"],
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
             amsgrad=False,
             maximize=False,
         )
@@ -97,12 +113,23 @@ class RAdam(LightOptimizer):
 Optimizer = LightOptimizer | torch.optim.Optimizer
 
 
-def adam(module: nn.Module, *, learning_rate: float, eps: float = 1e-8) -> Adam | torch.optim.Adam:
+def adam(module: nn.Module, *, learning_rate: float, eps: float = 1e-8, beta1: float = 0.9) -> Adam | torch.optim.Adam:
     """torch's fused Adam; on a GPU its step and learning rate are tensors, so that a graph can hold it."""
     if not next(module.parameters()).is_cuda:
-        return Adam(module.parameters(), lr=learning_rate, eps=eps)
+        return Adam(module.parameters(), lr=learning_rate, eps=eps, beta1=beta1)
     rate = torch.tensor(learning_rate, device="cuda")
-    return torch.optim.Adam(module.parameters(), lr=rate, eps=eps, fused=True, capturable=True)
+    betas = (beta1, 0.999)
+    return torch.optim.Adam(module.parameters(), lr=rate, eps=eps, betas=betas, fused=True, capturable=True)
+
+
+def adamw(module: nn.Module, *, learning_rate: float, weight_decay: float) -> Adam | torch.optim.AdamW:
+    """torch's fused AdamW; on a GPU as above."""
+    if not next(module.parameters()).is_cuda:
+        return Adam(module.parameters(), lr=learning_rate, eps=1e-8, weight_decay=weight_decay)
+    rate: Any = torch.tensor(learning_rate, device="cuda")
+    return torch.optim.AdamW(
+        module.parameters(), lr=rate, eps=1e-8, weight_decay=weight_decay, fused=True, capturable=True
+    )
 
 
 def radam(module: nn.Module, *, learning_rate: float) -> RAdam | torch.optim.RAdam:
@@ -113,9 +140,15 @@ def radam(module: nn.Module, *, learning_rate: float) -> RAdam | torch.optim.RAd
     return torch.optim.RAdam(module.parameters(), lr=rate, capturable=True)
 
 
-def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
+def set_learning_rate(optimizer: Optimizer, learning_rate: float | torch.Tensor) -> None:
+    """As a tensor it may lie on the GPU, so that a graph reads it there."""
     for group in optimizer.param_groups:
-        if not isinstance(group["lr"], torch.Tensor):
+        if isinstance(learning_rate, torch.Tensor):
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].copy_(learning_rate)
+            else:
+                group["lr"] = float(learning_rate)
+        elif not isinstance(group["lr"], torch.Tensor):
             group["lr"] = learning_rate
         elif group.get("lr_on_the_gpu") != learning_rate:
             # Only then: a kernel's launch takes as long as a part of a replayed step.

@@ -5,27 +5,29 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk import graph, policy, seeding
+from cleanrl_worker.sdk import compiled, graph, policy, seeding
 from cleanrl_worker.sdk.checkpoints import checkpoint
 from cleanrl_worker.sdk.convolution import bfloat16_is_fast
 from cleanrl_worker.sdk.live import open_live_view
 from cleanrl_worker.sdk.live.video import Video, Videos
 from cleanrl_worker.sdk.record.console import Console
-from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Sink
+from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Pulse, Sink
+from cleanrl_worker.sdk.record.histogram_writer import HistogramWriter, Networks
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
 from cleanrl_worker.sdk.record.run_versions import code_digest, package_versions
 from cleanrl_worker.sdk.record.spool import Spool
 from cleanrl_worker.sdk.record.tensorboard_writer import TensorBoard, board_folder, markdown_table
+from cleanrl_worker.sdk.resident import ResidentEnvs
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs as families
 from mosaic.envs.observations.parted_rows import how_seen
@@ -35,6 +37,7 @@ from mosaic.log import get_logger
 from mosaic.spec import environment_settings, own_code
 from mosaic.spec.events import (
     SHAPED_RETURN_TAG,
+    CheckpointReason,
     CheckpointSaved,
     Episode,
     EventBody,
@@ -55,7 +58,6 @@ from mosaic.spec.processes.secret_keys import hidden
 from mosaic.spec.run_config import TrainOptions
 from mosaic.spec.run_dir import RunDir, run_label
 
-HEARTBEAT_S = 1.0
 HOLD_POLL_S = 0.02
 RETURNS_KEPT = 100
 """Episodes whose mean return tells how a run does; `stop_at_return` is about the same mean."""
@@ -114,10 +116,12 @@ class Run:
         self._goal = spec.options.stop_at_return
         """Mean return that ends the run; None once it is reached, so that a resumed run goes on."""
         self._end_reason = ""
+        self._explain: Callable[[torch.Tensor], Mapping[str, Any]] | None = None
         self._exact = True
         self._begun = False
-        self._started = self._last_beat = self._last_save = time.monotonic()
-        self._last_beat_step = self._last_save_step = self._first_step
+        self._started = self._last_save = time.monotonic()
+        self._last_save_step = self._first_step
+        self._pulse = Pulse(self._first_step)
         torch.set_num_threads(spec.cpus)
         seeding.seed_all(spec.args["seed"], torch_deterministic=spec.args.get("torch_deterministic", True))
         self.device = self._choose_device()
@@ -157,9 +161,55 @@ class Run:
         if options.capture_video:
             self.envs.videos = Videos(backend, self.run_dir.videos, saved=self._video_saved, complain=self.warn)
         self.envs.live = open_live_view.open_view(
-            backend, options, global_step=lambda: self.global_step, complain=self.warn
+            backend, options, env_id=env_id, global_step=lambda: self.global_step, complain=self.warn
         )
         return self.envs
+
+    def explain_with(self, explain: Callable[[torch.Tensor], Mapping[str, Any]]) -> None:
+        """What viewers of the live view read beside a picture, while they ask for it: see `sdk/explained.py`.
+
+        It is given one observation as a batch of one row, on the run's device, and must draw no random number.
+        """
+        self._explain = explain
+        if self.envs is not None and self.envs.live is not None:
+            self.envs.live.explained.explain = self.explained
+
+    @torch.no_grad()
+    def explained(self, row: np.ndarray[Any, Any]) -> Mapping[str, Any]:
+        """What the agent makes of an observation, a batch of one row; empty where the algorithm does not tell."""
+        if self._explain is None:
+            return {}
+        return self._explain(torch.as_tensor(row if row.dtype == np.uint8 else row.astype(np.float32)).to(self.device))
+
+    def make_resident_envs(self, env_id: str, num_envs: int) -> ResidentEnvs:
+        """The environments of the run as tensors on its device, for an algorithm that steps them itself."""
+        from mosaic.envs.vector.tensor_vector import TensorVec
+
+        options = self.spec.options
+        if options.env_backend not in ("auto", "tensor"):
+            self.warn(
+                f"--env-backend {options.env_backend} steps aside: {self.spec.algo} has its environments as tensors"
+            )
+        if options.capture_video:
+            self.warn(f"no video: {self.spec.algo} does not leave the device between two steps; evaluate its policy")
+        self._warn_of_no_learning()
+        render_mode = "rgb_array" if open_live_view.wanted(options) else None
+        backend = families.make_vec(
+            env_id,
+            num_envs,
+            backend="tensor",
+            render_mode=render_mode,
+            settings=self.spec.env_settings,
+            device=str(self.device),
+        )
+        if not isinstance(backend, TensorVec):
+            lacking = families.choose_backend(env_id, num_envs, backend="tensor", settings=self.spec.env_settings)
+            raise EnvironmentFailed(f"{self.spec.algo} cannot train in '{env_id}' so: {lacking.reason}")
+        self.envs = Envs(backend, self._episode)
+        self.envs.live = open_live_view.open_view(
+            backend, options, env_id=env_id, global_step=lambda: self.global_step, complain=self.warn
+        )
+        return ResidentEnvs(self.envs, backend)
 
     def resume(self) -> dict[str, Any] | None:
         """The algorithm's own part of the last checkpoint, or None at a fresh start.
@@ -181,6 +231,7 @@ class Run:
         if self._resumed_from_step is not None:
             # What lies beyond the checkpoint belongs to an attempt whose curve ends there.
             checkpoint.clear_leftovers(self.run_dir, after=self._first_step)
+            self._histograms.go_on(0 if state is None else state.get("updates", 0), self._first_step)
             self._manifest_writer.list_checkpoints()
         self.emit(self._start_event())
         self._begun = True
@@ -218,6 +269,13 @@ class Run:
         numbers: dict[str, Number] = {tag: number(float(value)) for tag, value in values.items()}
         self.emit(Scalars(global_step=self.global_step, values=numbers))
 
+    def histograms(self, networks: Networks) -> None:
+        """Call it after each update, of networks that all got a gradient in it; --histograms-every says which count.
+
+        Several networks are given by name. Of each parameter the values and the gradient of this moment are counted.
+        """
+        self._histograms.updated(networks, self.global_step)
+
     @property
     def checkpoint_due(self) -> bool:
         """Ask at a step boundary from which the algorithm can go on exactly; a held run waits here."""
@@ -231,9 +289,13 @@ class Run:
         elapsed_s = time.monotonic() - self._last_save
         return steps_due or 0 < options.checkpoint_interval_s <= elapsed_s
 
-    def checkpoint(
-        self, algorithm: Mapping[str, Any], *, reason: Literal["interval", "stop", "end"] = "interval"
-    ) -> None:
+    def checkpoint_reason(self, *, ended: bool) -> CheckpointReason | None:
+        """Why a checkpoint must be saved at this step boundary, if it must; after "stop" the algorithm returns."""
+        # Read once: a signal between the two questions would end the run without its checkpoint.
+        stopping, due = self.stopping, self.checkpoint_due
+        return "stop" if stopping else "end" if ended else "interval" if due else None
+
+    def checkpoint(self, algorithm: Mapping[str, Any], *, reason: CheckpointReason = "interval") -> None:
         """Save the train state; in the background, except for the last one."""
         assert self.envs is not None
         for name, value in algorithm.items():
@@ -254,15 +316,17 @@ class Run:
             "envs": self.envs.state(),
             "rng": seeding.capture(self.generator),
             "recent_returns": recent,
+            "updates": self._histograms.updates,
         }
         self._last_save, self._last_save_step = time.monotonic(), self.global_step
+        compiled.compare_next_calls()
         graph.compare_next_replays()
         self._writer.wait()
         self._writer.start(
             header,
             state,
             # Events first: a run resumed from here must not lack any that led here.
-            ready=self._recorder.flush,
+            ready=self._flush,
             done=lambda folder: self._checkpoint_saved(folder, header.global_step, reason),
             waits=reason != "interval",
         )
@@ -328,6 +392,7 @@ class Run:
         if self.envs is not None and self.envs.videos is not None:
             self.envs.videos.close()
         self._writer.wait()
+        self._histograms.end()
         failure = error or self._background_error
         if failure is None:
             ending = RunCompleted(global_step=self.global_step, stopped=self.stopping, reason=self._end_reason)
@@ -345,6 +410,10 @@ class Run:
             self._raise_background_errors()
 
     # Inner workings.
+
+    def _flush(self) -> None:
+        self._histograms.flush()
+        self._recorder.flush()
 
     def _make_backend(
         self, env_id: str, num_envs: int, observations: families.Observations, masks: families.Masks
@@ -364,12 +433,18 @@ class Run:
 
     def _mirrors(self) -> list[Sink]:
         mirrors: list[Sink] = [Console(quiet=self.spec.quiet)]
+        board: TensorBoard | None = None
         if self.spec.tensorboard and not self.spec.options.fastlane_only:
             folder = board_folder(self.run_dir, self.spec.options.tensorboard_dir)
             settings = environment_settings.as_hyperparameters(self.spec.env_settings)
             table = markdown_table({**self.spec.args, **settings})
-            mirrors.append(TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step))
+            board = TensorBoard(folder, hyperparameters=table, resumed_from_step=self._resumed_from_step)
+            mirrors.append(board)
             self._manifest_writer.add_board(folder)
+        every = self.spec.options.histograms_every
+        self._histograms = HistogramWriter(self.run_dir.histograms, every, complain=self.warn, board=board)
+        if every:
+            mirrors.append(self._histograms)
         return [*mirrors, *self.spec.extra_sinks]
 
     def _new_manifest(self) -> Manifest:
@@ -454,15 +529,11 @@ class Run:
 
     def _beat(self) -> Heartbeat | None:
         """Called by the recorder's thread: the learner does nothing for its own heartbeat."""
-        now, step = time.monotonic(), self.global_step
-        elapsed_s = now - self._last_beat
-        if elapsed_s < HEARTBEAT_S or not self._begun:
-            return None
-        rate = (step - self._last_beat_step) / elapsed_s
-        self._last_beat, self._last_beat_step = now, step
-        return Heartbeat(global_step=step, steps_per_s=round(rate, 1))
+        step = self.global_step
+        rate = self._pulse.steps_per_s(step) if self._begun else None
+        return None if rate is None else Heartbeat(global_step=step, steps_per_s=rate)
 
-    def _checkpoint_saved(self, folder: Path, global_step: int, reason: Literal["interval", "stop", "end"]) -> None:
+    def _checkpoint_saved(self, folder: Path, global_step: int, reason: CheckpointReason) -> None:
         doomed = checkpoint.superseded(self.run_dir, keep=self.spec.options.checkpoints_kept)
         # The manifest first, so that it never lists what is gone.
         self._manifest_writer.list_checkpoints(without=doomed)

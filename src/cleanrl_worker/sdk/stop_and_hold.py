@@ -2,36 +2,24 @@
 ends it at once; SIGUSR1 holds it there, SIGUSR2 lets it go on."""
 
 import signal
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from mosaic.spec.processes import caught_signals
 
 
-@contextmanager
-def on_stop_signal(ask: Callable[[], None]) -> Generator[None]:
+def on_stop_signal(ask: Callable[[], None]) -> AbstractContextManager[None]:
     def stop(number: int, _: object) -> None:
         ask()
         caught_signals.answer(number, signal.SIG_DFL)
 
-    previous = {number: caught_signals.answer(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            caught_signals.answer(number, handler)
+    return caught_signals.answered_by({signal.SIGTERM: stop, signal.SIGINT: stop})
 
 
-@contextmanager
-def on_hold_signals(hold: Callable[[], None], let_go: Callable[[], None]) -> Generator[None]:
+def on_hold_signals(hold: Callable[[], None], let_go: Callable[[], None]) -> AbstractContextManager[None]:
     answers = {signal.SIGUSR1: hold, signal.SIGUSR2: let_go}
 
     def answer(number: int, _: object) -> None:
         answers[signal.Signals(number)]()
 
-    previous = {number: caught_signals.answer(number, answer) for number in answers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            caught_signals.answer(number, handler)
+    return caught_signals.answered_by(dict.fromkeys(answers, answer))

@@ -1,6 +1,7 @@
 """The environments of a run: steps counted, episodes reported, state saved and restored with the run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -72,6 +73,15 @@ class Envs:
         if infos:
             self._report_episodes(infos)
         return observations, rewards, terminations, truncations, infos
+
+    def advanced(self, steps: int, ended: Sequence[tuple[int, Episode]]) -> None:
+        """The algorithm made so many steps in each environment itself; `ended` are episodes, by step of these."""
+        first = self.global_step
+        self.global_step += steps * self.num_envs
+        if self.live is not None and monotonic() >= self.live.due_at:
+            self.live.show()
+        for step, episode in ended:
+            self._report(replace(episode, global_step=first + (step + 1) * self.num_envs))
 
     def step_aside(self, actions: Array) -> Array:
         """A step that does not count and is not reported: what it led to."""

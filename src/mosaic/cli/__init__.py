@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 
 from mosaic.cli.daemon import connection
+from mosaic.cli.terminal.flag_names import as_flags
 from mosaic.cli.terminal.plain_output import plain_output
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.near_names import near_names
@@ -40,7 +41,9 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "delete": ("runs.run_verbs:delete", "remove ended runs and their files"),
     "label": ("runs.run_verbs:label", "change the label or the notes of a run"),
     "tag": ("runs.run_verbs:tag", "put tags on runs, or take them off"),
-    "export": ("runs.export", "copy a run into a zip file or a folder"),
+    "pin": ("runs.run_verbs:pin", "keep runs at the top of lists"),
+    "views": ("runs.views", "saved views: filters, columns, charts and selections under a name"),
+    "export": ("runs.export", "copy runs into a zip file or a folder, or show them on a page"),
     "policies": ("evaluation.policies", "list the policies that runs have saved"),
     "evaluate": ("evaluation.evaluate", "play episodes with trained policies and print what they score"),
     "stats": ("statistics.stats", "statistics of groups of runs: scores, intervals, comparisons, tables and figures"),
@@ -54,14 +57,18 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "actors": ("play.actors", "list the actors that can play"),
     "wandb": ("tracking.wandb", "exports to Weights & Biases: their state, upload, probe of the server"),
     "track": ("tracking.track", "exports to all trackers: their state, or a further one to Trackio or MLflow"),
+    "alerts": ("tracking.alerts", "who is told when a run fails, collapses, makes no progress or ends; what was told"),
     "scripts": ("train.scripts", "folders whose scripts may be trained, and the scripts in them"),
     "tensorboard": ("tracking.tensorboard", "TensorBoard on any selection of runs"),
-    "import": ("runs.import_runs", "import runs of CleanRL, Stable-Baselines3 and Weights & Biases"),
+    "import": ("runs.import_runs", "import runs of other homes, CleanRL, Stable-Baselines3 and Weights & Biases"),
     "algos": ("train.algos", "list algorithms, read the page of one, add your own"),
     "presets": ("train.presets", "settings under a name: list, show, save your own, compare with the defaults"),
     "envs": ("train.envs", "list environments"),
     "gui": ("daemon.gui", "open the window"),
+    "web": ("daemon.web", "open the studio in a browser, also from another machine"),
+    "mcp": ("daemon.mcp", "answer an assistant by the Model Context Protocol"),
     "daemon": ("daemon.daemon", "start, stop and look at the trainer daemon"),
+    "engines": ("daemon.engines", "what starts workers: this machine or others, what each found and what it lacks"),
     "verify": ("runs.verify", "check checkpoints and policies for damage"),
     "reindex": ("runs.reindex", "rebuild the list of runs from their directories"),
     "doctor": ("daemon.doctor", "check this installation"),
@@ -105,7 +112,7 @@ def _ended(words: list[str]) -> int:
 def _sentence(error: MosaicError) -> str:
     """A problem with a command line ends with where its flags are explained."""
     if not isinstance(error, ConfigError) or not error.what.startswith("mosaic "):
-        return error.sentence
+        return as_flags(error.sentence)
     end = "\n" if len(error.problems) > 1 else " " if error.sentence.endswith("?") else "; "
     if all(problem.path.startswith(SETTING) for problem in error.problems):
         return f"{error.sentence}{end}'mosaic envs ENV' shows the settings of an environment"

@@ -66,6 +66,8 @@ def _choices(before: Sequence[str], last: str) -> Sequence[str]:
         return ("start", "stop", "status", "logs", "run") if len(before) == 1 else ()
     if verb == "wandb" and len(before) == 1:
         return ("status", "sync", "probe")
+    if verb == "alerts":
+        return ("list", "add", "remove", "set", "test") if len(before) == 1 else ()
     if verb == "completion":
         return list(SCRIPTS)
     if verb == "train":

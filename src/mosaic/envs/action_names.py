@@ -68,6 +68,6 @@ def action_names(env: Any) -> tuple[str, ...]:
 
 
 def atari_meanings(env: Any) -> list[str]:
-    """What the emulator calls them, UPRIGHTFIRE; empty for what is no Atari game."""
+    """What the emulator calls them, UPRIGHTFIRE; empty for what is not an Atari game."""
     asked: Any = getattr(env.unwrapped, "get_action_meanings", None)
     return [str(meaning) for meaning in asked()] if asked is not None else []

@@ -78,6 +78,14 @@ def seen(world: World, observation: Any) -> list[Fact]:
             return _minigrid(observation) if world.family.name == "minigrid" else _plain(world, observation)
 
 
+def mission(simulator: Any) -> str:
+    """What is to be done in this episode, in words, where the environment says so: MiniGrid, BabyAI, and others that
+    have a text `mission`; empty for all others.
+    """
+    told: Any = getattr(simulator, "mission", "")
+    return told if isinstance(told, str) else ""
+
+
 def _cells(desc: Any, names: Mapping[bytes, str]) -> list[Fact]:
     rows, columns = desc.shape
     marked = [

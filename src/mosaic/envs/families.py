@@ -4,10 +4,26 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mosaic.envs import atari, box2d, choices, classic_control, memory, minigrid, mujoco, other, pettingzoo, toy_text
+from mosaic.envs import (
+    atari,
+    box2d,
+    choices,
+    classic_control,
+    dm_control,
+    envpool,
+    grids,
+    memory,
+    minigrid,
+    mujoco,
+    other,
+    pettingzoo,
+    procgen,
+    toy_text,
+)
 from mosaic.envs.family import Family
 from mosaic.envs.own import own_family
 from mosaic.errors import EnvironmentFailed, MissingExtra, UnknownEnvironment
+from mosaic.python_wheels import OF_MODULE, no_wheel
 from mosaic.spec.catalogue import fitting, known_environments
 
 if TYPE_CHECKING:
@@ -20,7 +36,11 @@ FAMILIES: tuple[Family, ...] = (
     mujoco.FAMILY,
     atari.FAMILY,
     minigrid.FAMILY,
-    choices.FAMILY,  # before memory, whose pattern has all that is ours
+    dm_control.FAMILY,
+    procgen.FAMILY,
+    envpool.FAMILY,
+    grids.FAMILY,  # these two before memory, whose pattern has all that is ours
+    choices.FAMILY,
     memory.FAMILY,
     pettingzoo.FAMILY,
     other.FAMILY,  # last: it owns all ids that no family above owns
@@ -165,6 +185,7 @@ def _import_registering(module: str, env_id: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        advice = no_wheel(OF_MODULE.get(module)) or "install it or correct the id"
         raise EnvironmentFailed(
-            f"'{env_id}' names the module '{module}', which cannot be imported ({error}); install it or correct the id"
+            f"'{env_id}' names the module '{module}', which cannot be imported ({error}); {advice}"
         ) from error

@@ -30,6 +30,8 @@ import numpy as np
 from mosaic import operating_system
 from mosaic.fastlane.ring_files import folders
 from mosaic.fastlane.ring_layout import (
+    ABOUT_AT,
+    ABOUT_BYTES,
     BGRX,
     CLOSED_AT,
     EVALUATION,
@@ -122,6 +124,7 @@ class RingWriter:
         SLOT.pack_into(self._map, start, int(self._words[start // 8]), *values, padded(head.line, LINE_BYTES))
         table = packed_tiles(head.tiles)
         self._bytes[start + TILES_AT : start + TILES_AT + table.nbytes] = table
+        self._map[start + ABOUT_AT : start + ABOUT_AT + ABOUT_BYTES] = padded(head.about, ABOUT_BYTES)
 
     def note(self, text: str) -> None:
         """Say why there is no picture."""
@@ -206,6 +209,7 @@ class RingReader:
         first = start + SLOT_HEAD_BYTES
         pixels = self._bytes[first : first + width * height * 4].reshape(height, width, 4)
         pixels = pixels.copy() if copy else pixels
+        about = unpadded(self._map[start + ABOUT_AT : start + ABOUT_AT + ABOUT_BYTES])
         if int(self._words[start // 8]) != before or values[1] != number:
             return None
         head = FrameHead(
@@ -217,6 +221,7 @@ class RingReader:
             grid=bool(mode % EVALUATION),
             evaluation=mode >= EVALUATION,
             line=unpadded(values[11]),
+            about=about,
         )
         return Frame(number, values[2], head, pixels)
 

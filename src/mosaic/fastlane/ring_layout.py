@@ -25,6 +25,7 @@ Slot, at 4096 + (frame % slots) * slot bytes; frame n lies in slot n % slots
     60   u32   mode: 0 single, 1 grid; +256 for an evaluation
     64   160s  line for the HUD (last batch of an evaluation), UTF-8, zero padded
     224  64 × (u32 env, u32 episode length, f64 episode return): of each tile
+    1248 2848s where a reader asked what one environment observes and what the agent makes of it: JSON, likewise
     4096 pixels, rows from the top, BGRX
 """
 
@@ -51,6 +52,7 @@ NOTE_AT, NOTE_BYTES = 48, 256
 FPS_AT = 304
 LINE_AT, LINE_BYTES = 64, 160
 TILES_AT = 224
+ABOUT_AT, ABOUT_BYTES = 1248, 2848
 EVALUATION = 256
 
 HEADER = struct.Struct("<8s6I2Q")
@@ -81,6 +83,8 @@ class FrameHead:
     grid: bool
     evaluation: bool = False
     line: str = ""
+    about: str = ""
+    """JSON, as docs/protocols/fastlane.md has it; empty where no reader asked for it."""
 
 
 @dataclass(frozen=True)

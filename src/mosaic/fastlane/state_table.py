@@ -3,10 +3,13 @@
 Little endian, one row a slot; `floats` is the length of a state.
     0    u64   global step
     8    160s  line for the HUD, UTF-8, zero padded
-    168  u64   1 while a viewer is connected; this and the next four are the readers' wishes, written by the painter
+    168  u64   1 while a viewer is connected; this and the next five are the readers' wishes, written by the painter
     176  u64   first slot shown, 184 u64 number of slots shown
     192  f64   pictures a second, 200 f64 share of the learner's time for handing over
-    256  rows of 24 + 8 * floats bytes: u64 sequence (odd while it is written; 0 never was), f64 episode return,
+    208  u64   1 + the slot that is to be explained; 0 is none
+    216  u64   sequence of what is at 256 (odd while it is written)
+    256  2848s what that slot observes and what the agent makes of it, JSON, UTF-8, zero padded
+    3104 rows of 24 + 8 * floats bytes: u64 sequence (odd while it is written; 0 never was), f64 episode return,
          u64 episode length, floats × f64 state
 One writer, one reader; written and read as a slot of the ring is. The readers' wishes stand here so that the learner
 can see them without a system call: another thread of its process that looks for them would take the interpreter away.
@@ -21,11 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.fastlane.ring_layout import LINE_BYTES, Tile, padded, unpadded
+from mosaic.fastlane.ring_layout import ABOUT_BYTES, LINE_BYTES, Tile, padded, unpadded
 from mosaic.fastlane.viewer_lease import Mode
 from mosaic.operating_system import nameless_file
 
-ROWS_AT = 256
+ABOUT_AT = 256
+ROWS_AT = ABOUT_AT + ABOUT_BYTES
+ABOUT_SEQUENCE = 27
+"""Word of its sequence."""
 LINE_AT = 8
 WISHES_AT = 168
 ROW_HEAD_WORDS = 3
@@ -78,6 +84,7 @@ class Shown(NamedTuple):
     slots: range
     fps: float
     budget: float
+    explained: int | None = None
 
 
 class StateTable:
@@ -119,18 +126,22 @@ class StateTable:
 
     def want(self, shown: Shown | None) -> None:
         """Written by the painter: what is to be handed over; None is nothing."""
-        words = self._words[WISHES_AT // 8 :][:5]
+        words = self._words[WISHES_AT // 8 :][:6]
         words[0] = 0
         if shown is not None:
             words[1], words[2] = shown.slots.start, len(shown.slots)
             words[3:5].view(np.float64)[:] = shown.fps, shown.budget
+            words[5] = 0 if shown.explained is None else 1 + shown.explained
             words[0] = 1
 
     @property
     def wanted(self) -> Shown | None:
-        looked, first, count, fps, budget = self._words[WISHES_AT // 8 :][:5].tolist()
-        numbers = np.array([fps, budget], np.uint64).view(np.float64).tolist()
-        return Shown(range(first, min(first + count, len(self._heads))), *numbers) if looked else None
+        looked, first, count, fps, budget, explained = self._words[WISHES_AT // 8 :][:6].tolist()
+        asked_fps, asked_budget = np.array([fps, budget], np.uint64).view(np.float64).tolist()
+        if not looked:
+            return None
+        slots = range(first, min(first + count, len(self._heads)))
+        return Shown(slots, asked_fps, asked_budget, explained - 1 if 0 < explained <= len(self._heads) else None)
 
     @property
     def global_step(self) -> int:
@@ -147,6 +158,22 @@ class StateTable:
     @line.setter
     def line(self, text: str) -> None:
         self._map[LINE_AT : LINE_AT + LINE_BYTES] = padded(text, LINE_BYTES)
+
+    @property
+    def about(self) -> str:
+        """What was said last of the slot that is explained; empty while it is being written."""
+        for _ in range(MAX_RETRIES):
+            before = int(self._words[ABOUT_SEQUENCE])
+            text = unpadded(self._map[ABOUT_AT:ROWS_AT])
+            if not before % 2 and int(self._words[ABOUT_SEQUENCE]) == before:
+                return text
+        return ""
+
+    @about.setter
+    def about(self, text: str) -> None:
+        self._words[ABOUT_SEQUENCE] += 1
+        self._map[ABOUT_AT:ROWS_AT] = padded(text, ABOUT_BYTES)
+        self._words[ABOUT_SEQUENCE] += 1
 
     def close(self) -> None:
         del self._words, self._heads, self._returns, self._states

@@ -1,14 +1,16 @@
 """The picture under construction and its way to the readers: tiles drawn one by one, published as a whole."""
 
+import contextlib
 import math
+import socket
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mosaic.fastlane.reader_wakeup import ReaderWakeup
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import FrameHead, Tile
 from mosaic.fastlane.tiling import Grid, fit, fit_smoothly, layout
@@ -17,6 +19,23 @@ from mosaic.fastlane.viewer_lease import Demand, Lookout, Mode, Wishes
 Picture = NDArray[np.uint8]
 SINGLE_WIDTH = 640
 """One environment alone may be this wide, whatever width the tiles of a grid were asked to have."""
+
+
+class ReaderWakeup:
+    """One empty datagram to each reader of a ring, never waited for."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+
+    def ring(self, sockets: Iterable[str]) -> None:
+        for path in sockets:
+            # Gone, never made, or full: then it has unheard news already.
+            with contextlib.suppress(OSError):
+                self._socket.sendto(b"", path)
+
+    def close(self) -> None:
+        self._socket.close()
 
 
 class TilePicture:
@@ -54,7 +73,8 @@ class TilePicture:
         if demand is not None:
             wishes = demand.wishes
             mode = wishes.mode or self._mode
-            slot = min(self._slot if wishes.slot is None else wishes.slot, self._environments - 1)
+            asked = self._slot if wishes.slot is None and mode == "single" else wishes.slot
+            slot = None if asked is None else min(asked, self._environments - 1)
             demand = None if mode == "off" else replace(demand, wishes=replace(wishes, mode=mode, slot=slot))
         self._ring.say_fps(demand.fps if demand else 0.0)
         return demand
@@ -78,7 +98,7 @@ class TilePicture:
             canvas = self._canvas = _Canvas(wishes, tile.env, picture, slots, self._ring.max_pixels)
         canvas.draw(tile.env - slots.start, self._fit(picture, canvas.grid), tile)
 
-    def publish(self, demand: Demand, *, global_step: int, line: str) -> None:
+    def publish(self, demand: Demand, *, global_step: int, line: str, about: str = "") -> None:
         canvas = self._canvas
         if canvas is None:
             return
@@ -91,6 +111,7 @@ class TilePicture:
             grid=demand.wishes.mode == "grid",
             evaluation=self._evaluation,
             line=line,
+            about=about if demand.wishes.explain else "",
         )
         self._ring.publish(head, canvas.pixels)
         self._wakeup.ring(demand.sockets)

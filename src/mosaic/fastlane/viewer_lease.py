@@ -1,7 +1,8 @@
 """Leases: a reader says that it looks, and what it wants to see; without one the worker renders nothing.
 
 A lease is a small file beside the ring, `<ring>.lease-<pid>-<random>`, that its reader rewrites every second:
-    {"at": 123.4, "changed": 100.0, "mode": "grid", "slot": 0, "fps": 30, "tile_width": 320, "budget": 0.05}
+    {"at": 123.4, "changed": 100.0, "mode": "grid", "slot": 0, "fps": 30, "tile_width": 320, "budget": 0.05,
+     "explain": false}
 `at` and `changed` are CLOCK_MONOTONIC seconds. It counts for three seconds after `at`, so a killed reader is forgotten.
 `mode`, `slot`, `fps` and `budget` may be null: as the run was configured. Where several readers want different things,
 the one whose wishes changed last decides; the highest rate is served.
@@ -41,13 +42,20 @@ class Wishes:
     mode: Mode | None = None
     """One environment, a grid of them, or nothing for now; None as the run was configured."""
     slot: int | None = None
-    """Environment shown in single mode; None as the run was configured."""
+    """Environment shown in single mode, None as the run was configured; in a grid the one that is drawn most often."""
     fps: float | None = None
     """At most so many pictures of each tile a second; the budget may allow fewer. None as the run was configured."""
     tile_width: int = 320
     """Tiles are scaled down to this in the worker; never up."""
     budget: float | None = None
     """Share of the learner's time that rendering may take; None as the run was configured."""
+    explain: bool = False
+    """Say what the environment of `slot` (else the first one) observes, and what the agent makes of it."""
+
+    @property
+    def explained(self) -> int | None:
+        """The environment that is to be explained; None is none."""
+        return (self.slot or 0) if self.explain else None
 
 
 @dataclass(frozen=True)
@@ -125,6 +133,8 @@ def current(ring: Path, *, fps: float = USUAL_FPS, budget: float = USUAL_BUDGET)
         fps=fps,
         tile_width=int(min(max(last["tile_width"], MIN_TILE_WIDTH), MAX_TILE_WIDTH)),
         budget=budget,
+        # A viewer of an earlier version does not say.
+        explain=last.get("explain") is True,
     )
     return Demand(wishes, fps, budget, tuple(valid))
 

@@ -15,8 +15,10 @@ from mosaic.gui.models.runs.run_actions import ACTIONS, Action
 from mosaic.gui.models.wording import name_of, summary_of
 from mosaic.gui.shell import Shell
 from mosaic.gui.tabs import TABS
+from mosaic.gui.tabs.live import LiveTab
+from mosaic.gui.widgets.charts.chart_actions import lines_of_sheet
 from mosaic.gui.widgets.command_palette import CommandPalette
-from mosaic.gui.widgets.dialogs import ask_long_text, ask_text, confirm
+from mosaic.gui.widgets.dialogs import ask_and_do, ask_long_text, ask_text
 from mosaic.gui.widgets.labels_and_buttons import icon_button, row
 from mosaic.gui.widgets.shortcut_sheet import ShortcutSheet
 from mosaic.plain_text import plain
@@ -62,7 +64,11 @@ class Menus(QObject):
             self._command(action, menu)
             for menu in (self._run, self._view, self._file, self._help)
             for action in menu.actions()
-            if not action.isSeparator()
+            if not action.isSeparator() and action is not self._window.views.menuAction()
+        ]
+        found += [
+            Command(view.name, partial(self._window.show_view, view), "", "Saved view", also="view")
+            for view in self._window.views.listed()
         ]
         newest = list(self._studio.runs.records())[:MOST_RUNS]
         return found + [
@@ -96,6 +102,7 @@ class Menus(QObject):
             (form.sweep, "Sweep over the form's settings"),
         )
         groups.append(("Form", [(button.shortcut().toString(native), does) for button, does in keyed_buttons]))
+        groups.append(("Charts", list(lines_of_sheet())))
         sheet = ShortcutSheet(self._window, self._window.theme, groups)
         sheet.open()
         return sheet
@@ -107,20 +114,20 @@ class Menus(QObject):
 
     def ask_and_do(self, action: Action) -> None:
         """Do it to the selected runs that it fits, after the question where it has one."""
-        runs = self._does.fitting(action)
-        if not runs:
-            return
-        if action.question is None:
-            self._does.do(action, runs)
-            return
-        title = action.title.removesuffix("…")
-        answers = action.answers_for(runs)
-        confirm(self._window, title, action.question(runs), answers, lambda: self._does.do(action, runs))
+        ask_and_do(self._window, self._does, action)
 
     def _make_file(self) -> None:
         form = self._window.form
         self._add(self._file, "&Import a run config…", form.tools.import_json, "Ctrl+O")
         self._add(self._file, "&Export the run config…", form.tools.export_json, "Ctrl+S")
+        self._file.addSeparator()
+        files = self._window.run_files
+        self._add(self._file, "Import runs from a &zip file…", files.import_zip, icon="upload")
+        self._add(self._file, "Import runs from a &folder…", files.import_folder, icon="folder-open")
+        self._for_one += [
+            self._add(self._file, "Export the selected &runs…", files.export, "Ctrl+Shift+E", icon="download"),
+            self._add(self._file, "&Share the selected runs as a page…", files.share, icon="external-link"),
+        ]
         self._file.addSeparator()
         self._add(self._file, "&Quit", self._window.close, QKeySequence.StandardKey.Quit)
 
@@ -145,12 +152,20 @@ class Menus(QObject):
         self._for_one += [
             self._add(self._run, "Re&name…", self._rename, "F2", icon="pencil"),
             self._add(self._run, "Edit n&otes…", self._edit_notes, icon="notebook-pen"),
+            self._add(self._run, "Ta&gs…", self._tag, icon="tag"),
+            self._add(self._run, "Pin to the &top, or let go", self._pin, "Ctrl+Shift+I", icon="pin"),
             self._add(self._run, "&Differences between the runs…", window.compare, "Ctrl+Shift+D", icon="columns-2"),
             self._add(self._run, "Show confi&g", self._show_config, "Ctrl+I", icon="braces"),
             self._add(self._run, "Copy run &id", lambda: self._copy(self._studio.current), "Ctrl+Shift+C", icon="copy"),
             self._add(
                 self._run, "Copy &evaluate command", lambda: self._copy(f"mosaic evaluate {self._studio.current}")
             ),
+        ]
+        self._run.addSeparator()
+        self._for_one += [
+            self._add(self._run, "Publish the &policy…", window.run_files.publish, icon="cloud-upload"),
+            self._add(self._run, "Export to a trac&ker…", window.run_files.track, icon="cloud-upload"),
+            self._add(self._run, "&Verify the files", window.run_files.verify, icon="circle-check"),
         ]
         self._run.addSeparator()
         self._add(self._run, "&Find a run", window.runs.filter.setFocus, QKeySequence.StandardKey.Find, icon="search")
@@ -165,10 +180,23 @@ class Menus(QObject):
             toggle.setShortcut(QKeySequence(keys))
             self._view.addAction(toggle)
         self._add(self._view, "Runs as a &table, and back", window.switch_table, "Ctrl+Shift+R", icon="table-2")
+        self._add(self._view, "&Maximise the panel, and back", window.maximise_panel, "Ctrl+M", icon="maximize-2")
+        self._add(self._view, "Add a &chart…", self._add_chart, "Ctrl+Shift+K", icon="chart-line")
+        live = window.tabs["Live view"]
+        assert isinstance(live, LiveTab)
+        self._add(self._view, "&Freeze the live view, or go on", live.toggle_pause, icon="pause")
+        self._add(self._view, "&Next picture of the live view", live.next_picture, icon="chevron-right")
+        self._add(self._view, "&What the agent sees, or not", live.toggle_explained, icon="brain-circuit")
+        self._add(self._view, "Sna&pshot of the live view", live.save_snapshot, icon="camera")
+        self._add(self._view, "Record a &clip of the live view, or stop", live.toggle_clip, icon="circle-dot")
+        self._add(self._view, "&Alerts…", window.open_alerts, "Ctrl+Shift+N", icon="bell")
         self._add(self._view, "&Reset layout", window.reset_layout)
         self._view.addSeparator()
+        self._add(self._view, "&Save this view…", window.views.ask_name, "Ctrl+Shift+V", icon="bookmark")
+        self._view.addMenu(window.views)
+        self._view.addSeparator()
         for number, tab in enumerate(TABS, start=1):
-            shown, bring_up = tab.title.replace("&", "&&"), partial(window.bench.bring_up, tab.title)
+            shown, bring_up = tab.title.replace("&", "&&"), partial(window.bring_up, tab.title)
             keys = f"Ctrl+{number}" if number < 10 else ""
             self._add(self._view, shown, bring_up, keys or EXTRA_KEYS.get(tab.title, ""), icon=tab.icon)
 
@@ -176,7 +204,9 @@ class Menus(QObject):
         show_help = self._window.form.show_help
         self._add(self._help, "&Help on the algorithm", show_help, QKeySequence.StandardKey.HelpContents)
         self._add(self._help, "&Keyboard shortcuts", self.open_shortcuts, "Ctrl+/", icon="command")
+        self._add(self._help, "&Documentation", self._window.show_docs, icon="file-text")
         self._help.addSeparator()
+        self._add(self._help, "&Check this installation", self._window.run_files.doctor, icon="plug-zap")
         self._add(self._help, "&About MOSAIC", self._about)
 
     def _make_corner(self) -> QWidget:
@@ -217,6 +247,10 @@ class Menus(QObject):
         for shown in self._for_one:
             shown.setEnabled(bool(self._studio.current))
 
+    def _add_chart(self) -> None:
+        self._window.bench.bring_up("Metrics")
+        self._window.metrics.arranger.ask_for_chart()
+
     def _show_context(self, at: QPoint) -> None:
         menu = QMenu(self._window)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -241,6 +275,12 @@ class Menus(QObject):
         if (run := self._current()) is not None:
             title = f"Notes on {name_of(run)}"
             ask_long_text(self._window, "Notes", title, run.notes, partial(self._does.set_notes, run))
+
+    def _tag(self) -> None:
+        self._window.table.actions_on_chosen.tag_those(self._window.run_files.runs())
+
+    def _pin(self) -> None:
+        self._does.pin(self._window.run_files.runs())
 
     def _current(self) -> RunRecord | None:
         return self._studio.record()

@@ -7,6 +7,7 @@ from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QScrollArea, QWidget
 
 from mosaic.config import JsonObject
+from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.evaluation.evaluation_actions import EvaluationActions
 from mosaic.gui.models.runs.run_actions import RunActions
 from mosaic.gui.models.studio import Studio
@@ -16,18 +17,27 @@ from mosaic.gui.tabs.evaluate import EvaluateTab
 from mosaic.gui.tabs.metrics import MetricsTab
 from mosaic.gui.tabs.sweeps import SweepsTab
 from mosaic.gui.tabs.table import TableTab
+from mosaic.gui.tabs.tensorboard import TensorBoardTab
+from mosaic.gui.tabs.wandb import WandbTab
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.daemon.status_line import StatusLine
+from mosaic.gui.widgets.documentation_window import DocumentationWindow
 from mosaic.gui.widgets.edge_handle import EdgeHandle
 from mosaic.gui.widgets.evaluation.policy_dialog import PolicyDialog
 from mosaic.gui.widgets.focus_ring import FocusRing
 from mosaic.gui.widgets.form.train_panel import TrainPanel
 from mosaic.gui.widgets.labels_and_buttons import pages, row
 from mosaic.gui.widgets.reading_order import neighbour
+from mosaic.gui.widgets.runs.alerts_dialog import AlertsDialog
+from mosaic.gui.widgets.runs.desktop_notices import DesktopNotices
 from mosaic.gui.widgets.runs.empty_state import EmptyState
+from mosaic.gui.widgets.runs.run_file_actions import RunFileActions
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.gui.widgets.tab_docks import Page, TabDocks
 from mosaic.gui.widgets.table.differences_dialog import DifferencesDialog
+from mosaic.gui.widgets.table.views_menu import ViewsMenu
+from mosaic.run_table.saved_views import MOST_RUNS, SavedView
+from mosaic.track.export_state import WANDB
 
 LAYOUT_VERSION = 3
 """Raised when docks change: an older remembered layout is then not used."""
@@ -55,10 +65,11 @@ class Shell(QMainWindow):
         self.resize(1600, 960)
         self.setMinimumSize(QSize(960, 600))
         self.runs = RunsPanel(studio, theme)
-        self.actions_on_runs = RunActions(studio, self._chosen_runs)
+        self.actions_on_runs = RunActions(studio, self.chosen_runs)
         self.form = TrainPanel(studio, theme, settings)
         self.tabs = {tab.title: tab.make(studio, theme) for tab in TABS}
-        self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in TABS])
+        shown = [tab for tab in TABS if tab.is_shown(studio)]
+        self.bench = TabDocks(theme, [Page(tab.title, tab.icon, tab.area, self.tabs[tab.title]) for tab in shown])
         self.focus_ring = FocusRing(theme, self)
         self._stack = pages(EmptyState(studio, theme), self.bench)
         left = self._dock("Runs", self.runs, Qt.DockWidgetArea.LeftDockWidgetArea)
@@ -80,7 +91,11 @@ class Shell(QMainWindow):
         self._resized.timeout.connect(self._change_layout)
         self._first_layout = QByteArray()
         self.resizeDocks([left, right], [RUNS_WIDTH, FORM_WIDTH], Qt.Orientation.Horizontal)
-        self.setStatusBar(StatusLine(studio, theme))
+        self.status = StatusLine(studio, theme)
+        self.status.alerts_asked.connect(self.open_alerts)
+        self.setStatusBar(self.status)
+        self.desktop_notices = DesktopNotices(theme, studio.alerts)
+        self.alerts: AlertsDialog | None = None
         studio.runs_changed.connect(self._show_page)
         studio.notes.rowsInserted.connect(self._show_notes)
         self.policies: PolicyDialog | None = None
@@ -104,10 +119,33 @@ class Shell(QMainWindow):
         table.run_asked.connect(self._show_run)
         table.compare_asked.connect(self.compare)
         self._differences: DifferencesDialog | None = None
+        self._docs: DocumentationWindow | None = None
         self.runs.table_asked.connect(self.switch_table)
         metrics = self.tabs["Metrics"]
         assert isinstance(metrics, MetricsTab)
-        self._chart_controls = metrics.controls
+        self.metrics = metrics
+        self._had_sides: list[bool] | None = None
+        """Which side panels were shown before a panel was maximised; None while none is."""
+        self.views = ViewsMenu(self, studio.home, self.view_now)
+        self.views.selected = lambda: len(self.chosen_runs())
+        self.views.show_asked.connect(self.show_view)
+        self.views.said.connect(studio.noticed)
+        table.bar.views.setMenu(self.views)
+        self.run_files = RunFileActions(self, studio, theme, self.chosen_runs)
+        table.actions_on_chosen.export_asked.connect(self.run_files.export)
+        table.actions_on_chosen.share_asked.connect(self.run_files.share)
+        table.actions_on_chosen.track_asked.connect(self.run_files.track)
+        wandb = self.tabs["W&B"]
+        assert isinstance(wandb, WandbTab)
+        wandb.export_asked.connect(self._export_to_wandb)
+
+    def _export_to_wandb(self, run_id: str) -> None:
+        self.run_files.track_to(WANDB, [run_id])
+
+    @property
+    def _alerts_seen(self) -> str:
+        """The setting: of each daemon the newest alert that was seen."""
+        return f"alerts/{(self.studio.link.target or 'home').replace('/', '_')}"
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
         """Tab and Shift+Tab, from any widget of the window."""
@@ -177,9 +215,17 @@ class Shell(QMainWindow):
     def _change_layout(self) -> None:
         """A window of another size has the layout that it had at this size."""
         if (now := self._kind_of_size()) != self._size:
+            # What has all the room keeps it; the layout below it is that of the size.
+            title, is_table = self.bench.maximised, self._had_sides is None
+            if title:
+                self.maximise_panel()
             self._keep_layout()
             self._size = now
             self._restore_layout()
+            if title and is_table:
+                self.switch_table()
+            elif title:
+                self._give_all_room_to(title)
 
     def _keep_layout(self) -> None:
         for size in (self._size, LAST):
@@ -210,22 +256,33 @@ class Shell(QMainWindow):
         # In a home that is gone nothing is remembered: that would begin another one in its place.
         if self.studio.link.state != "homeless":
             self._remember()
+        self.desktop_notices.close()
         # What runs for a tab, such as TensorBoard, ends with it.
         for tab in self.tabs.values():
             tab.close()
         super().closeEvent(event)
 
     def _remember(self) -> None:
-        if self.bench.maximised == "Table":
-            self.switch_table()
+        if self.bench.maximised:
+            self.maximise_panel()
         self._settings.setValue("geometry", self.saveGeometry())
         self._keep_layout()
         self._settings.setValue("scheme", self.theme.scheme)
+        self._settings.setValue(self._alerts_seen, self.studio.alerts.seen)
         self.runs.save(self._settings)
         self.table.save(self._settings)
-        self._chart_controls.save(self._settings)
+        self.metrics.save_charts(self._settings)
         self.form.remember()
         self._settings.sync()
+
+    def bring_up(self, title: str) -> None:
+        """Show a tab, or open elsewhere what has none."""
+        if title in self.bench.docks:
+            self.bench.bring_up(title)
+            return
+        tab = self.tabs[title]
+        assert isinstance(tab, TensorBoardTab)
+        tab.open_elsewhere()
 
     def configure(self) -> None:
         """Open the form."""
@@ -239,6 +296,25 @@ class Shell(QMainWindow):
             self.policies = PolicyDialog(train_actions, self.theme, self, is_remote=self.studio.link.is_remote)
             self.policies.started.connect(self._show_evaluation)
         self.policies.open_for(self.studio.current)
+
+    def open_alerts(self) -> None:
+        """The alerts there were."""
+        if self.alerts is None:
+            why_none = self.desktop_notices.why_none
+            self.alerts = AlertsDialog(self, self.theme, self.studio.alerts, why_no_desktop=why_none)
+            self.alerts.run_asked.connect(self._show_run)
+            self.alerts.destroyed.connect(self._forget_alerts)
+            self.alerts.open()
+
+    def _forget_alerts(self) -> None:
+        self.alerts = None
+
+    def show_docs(self) -> DocumentationWindow:
+        """The pages of the documentation, in a window beside this one."""
+        if self._docs is None:
+            self._docs = DocumentationWindow(self.theme, self)
+        self._docs.open()
+        return self._docs
 
     def switch_table(self) -> None:
         """The runs as a table in all the room that there is, and back."""
@@ -254,13 +330,58 @@ class Shell(QMainWindow):
         self.bench.maximise("Table")
         self.table.view.setFocus()
 
+    def maximise_panel(self) -> None:
+        """The panel that has the focus, or else the charts, in all the room that there is; and back."""
+        if self.bench.maximised == "Table" and self._had_sides is None:
+            self.switch_table()
+        elif self._had_sides is not None:
+            shown, self._had_sides = self._had_sides, None
+            self.bench.put_back()
+            for dock, was_shown in zip(self.side_docks, shown, strict=True):
+                dock.setVisible(was_shown)
+        else:
+            self._give_all_room_to(self.bench.panel_of(QApplication.focusWidget()) or "Metrics")
+
+    def _give_all_room_to(self, title: str) -> None:
+        self._had_sides = [not dock.isHidden() for dock in self.side_docks]
+        for dock in self.side_docks:
+            dock.hide()
+        self._stack.setCurrentWidget(self.bench)
+        self.bench.maximise(title)
+
     def compare(self, run_ids: Sequence[str] = ()) -> None:
         """These runs, or the selected ones, side by side."""
         if self._differences is None:
             self._differences = DifferencesDialog(self, self.studio, self.theme)
-        self._differences.compare(run_ids or self._chosen_runs())
+        self._differences.compare(run_ids or self.chosen_runs())
 
-    def _chosen_runs(self) -> list[str]:
+    def view_now(self, name: str, keeps_runs: bool) -> SavedView:
+        """What is shown, to be saved."""
+        return SavedView(
+            name=name,
+            table=self.table.table.arrangement,
+            widths=dict(self.table.view.widths),
+            charts=self.metrics.as_view(),
+            runs=tuple(self.chosen_runs()[:MOST_RUNS]) if keeps_runs else (),
+            shows=self.bench.maximised,
+        )
+
+    def show_view(self, view: SavedView) -> None:
+        """The table, the charts and the selection as they were saved; runs that are gone are said."""
+        self._stack.setCurrentWidget(self.bench)
+        if (view.shows == "Table") != (self.bench.maximised == "Table"):
+            self.switch_table()
+        self.table.view.widths |= view.widths
+        self.table.show_arrangement(view.table)
+        self.metrics.show_view(view.charts)
+        there = [run_id for run_id in view.runs if self.studio.runs.get(run_id) is not None]
+        if there:
+            self.studio.select(there)
+        if gone := len(view.runs) - len(there):
+            text = f"{gone:,} of the {len(view.runs):,} runs of the view “{view.name}” are not here"
+            self.studio.noticed.emit(Notice(text))
+
+    def chosen_runs(self) -> list[str]:
         """What is selected in the table while it is looked at, else in the list; more may be selected than drawn."""
         return self.table.view.chosen if self.table.isVisible() and self.table.view.chosen else self.runs.chosen
 
@@ -271,6 +392,10 @@ class Shell(QMainWindow):
         self.bench.bring_up("Overview")
 
     def reset_layout(self) -> None:
+        # Of the size that there is now: a change that was not settled yet would come over it.
+        self._resized.stop()
+        self._change_layout()
+        self._had_sides = None
         self._first_sides()
         self.bench.arrange(is_low=self.height() < LOW)
 
@@ -282,10 +407,12 @@ class Shell(QMainWindow):
             self.restoreGeometry(geometry)
         self._size = self._kind_of_size()
         self._restore_layout(otherwise=LAST)
+        seen = self._settings.value(self._alerts_seen, 0)
+        self.studio.alerts.seen = int(seen) if str(seen).isdigit() else 0  # pyright: ignore[reportArgumentType]
         self.runs.view.setFocus()
         self.runs.restore(self._settings)
         self.table.restore(self._settings)
-        self._chart_controls.restore(self._settings)
+        self.metrics.restore_charts(self._settings)
 
     def _train_best(self, document: JsonObject, origin: str) -> None:
         self.configure()

@@ -162,9 +162,15 @@ QFrame[tools="true"] QToolButton { padding: 3px 4px; color: $muted; font-size: 1
 QFrame[tools="true"] QToolButton:checked { color: $accent; }
 QPlainTextEdit[code="true"] { background: $field; border: 1px solid $line; border-radius: 6px; padding: 8px;
                               color: $text; }
+QRadioButton { color: $text; spacing: 8px; padding: 2px 4px; border: 1px solid transparent; border-radius: 6px; }
+QRadioButton:disabled { color: $faint; }
+QRadioButton:focus { border-color: $accent; }
+QRadioButton::indicator { width: 12px; height: 12px; border: 1px solid $faint; border-radius: 7px; background: $field; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 4px solid $accent; background: $on_accent; }
 QFrame[seat="true"] { background: $raised; border: 1px solid $line; border-left: 3px solid $line; border-radius: 6px; }
 QFrame[seat="true"][turn="true"] { border-left: 3px solid $accent; }
 QFrame[card="true"] { background: $panel; border: 1px solid $line; border-radius: 8px; }
+QFrame[card="true"]:focus { border-color: $accent; }
 QWidget[panel="true"], QStackedWidget, QListView, QTreeView, QScrollArea { background: $panel; border: none; }
 QTableView { background: $panel; border: none; border-top: 1px solid $line; outline: none; color: $text; }
 QListWidget::indicator { width: 12px; height: 12px; border: 1px solid $faint; border-radius: 3px; }

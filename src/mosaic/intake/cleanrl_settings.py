@@ -18,7 +18,7 @@ NOT_LEARNING = re.compile(
 
 
 def of_table(text: str) -> dict[str, Any]:
-    """CleanRL's markdown table `|param|value|`; anything else is no settings."""
+    """CleanRL's markdown table `|param|value|`; anything else is not such a table."""
     rows = [match for line in text.splitlines() if (match := _ROW.match(line))]
     pairs = {row[1].strip(): value(row[2].strip()) for row in rows}
     pairs.pop("param", None)

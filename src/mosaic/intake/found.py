@@ -49,6 +49,8 @@ class Found:
     """Every number, in the order of time."""
     files: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """What is copied: name in the run directory, and where it comes from."""
+    is_unpacked: bool = False
+    """Its files were unpacked for the import, and may be moved in the place of being copied."""
     exit_code: int | None = 0
     """As far as the tool wrote it down; None if it says that the run was cut off."""
     remarks: Sequence[str] = ()

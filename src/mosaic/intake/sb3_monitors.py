@@ -93,7 +93,7 @@ def _episodes(path: Path, began: float, remarks: list[str]) -> list[tuple[float,
             except (ValueError, TypeError, KeyError, OverflowError):
                 bad += 1
     if bad:
-        remarks.append(f"{path.name}: {bad} of its lines are no episodes")
+        remarks.append(f"{path.name}: {bad} of its lines are not episodes")
     return found
 
 

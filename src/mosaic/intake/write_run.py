@@ -124,7 +124,10 @@ def _copy(run_dir: RunDir, found: Found) -> list[str]:
         except OSError as error:
             # Of this folder alone; what is wrong with the home ends the import.
             raise NotImportable(f"{source} cannot be read: {error.strerror or error}") from error
-        shutil.copyfile(source, target)
+        if found.is_unpacked:
+            source.rename(target)
+        else:
+            shutil.copyfile(source, target)
         copied.append(run_dir.relative(target))
     return copied
 

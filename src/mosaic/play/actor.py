@@ -6,6 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from mosaic.config import JsonValue
 from mosaic.play.arenas.arena import Arena
+from mosaic.play.arenas.arena import Outcome as Outcome
 from mosaic.spec.run_dir import Home, RunDir
 
 
@@ -40,18 +41,6 @@ class Choice:
     """What it expects from here on."""
     note: str = ""
     """In words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What came of an action."""
-
-    action: Any
-    observation: Any
-    reward: float
-    terminated: bool
-    truncated: bool
-    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Cancelled(Exception):

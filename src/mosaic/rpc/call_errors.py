@@ -41,6 +41,9 @@ def translated(call: Callable[P, R]) -> Callable[P, R]:
         except grpc.RpcError as error:
             raise ours(error) from None
         except ValueError as error:
+            if str(error).startswith("Value out of range"):  # as protobuf says it
+                number = str(error).rpartition(" ")[2]
+                raise Refused(f"the number {number} does not fit into a request", "INVALID_ARGUMENT") from None
             if not str(error).startswith("Cannot invoke RPC"):  # as gRPC says that the channel was closed
                 raise
             raise DaemonUnavailable("this connection to the daemon was closed; make a new Client") from None

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mosaic import config
 from mosaic.errors import ConfigError, Problem, RunNotFound, SpoolCorrupt
+from mosaic.near_names import did_you_mean
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.alert_news import AlertNews as AlertNews
+from mosaic.rpc.alert_news import to_alert
 from mosaic.rpc.call_errors import Refused as Refused
 from mosaic.rpc.call_errors import translated
 from mosaic.rpc.channel import open_channel
 from mosaic.rpc.client_results import Algorithm as Algorithm
 from mosaic.rpc.client_results import BrokenAlgorithm as BrokenAlgorithm
+from mosaic.rpc.client_results import Engine as Engine
 from mosaic.rpc.client_results import NewRows as NewRows
 from mosaic.rpc.client_results import Series as Series
 from mosaic.rpc.client_results import settings_by_environment as settings_by_environment
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
 CALL_TIMEOUT_S = 30.0
 VALIDATE_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 0.5
+_LISTED = "'mosaic algos {}' lists them"
 
 
 class Client:
@@ -118,6 +123,7 @@ class Client:
         total_timesteps: int | None = None,
         seeds: Sequence[int] = (1,),
         label: str = "",
+        tags: Sequence[str] = (),
         preset: str = "",
         settings: Mapping[str, config.JsonValue] | None = None,
         env_settings: Mapping[str, config.JsonValue] | None = None,
@@ -130,6 +136,7 @@ class Client:
         `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them. Without `total_timesteps` the
         preset's are trained, or the algorithm's own.
         """
+        self._refuse_misspelt(algo, settings or {})
         chosen = Presets(self.home).find(preset, algo, env_id) if preset else nothing(algo, env_id)
         of_preset = chosen.settings.get("total_timesteps")
         document = training_document(
@@ -138,10 +145,25 @@ class Client:
             total_timesteps=total_timesteps or (of_preset if isinstance(of_preset, int) else self._default_steps(algo)),
             seed=seeds[0],
             label=label,
+            tags=",".join(tags),
             settings=settings or {},
             env_settings=self._wrapped(env_id, env_settings, wrappers),
         )
         return self.submit(document, seeds=seeds)
+
+    def _refuse_misspelt(self, algo: str, settings: Mapping[str, object]) -> None:
+        """Before the daemon does, which knows flags alone: here they are keywords. An unknown algorithm is its word."""
+        known = self.algorithms().get(algo) if settings else None
+        if known is None:
+            return
+        names: Any = known.schema["properties"]
+        problems = [
+            Problem(name, f"is not one of them; {did_you_mean(name, names) or _LISTED.format(algo)}")
+            for name in settings
+            if name not in names
+        ]
+        if problems:
+            raise ConfigError(problems, what=f"settings of {algo}")
 
     def _default_steps(self, algo: str) -> int:
         """As the algorithm has them; one that is not known is refused by the submit."""
@@ -285,6 +307,11 @@ class Client:
         return Stream(self._stub.WatchRuns(pb.WatchRunsRequest(after_revision=after_revision)), to_record)
 
     @translated
+    def watch_alerts(self, *, after_revision: int = 0) -> Stream[AlertNews]:
+        """Every change of every alert, for ever."""
+        return Stream(self._stub.WatchAlerts(pb.WatchAlertsRequest(after_revision=after_revision)), to_alert)
+
+    @translated
     def watch_events(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> Stream[Event]:
@@ -296,7 +323,7 @@ class Client:
     def watch_event_lines(
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> Stream[pb.EventLine]:
-        """The same as they are written, with the lines that are no events."""
+        """The same as they are written, with the lines that are not events."""
         request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
         return Stream(self._stub.WatchEvents(request), _as_it_is)
 
@@ -341,6 +368,18 @@ class Client:
         return Stream(self._stub.StreamLogs(request), _data)
 
     @translated
+    def log_page(self, request: pb.ReadLogRequest) -> pb.LogPage:
+        return self._stub.ReadLog(request, timeout=CALL_TIMEOUT_S)
+
+    @translated
+    def find_in_log(self, request: pb.FindInLogRequest) -> pb.FindInLogReply:
+        return self._stub.FindInLog(request, timeout=CALL_TIMEOUT_S)
+
+    @translated
+    def log_count(self, request: pb.CountLogRequest) -> Stream[pb.LogCount]:
+        return Stream(self._stub.CountLog(request), lambda count: count)
+
+    @translated
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
         return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
 
@@ -361,6 +400,7 @@ class Client:
         tile_width: int = 320,
         image_format: Literal["jpeg", "webp"] = "jpeg",
         budget: float | None = None,
+        explain: bool = False,
     ) -> Newest[LiveFrame]:
         """Live frames until the run ends; those that come too fast for this reader are left out. Close it."""
         request = pb.StreamFramesRequest(
@@ -372,6 +412,7 @@ class Client:
             tile_width=tile_width,
             format=image_format,
             budget=budget or 0,
+            explain=explain,
         )
         stream = self._stub.StreamFrames(request)
         return Newest(Stream(stream, to_live_frame), stream.cancel)
@@ -383,8 +424,8 @@ class Client:
         return {file.path: file.bytes for file in reply.files}
 
     @translated
-    def read_artifact(self, run_id: str, path: str) -> Stream[bytes]:
-        request = pb.ReadArtifactRequest(run_id=run_id, path=path)
+    def read_artifact(self, run_id: str, path: str, *, offset: int = 0) -> Stream[bytes]:
+        request = pb.ReadArtifactRequest(run_id=run_id, path=path, offset=offset)
         return Stream(self._stub.ReadArtifact(request), _data)
 
     def read_json(self, run_id: str, path: str) -> Any:
@@ -487,6 +528,15 @@ class Client:
         """Kinds of actor that can play."""
         reply = self._stub.ListActors(pb.Empty(), timeout=VALIDATE_TIMEOUT_S)
         return [to_actor(actor) for actor in reply.actors]
+
+    @translated
+    def engines(self, name: str = "") -> Sequence[Engine]:
+        """What can start the workers of runs; each looks for what it needs, which may take seconds."""
+        reply = self._stub.ListEngines(pb.ListEnginesRequest(name=name), timeout=VALIDATE_TIMEOUT_S)
+        return [
+            Engine(one.name, one.is_default, tuple(one.found), tuple(one.missing), one.start, not one.missing)
+            for one in reply.engines
+        ]
 
     @translated
     def episodes(self, run_id: str = "", *, env_id: str = "", limit: int = 0) -> Sequence[pb.RecordedEpisode]:

@@ -68,3 +68,21 @@ def settings_by_environment(listed: pb.ListEnvironmentsReply) -> dict[str, dict[
             if schema is not None:
                 found[env_id] = known_environments.with_wrappers(schema, known)
     return found
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What starts the workers of runs, and what it found when it looked for what it needs."""
+
+    name: str
+    """As `--engine` takes it."""
+    is_default: bool
+    """Runs that name no engine have this one."""
+    found: tuple[str, ...]
+    """What is there."""
+    missing: tuple[str, ...]
+    """What is not, each with what to do."""
+    start: str
+    """The line that a user types next."""
+    ready: bool
+    """Whether it can start runs."""

@@ -32,7 +32,7 @@ _PLAIN = tuple(
     "run_id reason kind label notes tags algo env_id seed group priority global_step total_timesteps"  # noqa: SIM905
     " steps_per_s last_return best_return exit_code stderr_tail config_digest submitted_at started_at"
     " ended_at attempt pid last_seq  revision run_dir deleted sparkline parent parent_step damage"
-    " damaged_lines first_damaged_line newer_events".split()
+    " damaged_lines first_damaged_line newer_events engine warnings".split()
 )
 """Fields that are the same on both sides."""
 
@@ -48,7 +48,7 @@ def to_record(message: pb.Run) -> RunRecord:
     values = {name: getattr(message, name) for name in _PLAIN}
     for name in ("last_return", "best_return", "exit_code"):
         values[name] = getattr(message, name) if message.HasField(name) else None
-    for name in ("stderr_tail", "sparkline", "tags"):
+    for name in ("stderr_tail", "sparkline", "tags", "warnings"):
         values[name] = tuple(values[name])
     return RunRecord(**values, state=RunState(message.state))
 

@@ -19,6 +19,7 @@ def training_document(
     total_timesteps: int,
     seed: int,
     label: str,
+    tags: str,
     settings: Mapping[str, JsonValue],
     env_settings: Mapping[str, JsonValue],
 ) -> TrainRunConfig:
@@ -35,6 +36,7 @@ def training_document(
     return replace(
         base,
         run_name=label,
+        tags=tags,
         environment=replace(base.environment, settings={**base.environment.settings, **env_settings}),
         metadata=Metadata(ui=as_ui(preset) if is_named else {}, worker=Worker(config=worker)),
     )

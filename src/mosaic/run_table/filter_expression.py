@@ -89,25 +89,17 @@ class Everything(Expression):
 
 
 @dataclass(frozen=True)
-class Both(Expression):
+class Several(Expression):
+    """Expressions of which all hold, or any."""
+
     parts: Sequence[Expression]
+    combined: np.ufunc
 
     def columns(self) -> set[str]:
         return {name for part in self.parts for name in part.columns()}
 
     def fits(self, table: TableRows) -> Mask:
-        return np.logical_and.reduce([part.fits(table) for part in self.parts])
-
-
-@dataclass(frozen=True)
-class Either(Expression):
-    parts: Sequence[Expression]
-
-    def columns(self) -> set[str]:
-        return {name for part in self.parts for name in part.columns()}
-
-    def fits(self, table: TableRows) -> Mask:
-        return np.logical_or.reduce([part.fits(table) for part in self.parts])
+        return self.combined.reduce([part.fits(table) for part in self.parts])
 
 
 @dataclass(frozen=True)
@@ -241,11 +233,11 @@ class _Reader:
             self._at += 1
         if len(parts) > 1 and isinstance(parts[0], Everything):
             raise FilterError("something is missing before 'or'", 0, 2)
-        return parts[0] if len(parts) == 1 else Either(parts)
+        return parts[0] if len(parts) == 1 else Several(parts, np.logical_or)
 
     def _both(self) -> Expression:
         parts = list(self._ones())
-        return Everything() if not parts else parts[0] if len(parts) == 1 else Both(parts)
+        return Everything() if not parts else parts[0] if len(parts) == 1 else Several(parts, np.logical_and)
 
     def _ones(self) -> Iterator[Expression]:
         while True:
@@ -308,7 +300,7 @@ class _Reader:
             raise FilterError(f"'{word}' is text: it has no '{sign}'; write {word}:{value}", start, end)
         number = _number(value.replace('"', ""), kind)
         if number is None:
-            raise FilterError(f"'{value}' is no {_MEANT.get(kind, 'number; write 1e-3, 300k or 2M')}", start, end)
+            raise FilterError(f"'{value}' is not a {_MEANT.get(kind, 'number; write 1e-3, 300k or 2M')}", start, end)
         return number
 
     def _aged(self, sign: str, value: str, start: int, end: int) -> Expression:
@@ -340,7 +332,7 @@ _MEANT = {
 
 
 def _number(word: str, kind: Kind) -> float | None:
-    """None for a word that is no number of this kind."""
+    """None for a word that is not a number of this kind."""
     try:
         if kind == "moment":
             return datetime.fromisoformat(word).astimezone().timestamp()

@@ -16,8 +16,10 @@ from mosaic.statistics.intervals import Interval, of_mean
 LISTED = 12
 """Values that a tool tip lists."""
 NOT_AVERAGED = frozenset({"moment", "text", "words", "setting"})
+WHOLE = 100
+"""From here on a mean of counts is a whole number."""
 NAMES_ONLY = frozenset({"seed", "attempt", "priority"})
-"""Numbers that are no measure."""
+"""Numbers that are not measures."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def _mean(name: str, numbers: np.ndarray, runs: int) -> GroupCell:
     mean = of_mean(numbers)
 
     def show(value: float) -> str:
+        if kind_of(name) == "count" and abs(value) >= WHOLE:
+            return f"{value:,.0f}"
         return shown_value(name, value) if kind_of(name) in ("duration", "share") else short_number(value)
 
     missing = f"\n{runs - n:,} of the group have no value" if n < runs else ""

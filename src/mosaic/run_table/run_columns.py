@@ -15,7 +15,7 @@ from mosaic.errors import MosaicError
 from mosaic.near_names import did_you_mean
 from mosaic.numbers import show_number
 from mosaic.plain_text import json_text
-from mosaic.spec.config_settings import ENVIRONMENT
+from mosaic.spec.config_settings import ENVIRONMENT, WRAPPERS
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE
 
@@ -49,7 +49,7 @@ SHORT: Mapping[str, str] = {
 
 
 class UnknownColumn(MosaicError):
-    """A name that is no column of these runs."""
+    """A name that is not a column of these runs."""
 
     exit_code = 2
 
@@ -97,8 +97,8 @@ FACTS: Mapping[str, Fact] = {
 NONE = "none"
 SEARCHED = "searched text"
 """A column that is not shown: what a word alone is looked for in, in small letters."""
-CONTAINED = frozenset({"label", "notes", "reason"})
-"""Free text, which `:` looks into."""
+CONTAINED = frozenset({"label", "notes", "reason", WRAPPERS})
+"""Text that `:` looks into."""
 
 
 def source_of(name: str) -> Source:
@@ -153,7 +153,7 @@ def resolve(word: str, settings: Iterable[str], tags: Iterable[str] | None = Non
     if wanted in SHORT or wanted in SHORT.values():
         return SHORT.get(wanted, wanted)  # A usual setting that none of these runs happens to have.
     near = did_you_mean(word, [*FACTS, *SHORT, *known])
-    raise UnknownColumn(f"'{word}' is no column of these runs" + (f"; {near}" if near else ""))
+    raise UnknownColumn(f"'{word}' is not a column of these runs" + (f"; {near}" if near else ""))
 
 
 def searched_text(run: RunRecord) -> str:

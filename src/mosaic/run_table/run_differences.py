@@ -10,9 +10,10 @@ from mosaic.rpc.client import Client
 from mosaic.run_table import fetched_values
 from mosaic.run_table.run_columns import FACTS, RETURN, Value, shown_value, value_of
 from mosaic.run_table.table_rows import Summary
-from mosaic.spec.config_settings import ENVIRONMENT, option_defaults
+from mosaic.spec.config_settings import ENVIRONMENT, WRAPPERS, option_defaults
 from mosaic.spec.events import RunStarted
 from mosaic.spec.run_record import RunRecord
+from mosaic.spec.wrappers import SETTING
 
 Section: TypeAlias = Literal["run", "settings", "environment", "code and versions", "results"]
 SECTIONS: Sequence[Section] = ("run", "settings", "environment", "code and versions", "results")
@@ -193,7 +194,9 @@ class _Defaults:
             found = self._client.environment(env_id).settings if env_id else None
         except MosaicError:
             return {}  # An environment of a module of the user's: its defaults are not known.
-        return {f"{ENVIRONMENT}{name}": value for name, value in defaults_in(found or {}).items()}
+        known = {f"{ENVIRONMENT}{name}": value for name, value in defaults_in(found or {}).items()}
+        takes_wrappers = SETTING in (found or {}).get("properties", {})
+        return {**known, WRAPPERS: None} if takes_wrappers else known
 
 
 def _started(client: Client, run: RunRecord) -> RunStarted | None:

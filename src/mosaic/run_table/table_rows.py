@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mosaic.config import JsonValue
 from mosaic.run_table.run_columns import FACTS, SEARCHED, Value, metric_of, searched_text, source_of, text_of, value_of
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import PINNED, RunRecord
 
 Numbers: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -231,6 +231,12 @@ class TableRows:
                 return lambda row: _wanted(self._metrics[row].get(tag), wanted)
             case "setting":
                 return lambda row: _setting(self._settings[row], name)
+
+
+def pinned_first(table: TableRows, rows: Rows) -> Rows:
+    """The same rows, those of pinned runs at the top."""
+    is_at_top = table.column("tags").where(lambda value: isinstance(value, tuple) and PINNED in value)[rows]
+    return np.concatenate([rows[is_at_top], rows[~is_at_top]]) if is_at_top.any() else rows
 
 
 def differing(rows: Sequence[Mapping[str, JsonValue] | None], names: Iterable[str]) -> list[str]:

@@ -94,7 +94,7 @@ def _kind_of_base(base: ast.expr, imported: Mapping[str, str], kinds: Mapping[st
 
 
 def _dotted(node: ast.expr) -> str:
-    """`gym.Env`; empty for what is no name."""
+    """`gym.Env`; empty for what is not a name."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and (before := _dotted(node.value)):

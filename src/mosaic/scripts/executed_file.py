@@ -15,7 +15,7 @@ def copy_of(path: Path, text: bytes, before: frozenset[str], package: str = "") 
         if file.suffix != ".py" or file == path or not file.is_relative_to(path.parent) or len(texts) >= MAX_FILES:
             continue
         beside = file.relative_to(path.parent).as_posix()
-        # An environment of Python may lie in the same folder, and what is installed in it is no code of the user's.
+        # An environment of Python may lie in the same folder, and what is installed in it is not the user's code.
         if is_safe_name(beside) and "site-packages" not in beside.split("/"):
             texts[beside] = file.read_bytes().decode("utf-8", "replace")
     return SourceCopy(path.name, texts, package)

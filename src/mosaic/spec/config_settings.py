@@ -5,10 +5,12 @@ from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from mosaic.config import JsonValue
+from mosaic.spec import wrappers
 from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, Resources, TrainExtras
 
 ENVIRONMENT = "env."
 """Before the name of a setting of the environment, as in its flag."""
+WRAPPERS = ENVIRONMENT + wrappers.SETTING
 NOT_SETTINGS = frozenset({"mode", "notes", "algo_params", "tensorboard_dir", "policy_path"})
 """Of `extras`: shown elsewhere, or the same in every run."""
 
@@ -17,7 +19,7 @@ def settings_of(document: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Of the algorithm by their own names, then options and resources of the run, then env.NAME of the environment.
 
     Algorithm, environment, seed and steps are in the record of the run. Where an option is named like a setting of the
-    algorithm, the setting counts.
+    algorithm, the setting counts. Wrappers are in the words of their flag.
     """
     worker = _inner(document, "metadata", "worker", "config")
     extras = _inner(worker, "extras")
@@ -25,7 +27,10 @@ def settings_of(document: Mapping[str, Any]) -> dict[str, JsonValue]:
     environment = _inner(document, "environment", "settings")
     own = _inner(extras, "algo_params")
     found = own | options | _inner(document, "resources") | own
-    return found | {f"{ENVIRONMENT}{name}": value for name, value in environment.items()}
+    return found | {
+        f"{ENVIRONMENT}{name}": wrappers.in_words(value) if name == wrappers.SETTING else value
+        for name, value in environment.items()
+    }
 
 
 def option_defaults(kind: str) -> dict[str, JsonValue]:

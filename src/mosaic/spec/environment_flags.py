@@ -11,6 +11,7 @@ from mosaic.spec import environment_settings, setting_values, wrappers
 from mosaic.spec.environment_settings import PREFIX
 
 KWARGS = "--env-kwargs"
+ENV_FLAGS = ("--env-id", "--env_id")
 NO_WRAP = "--no-wrap"
 
 
@@ -52,6 +53,20 @@ class EnvironmentFlags:
         if schema is not None and (problems := environment_settings.problems_of(made, schema, env_id=env_id)):
             raise ConfigError(problems, what=what)
         return made
+
+
+def with_reference(words: Sequence[str], reference_of: Callable[[str], str]) -> list[str]:
+    """The words with the environment's reference in the place of its path."""
+    made, is_value = list[str](), False
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if is_value:
+            word = reference_of(word)
+        elif equals and flag in ENV_FLAGS:
+            word = f"{flag}={reference_of(value)}"
+        is_value = word in ENV_FLAGS
+        made.append(word)
+    return made
 
 
 def take(words: Sequence[str], *, what: str) -> tuple[list[str], EnvironmentFlags]:

@@ -4,7 +4,6 @@ A run config keeps them under `environment.settings`: the arguments of the envir
 and no others. What is refused is told in the words of a command line: `--env.is_slippery`.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,13 +16,6 @@ Settings = Mapping[str, Any]
 Schema = Mapping[str, Any]
 
 PREFIX = "--env."
-_PARTS = {
-    "actions": "actions",
-    "action_space": "actions",
-    "observations": "observations",
-    "observation_space": "observations",
-}
-"""What is known of an environment, and which part of it a wrapper would have to change for that to be another."""
 
 
 def flag_of(name: str) -> str:
@@ -57,33 +49,12 @@ def not_for_scripts() -> Problem:
 
 
 def unknown(name: str, known: Mapping[str, Any], *, env_id: str) -> str:
-    """What to say of a name that is no setting."""
+    """What to say of a name that is not a setting."""
     named = [one for one in known if one != wrappers.SETTING]
     advice = did_you_mean(name, known, most=2)
     if not named:
         return f"{env_id} has no settings"
     return f"is not a setting of {env_id}; {advice or 'it has ' + ', '.join(named)}"
-
-
-def kinds_with(settings: Settings, schema: Schema, kinds: Mapping[str, str]) -> dict[str, str]:
-    """What an environment is like with these settings; what they change in an unknown way is left empty.
-
-    `kinds` has `actions`, `action_space`, `observations` and `observation_space` of the environment without settings.
-    """
-    found = dict(kinds)
-    for name, value in settings.items():
-        about = schema["properties"].get(name, {})
-        if name == wrappers.SETTING:
-            changed = wrappers.changes(settings, about.get("known", {}))
-            found |= {kind: "" for kind, part in _PARTS.items() if part in changed}
-            continue
-        if "actions" in about:
-            actions = about["actions"].get(json.dumps(value), "")
-            if actions != found["actions"]:
-                found |= {"actions": actions, "action_space": ""}
-        if "sees" in about or name not in schema["properties"]:
-            found |= {"observations": "", "observation_space": ""}
-    return found
 
 
 def _wrong(value: Any, kind: Mapping[str, Any]) -> Iterator[str]:

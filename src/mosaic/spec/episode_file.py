@@ -155,7 +155,7 @@ def decode(text: bytes, *, what: str) -> Line:
         data: dict[str, Any] = config.loads(text, what=what)
         kind = data.pop("kind", None)
         if kind not in _KINDS:
-            raise RecordingError(f"{what}: {kind!r} is no kind of line; head, step and end are")
+            raise RecordingError(f"{what}: {kind!r} is not a kind of line; head, step and end are")
         return config.from_json(_KINDS[kind], data, what=what)
     except ConfigError as error:
         raise RecordingError(str(error)) from error

@@ -35,6 +35,7 @@ Number: TypeAlias = float | Literal["nan", "inf", "-inf"]
 Whole: TypeAlias = Annotated[int, Ge(-MAX_WHOLE - 1), Le(MAX_WHOLE)]
 Step: TypeAlias = Annotated[int, Ge(0), Le(MAX_WHOLE)]
 Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_WHOLE)]
+CheckpointReason: TypeAlias = Literal["interval", "stop", "end"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,7 @@ class CheckpointSaved:
     """Step that a resume goes on from."""
     path: str
     """Folder, relative to the run directory."""
-    reason: Literal["interval", "stop", "end"]
+    reason: CheckpointReason
     """Why it was written."""
 
 
@@ -324,7 +325,7 @@ def decode(line: str | bytes) -> Event:
 class EventReader:
     """The lines of a spool in, its events out, each once and in sequence; what is damaged is kept out and counted.
 
-    A line is damaged if it is no event, or if its `seq` repeats an earlier one. A damaged line explains why one number
+    A line is damaged if it holds no event, or if its `seq` repeats an earlier one. A damaged line explains why a number
     is missing. Where more are missing the line behind the gap is held until the next one tells which of the two is
     right: if that one goes on from the held line, events are missing before it; if not, the held line is damaged.
     """

@@ -205,7 +205,7 @@ def _settings(text: object) -> dict[str, Any]:
         return {}
     found: Any = config.any_json(text) if isinstance(text, str) else None
     if not isinstance(found, dict):
-        raise ValueError("env_settings is no JSON object")
+        raise ValueError("env_settings is not a JSON object")
     return cast("dict[str, Any]", found)
 
 

@@ -9,10 +9,15 @@ PLAY = "play"
 """Sessions take no slot and wait for nothing."""
 
 
+def turn(run: RunRecord) -> tuple[int, str]:
+    """Orders queued runs as the daemon starts them: highest priority first, then in order of submission."""
+    return -run.priority, run.run_id
+
+
 def in_order(records: Iterable[RunRecord]) -> list[str]:
-    """Ids of the queued runs as the daemon starts them: highest priority first, then in order of submission."""
+    """Ids of the queued runs as the daemon starts them."""
     queued = [run for run in records if run.state is RunState.QUEUED and run.kind != PLAY]
-    return [run.run_id for run in sorted(queued, key=lambda run: (-run.priority, run.run_id))]
+    return [run.run_id for run in sorted(queued, key=turn)]
 
 
 def seconds_left(records: Iterable[RunRecord]) -> list[float | None]:

@@ -31,7 +31,7 @@ PLAY_SECRETS = ("llm_api_key",)
 
 VideoMode: TypeAlias = Literal["single", "grid", "off"]
 Control: TypeAlias = Literal["agent", "human", "turns", "override"]
-EnvBackend: TypeAlias = Literal["auto", "bare", "sync", "async", "native", "envpool"]
+EnvBackend: TypeAlias = Literal["auto", "bare", "sync", "async", "native", "envpool", "tensor"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +94,22 @@ class TrainOptions(LiveView):
     """Environment steps between checkpoints, beside the interval in seconds; 0 is none."""
     checkpoints_kept: Annotated[int, Ge(1)] = 3
     """Newest checkpoints that stay; the best one stays too."""
+    histograms_every: Annotated[int, Ge(0)] = 0
+    """Updates between two histograms of the weights and gradients, for the heat maps of the window; 0 is none."""
     stop_at_return: float | None = None
     """End the run once the mean return of its last 100 episodes reaches this; null trains all steps."""
     env_backend: EnvBackend = "auto"
     """How environments are stepped; bare, sync and async give the same curve, auto takes the fastest of these."""
+    alert_on: str | None = None
+    """Causes of alerts: nan, collapse, no_progress, end, failure, or all, or none; null is as for all runs."""
+    alert_to: str | None = None
+    """Receivers that are told, by their names in `mosaic alerts`, or none; null is as for all runs."""
+    alert_collapse: Annotated[float, Gt(0), Le(1)] | None = None
+    """Share of the gained return whose loss is a collapse; null is as for all runs."""
+    alert_no_progress: Annotated[float, Gt(0), Le(1)] | None = None
+    """Share of the steps after which a return that has not risen is an alert; null is as for all runs."""
+    alert_stall_s: Annotated[float, Ge(1)] | None = None
+    """Seconds without any event of the worker that are an alert; null is as for all runs."""
 
 
 NOT_FOR_SCRIPTS = (
@@ -107,6 +119,7 @@ NOT_FOR_SCRIPTS = (
     "checkpoint_interval_s",
     "checkpoint_interval_steps",
     "checkpoints_kept",
+    "histograms_every",
     "stop_at_return",
     "env_backend",
 )
@@ -270,6 +283,8 @@ class Resources:
     """CPU cores, and the limit of the worker's threads."""
     gpus: Annotated[float, Ge(0)] = 0
     """GPUs; 0.25 lets four runs share one."""
+    engine: str = ""
+    """What starts the worker, by its name in `mosaic engines`; empty is the daemon's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,6 +293,8 @@ class TrainRunConfig:
 
     run_name: str = ""
     """Label of the run; never a path."""
+    tags: str = ""
+    """Words that the run is tagged with, with blanks or commas between them: paper, baseline."""
     environment: Environment
     """The environment."""
     artifacts: Artifacts
@@ -310,6 +327,7 @@ def flag_of(path: str) -> str:
     """The flag of `mosaic train` for a place in the document; one without a flag as it is."""
     known = {
         "run_name": "label",
+        "tags": "tag",
         "artifacts.tensorboard.enabled": "tensorboard",
         "artifacts.wandb.enabled": "track_wandb",
     }

@@ -78,6 +78,12 @@ class Home:
     episodes = PathBelow("trainer/episodes.sqlite")
     """The list of recorded episodes: a cache, rebuilt from the recordings."""
     configs = PathBelow("trainer/configs")
+    starts = PathBelow("trainer/starts")
+    """Starts of runs on other machines, each with the token of its agent; for the owner alone."""
+    agents_socket = PathBelow("trainer/daemon.agents")
+    """Where agents of other machines link to the daemon, through a tunnel."""
+    hosts = PathBelow("trainer/hosts.toml")
+    """The user's file of hosts for the engine ssh."""
     runs = PathBelow("trainer/runs")
     reserve = PathBelow("trainer/reserve")
     """Room that a daemon gives up when it starts, so that it can do so on a full disk."""
@@ -85,6 +91,16 @@ class Home:
     """Runs of other tools while they are being written."""
     imports_lock = PathBelow("trainer/imports.lock")
     """Locked (flock) by an import as long as it works."""
+    alert_settings = PathBelow("trainer/alerts.json")
+    """What the user set of alerts, and the receivers."""
+    alerts = PathBelow("trainer/alerts.jsonl")
+    """The journal of alerts: what was found, who was told."""
+    alerts_lock = PathBelow("trainer/alerts.lock")
+    """Locked (flock) while one of the two is written."""
+    alerts_sender_lock = PathBelow("trainer/alerts.sender.lock")
+    """Locked (flock) by the process that tells receivers, as long as it lives."""
+    alerts_log = PathBelow("trainer/alerts.log")
+    """What that process printed."""
 
     @classmethod
     def resolve(cls) -> "Home":
@@ -121,6 +137,8 @@ class RunDir:
     root: Path
 
     events = PathBelow("events.jsonl")
+    histograms = PathBelow("histograms.jsonl")
+    """How weights and gradients were distributed, where the run was asked for it."""
     worker = PathBelow("worker.json")
     config = PathBelow("config.json")
     """The run config without its secrets, so that this folder alone tells the whole story."""
@@ -136,6 +154,9 @@ class RunDir:
     logs = PathBelow("logs")
     stdout = PathBelow("logs/cleanrl.stdout.log")
     stderr = PathBelow("logs/cleanrl.stderr.log")
+    stdout_times = PathBelow("logs/cleanrl.stdout.times")
+    """When its lines were printed (`mosaic.spec.logs.log_times`)."""
+    stderr_times = PathBelow("logs/cleanrl.stderr.times")
     tensorboard = PathBelow("tensorboard")
     tensorboard_eval = PathBelow("tensorboard_eval")
     eval_summary = PathBelow("eval_summary.json")
@@ -155,6 +176,8 @@ class RunDir:
     imported = PathBelow("imported")
     """Files of the tool that an imported run comes from."""
     checkpoints = PathBelow("checkpoints")
+    relay = PathBelow(".relay")
+    """Files that are arriving from another machine, until they are whole."""
 
     def __post_init__(self) -> None:
         checked_run_id(self.root.name)
@@ -164,12 +187,13 @@ class RunDir:
         return self.root.name
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Names and sizes of all plain files, sorted; without the life lock, which is no business of a copy."""
+        """Names and sizes of all plain files, sorted; without the life lock and what is still arriving."""
         for path in sorted(self.root.rglob("*")):
             # One that goes away meanwhile is left out.
             with contextlib.suppress(FileNotFoundError):
                 found = path.lstat()
-                if stat.S_ISREG(found.st_mode) and path != self.life_lock:
+                arriving = path.is_relative_to(self.relay)
+                if stat.S_ISREG(found.st_mode) and path != self.life_lock and not arriving:
                     yield path.relative_to(self.root).as_posix(), found.st_size
 
     def export_state(self, tracker: str) -> Path:

@@ -69,6 +69,10 @@ class Placed:
     """Unix seconds; 0 before the start."""
     ended_at: Moment = 0.0
     """Unix seconds; 0 before the end."""
+    engine: str = "local"
+    """What starts its workers."""
+    epoch: Unsigned = 0
+    """Number of its newest start: one more for each, also for one whose worker never said that it began."""
     attempt: Annotated[int, Ge(0), Le(2**31 - 1)] = 0
     """0 before the first start, one more for each start."""
     resume_from: str = ""
@@ -118,6 +122,8 @@ class Progress:
     """Number of the first of them, from 1 on; 0 if there is none."""
     newer_events: int = 0
     """Events of a newer version of MOSAIC, which are left out."""
+    warnings: tuple[str, ...] = ()
+    """What it warned of, each once, the first of them."""
     events_bytes: int = 0
     """Size of events.jsonl when the above was read."""
 
@@ -159,10 +165,17 @@ class RunRecord(Placed, Progress):
         return left / self.steps_per_s
 
 
+PINNED = "pinned"
+"""The tag of a run that stays at the top of lists."""
 MOST_TAGS = 50
 """On one run."""
 LONGEST_TAG = 40
 _NOT_IN_A_TAG = re.compile(r"[\s,:\"'()]")
+
+
+def tags_in(text: str) -> list[str]:
+    """Of a text as users type it, with blanks or commas between the words."""
+    return text.replace(",", " ").split()
 
 
 def with_tags(run: Placed, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
@@ -182,8 +195,12 @@ def _wrong_with(tag: str) -> str:
     if len(tag) > LONGEST_TAG:
         return f"'{tag:.20}…' is too long: at most {LONGEST_TAG} characters"
     if not tag.isprintable() or _NOT_IN_A_TAG.search(tag) or tag.startswith("-"):
-        return f"'{plain_line(tag)}' is no tag: one word, without spaces, commas, colons, quotes and brackets"
+        return f"'{plain_line(tag)}' is not a tag: one word, without spaces, commas, colons, quotes and brackets"
     return ""
+
+
+def is_pinned(run: Placed) -> bool:
+    return PINNED in run.tags
 
 
 def damage_of(run: Placed | RunRecord) -> tuple[str, ...]:

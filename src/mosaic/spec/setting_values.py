@@ -1,9 +1,13 @@
-"""Values of settings and of arguments, by the JSON Schema of each: what fits, in words, and what a typed word means."""
+"""Values of settings and of arguments, by the JSON Schema of each: what fits, in words, and what a typed word means.
+
+An array that is `ascending`, which no JSON Schema says, has each item larger than the one before it.
+"""
 
 import json
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, cast
 
 _TYPES: dict[str, tuple[type[Any], ...]] = {
@@ -48,7 +52,8 @@ def fits(value: Any, kind: Mapping[str, Any]) -> bool:
     if isinstance(value, list):
         items = cast("list[Any]", value)
         fitting = all(fits(item, kind.get("items", {})) for item in items)
-        return fitting and kind.get("minItems", 0) <= len(items) <= kind.get("maxItems", len(items))
+        in_order = not kind.get("ascending") or all(one < next_one for one, next_one in pairwise(items))
+        return fitting and kind.get("minItems", 0) <= len(items) <= kind.get("maxItems", len(items)) and in_order
     return True
 
 
@@ -65,6 +70,7 @@ def wanted(kind: Mapping[str, Any]) -> str:
     if kind["type"] == "array":
         size = f" of {kind['minItems']}" if "minItems" in kind and kind["minItems"] == kind.get("maxItems") else ""
         whole += size + (f", each {wanted(kind['items'])}" if kind.get("items") else "")
+        whole += " and larger than the one before it" if kind.get("ascending") else ""
     return whole
 
 

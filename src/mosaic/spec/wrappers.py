@@ -189,7 +189,7 @@ def problems_of(given: Any, known: Known) -> Iterator[Problem]:
                         Problem(FLAG, wrong) for wrong in wrong_with(name, cast("dict[str, Any]", arguments), known)
                     )
             case _:
-                yield Problem(FLAG, f"{json.dumps(one)} is no wrapper; one is an object with a name and arguments")
+                yield Problem(FLAG, f"{json.dumps(one)} is not a wrapper; one is an object with a name and arguments")
 
 
 def _are_moments(rest: Mapping[str, Any]) -> bool:
@@ -225,12 +225,6 @@ def wrong_with(name: str, arguments: Mapping[str, Any], known: Known) -> Iterato
         yield f"{name} needs {' and '.join(missing)}, as in {name}:{','.join(f'{one}=…' for one in missing)}"
 
 
-def changes(settings: Mapping[str, Any], known: Known) -> set[str]:
-    """What an environment may be like in another way with these wrappers: `actions`, `observations`, `rewards`."""
-    every = ("actions", "observations", "rewards")
-    return {one for wrapper in of(settings) for one in known.get(wrapper.name, {}).get("changes", every)}
-
-
 def unknown(name: str, known: Known) -> str:
     usable = [one for one, schema in known.items() if not schema.get("refused") and is_gymnasiums(one)]
     advice = did_you_mean(name, usable) or "'mosaic envs wrappers' lists them."
@@ -241,6 +235,15 @@ def spoken(given: Any, *, flag: bool = False) -> str:
     """`TimeLimit:max_episode_steps=200 FrameStackObservation:stack_size=4`; with the flag as it may be typed."""
     before = f"{FLAG} " if flag else ""
     return " ".join(before + worded(one) for one in cast("list[dict[str, Any]]", given)) or "no wrappers"
+
+
+def in_words(given: Any) -> Any:
+    """The setting of an unchecked config, as it may be typed; what is not a list of wrappers stays as it is."""
+    match given:
+        case [{"name": str()}, *others] if all(isinstance(one, dict) and "name" in one for one in others):
+            return spoken(given)
+        case _:
+            return given
 
 
 def words_of(settings: Mapping[str, Any]) -> list[str]:

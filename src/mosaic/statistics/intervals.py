@@ -1,7 +1,7 @@
 """Intervals by formula: of a mean (Student's t), of a share (Wilson), and of a mean of independent estimates.
 
 All are 95 %. A mean over tasks has the variance Σ s²/n over the number of tasks squared, and Satterthwaite's degrees of
-freedom. Estimates that are no means are joined by the distances of their own limits (Zou & Donner 2008, "MOVER").
+freedom. Estimates that are not means are joined by the distances of their own limits (Zou & Donner 2008, "MOVER").
 """
 
 import math

@@ -60,7 +60,7 @@ def interpolated(x: Column, y: Column, knots: Column) -> Column:
 
 
 def summary(values: NDArray[np.float64], middle: Middle) -> Summary:
-    """Of seeds (rows) at knots (columns), where NaN is no value."""
+    """Of seeds (rows) at knots (columns), where NaN means no value."""
     count = np.isfinite(values).sum(axis=0)
     in_order = np.sort(values, axis=0)  # NaN comes last
     made = np.full((3, values.shape[1]), np.nan)

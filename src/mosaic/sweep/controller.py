@@ -45,14 +45,18 @@ class Controller:
 
     def run(self) -> None:
         """Until the sweep has ended or is paused."""
-        self._slots = self._parallel()
-        state = self._log.state
-        if state.phase in AT_WORK and not state.code and (found := user_code.digests(state.plan, self._client)):
-            self._log.write("code", files=found)
+        self.begin()
         while (wait_s := self.tick()) is not None:
             deadline = time.monotonic() + wait_s
             while time.monotonic() < deadline and not self._is_asked():
                 time.sleep(min(HEARING_S, max(0.0, deadline - time.monotonic())))
+
+    def begin(self) -> None:
+        """Before the first look."""
+        self._slots = self._parallel()
+        state = self._log.state
+        if state.phase in AT_WORK and not state.code and (found := user_code.digests(state.plan, self._client)):
+            self._log.write("code", files=found)
 
     def tick(self) -> float | None:
         """One look; seconds to the next one, None if there is nothing more to do."""
@@ -98,7 +102,7 @@ class Controller:
         self._log.write(
             "hold",
             reason=f"{changed} has changed since the sweep began: trials before and after do not compare. Put it back"
-            " and continue, or continue all the same, or cancel and begin anew",
+            " and continue, or continue all the same, or cancel and begin another sweep",
         )
         return None
 

@@ -1,13 +1,15 @@
-"""When a trial that does badly is stopped: median or Hyperband, over environment steps.
+"""When a trial that does badly is stopped: successive halving, median or Hyperband, over environment steps.
 
-Both compare a trial with what others had reached at the same step, from our own file alone, so that a controller that
-was killed decides as the one before it would have. A trial is stopped, never shortened: its schedules follow
-total_timesteps, which stays.
+All of them compare a trial with what others had reached at the same step, from our own file alone, so that a
+controller that was killed decides as the one before it would have. A trial is stopped, never shortened: its schedules
+follow total_timesteps, which stays.
 
-median: at 40, 60 and 80 % of the steps a trial stops that is worse than the median of the trials which came through,
-once five have. hyperband: at 1/27, 1/9 and 1/3 of the steps only the best third goes on (asynchronous successive
-halving, arXiv:1810.05934); a trial's bracket, which its number decides, says from which of these on, or never.
-Trial 0, the default settings, is what the others are compared with: it is never stopped.
+halving: at a quarter and at half of the steps only the best third goes on of all that ever came, once five others did
+(asynchronous successive halving, arXiv:1810.05934). As proposals get better, more of them are among the best third, and
+come through: a search that learns from few whole trials settles where single seeds were lucky. median: at 40, 60 and
+80 % of the steps a trial stops that is worse than the median of the trials which came through, once five have.
+hyperband: only the best third at 1/27, 1/9 and 1/3 of the steps; a trial's bracket, which its number decides, says from
+which of these on, or never. Trial 0, the default settings, is what the others are compared with: it is never stopped.
 """
 
 import statistics
@@ -17,19 +19,21 @@ from mosaic.sweep.sweep_plan import SweepPlan
 from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
 
 MEDIAN_AT = (0.4, 0.6, 0.8)
+HALVING_AT = (0.25, 0.5)
 FEWEST = 5
-"""Trials that came through before the median says something."""
+"""Others that a trial is compared with, at least, by median and halving."""
 NEARLY_DONE = 0.9
 """Share of the steps from which a trial goes on to its end: a value is worth more than the last tenth of the steps."""
 ETA = 3
+"""One in so many goes on."""
 HALVINGS = 3
 
 
 def rungs(plan: SweepPlan) -> list[int]:
     """Steps of a run at which it is looked at, ascending."""
     total = plan.total_timesteps
-    if plan.prune == "median":
-        steps = [int(total * share) for share in MEDIAN_AT]
+    if plan.prune in ("median", "halving"):
+        steps = [int(total * share) for share in (MEDIAN_AT if plan.prune == "median" else HALVING_AT)]
     elif plan.prune == "hyperband":
         steps = [total // ETA**power for power in range(HALVINGS, 0, -1)]
     else:
@@ -60,6 +64,9 @@ def stop_at(state: SweepState, trial: Trial) -> int | None:
         others = [one.reports[step] for one in state.trials if one is not trial and step in one.reports]
         if state.plan.prune == "hyperband":
             if index >= bracket(trial.number, len(steps)) and _is_below_best_third(reports[step], others, state.plan):
+                return step
+        elif state.plan.prune == "halving":
+            if len(others) >= FEWEST and _is_below_best_third(reports[step], others, state.plan):
                 return step
         elif _is_below_median(reports[step], _came_through(state.trials, step, trial), state.plan):
             return step

@@ -28,7 +28,7 @@ DIGITS = 4
 """Significant digits of a proposed number: what is printed can be typed, and is the very same setting."""
 OUTSIDE = {
     "env_id": "returns in different environments do not compare; make a sweep for each",
-    "seed": "is no setting to tune; --seeds and --confirm-seeds choose the seeds",
+    "seed": "is not a setting to tune; --seeds and --confirm-seeds choose the seeds",
     "total_timesteps": "is the length of every trial; give it as --total-timesteps",
 }
 """Settings that cannot be swept, and why."""

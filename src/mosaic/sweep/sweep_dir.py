@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from mosaic import config
-from mosaic.errors import ConfigError, MosaicError, Problem, UnknownName
+from mosaic.errors import ConfigError, MosaicError, UnknownName
 from mosaic.spec.files.files_of_run import open_regular
 from mosaic.spec.files.shared_files import is_locked, sync_folder, write_atomically
 from mosaic.spec.run_dir import Home, is_run_id
@@ -74,10 +74,7 @@ class SweepDir:
     @property
     def has_controller(self) -> bool:
         """Whether a controller lives."""
-        try:
-            return is_locked(self.lock)
-        except FileNotFoundError:
-            return False
+        return is_locked(self.lock)
 
     def read_plan(self) -> SweepPlan:
         with open_regular(self.plan) as file:
@@ -170,9 +167,3 @@ def parse_lines(data: bytes, *, what: str) -> list[Line]:
             why = error.problems[0].message
             raise SweepDamaged(f"{what}, line {number}: {why}; the sweep stays as it is") from None
     return made
-
-
-def check_id(sweep_id: str) -> str:
-    if not is_run_id(sweep_id):
-        raise ConfigError([Problem("sweep_id", f"'{sweep_id[:40]}' is not the id of a sweep")], what="sweep")
-    return sweep_id

@@ -13,12 +13,13 @@ from mosaic.sweep import wrapper_arguments
 from mosaic.sweep.space import OUTSIDE, Dimension, checked, combinations, grid
 
 Method: TypeAlias = Literal["tpe", "random", "grid"]
-Prune: TypeAlias = Literal["none", "median", "hyperband"]
+Prune: TypeAlias = Literal["none", "halving", "median", "hyperband"]
 Goal: TypeAlias = Literal["maximize", "minimize"]
 Seed: TypeAlias = Annotated[int, Ge(0), Le(2**32 - 1)]
 RETURN = "charts/episodic_return"
-TRIALS = 40
-"""Where the user names no budget."""
+TRIALS = 60
+"""Where the user names no budget; pruned by PRUNE, they take the steps of about 40 whole runs."""
+PRUNE: Prune = "halving"
 BEST = 5
 CONFIRM_SEEDS = tuple(range(101, 111))
 MAX_TRIALS = 100_000
@@ -43,7 +44,7 @@ class SweepPlan:
     """The values of these settings in trial 0."""
     method: Method = "tpe"
     """Who proposes settings."""
-    prune: Prune = "median"
+    prune: Prune = PRUNE
     """When a trial that does badly is stopped before its end."""
     metric: Annotated[str, MinLen(1)] = RETURN
     """Tag that is judged by the mean of its last 100 points."""
@@ -54,7 +55,7 @@ class SweepPlan:
     own_seeds: Annotated[int, Ge(0), Le(MOST_OWN)] = 0
     """Seeds that each trial has for itself; 0 is `seeds` for all of them."""
     confirm_best: Annotated[int, Ge(0)] = BEST
-    """Settings that are tried again with fresh seeds at the end, beside the default; 0 is no confirmation."""
+    """Settings that are tried again with fresh seeds at the end, beside the default; 0 means no confirmation."""
     confirm_seeds: tuple[Seed, ...] = CONFIRM_SEEDS
     """Seeds that no trial has used."""
     trials: Annotated[int, Ge(1), Le(MAX_TRIALS)] | None = None

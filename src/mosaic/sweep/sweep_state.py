@@ -101,6 +101,10 @@ class Trial:
         return self.value if self.value is not None or not reports else reports[max(reports)]
 
     @property
+    def told_state(self) -> str:
+        return f"pruned at {self.prune_step:,}" if self.state == "pruned" and self.prune_step else self.shown_state
+
+    @property
     def reason(self) -> str:
         return next((run.reason for run in self.runs.values() if run.reason), "")
 
@@ -155,6 +159,16 @@ class SweepState:
         """How its values are printed: with as many digits as tell them apart."""
         values = [trial.shown_value for trial in self.trials]
         return f".{decimals([value for value in values if value is not None])}f"
+
+    @property
+    def arranged(self) -> list[Trial]:
+        """Best first, then those that run, were pruned and failed."""
+
+        def key(trial: Trial) -> tuple[int, float, int]:
+            value = trial.shown_value
+            return ORDER[trial.shown_state], 0.0 if value is None else sort_key(value, self.plan.goal), trial.number
+
+        return sorted(self.trials, key=key)
 
     @property
     def best(self) -> Trial | None:

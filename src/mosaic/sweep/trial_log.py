@@ -1,6 +1,5 @@
 """`trials.jsonl` while a controller writes it: each line changes the state in memory and on disk alike."""
 
-import fcntl
 import os
 import time
 from collections.abc import Generator
@@ -8,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mosaic.errors import MosaicError
+from mosaic.spec.files.shared_files import one_at_a_time
 from mosaic.sweep import sweep_state
 from mosaic.sweep.sweep_dir import Line, SweepDir, cut_torn_line, dumped, read_lines
 from mosaic.sweep.sweep_state import SweepState
@@ -52,18 +52,6 @@ class TrialLog:
 @contextmanager
 def only_controller(sweep: SweepDir) -> Generator[None]:
     """Hold the lock of a sweep; the kernel lets go of it however this process ends."""
-    descriptor = os.open(sweep.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        deadline = time.monotonic() + LOCK_WAIT_S
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                # A process that asks whether a controller lives holds it for a moment, too.
-                if time.monotonic() > deadline:
-                    raise HasController(f"another process works on sweep {sweep.sweep_id}") from None
-                time.sleep(0.02)
+    busy = HasController(f"another process works on sweep {sweep.sweep_id}")
+    with one_at_a_time(sweep.lock, busy=busy, wait_s=LOCK_WAIT_S):
         yield
-    finally:
-        os.close(descriptor)

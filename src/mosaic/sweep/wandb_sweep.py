@@ -41,7 +41,7 @@ class WandbSweep:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """ConfigError if it is no YAML object."""
+    """ConfigError if it is not a YAML object."""
     import yaml
 
     try:
@@ -180,7 +180,7 @@ def _range(name: str, kind: str, low: float, high: float, about: dict[str, Any],
 def _plain(value: Any) -> Value:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise ValueError(f"{value!r} is a list or a mapping, which is no value of a setting here")
+    raise ValueError(f"{value!r} is a list or a mapping, which is not a value of a setting here")
 
 
 def _command(given: Any) -> list[str]:

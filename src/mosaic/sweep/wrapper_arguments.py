@@ -58,7 +58,7 @@ def problems_of(document: Mapping[str, Any], names: Sequence[str]) -> Iterator[s
     for name in names:
         if name.startswith(PREFIX) and there.count(parts(name)[0]) != 1:
             wrapper = parts(name)[0]
-            why = "is there twice" if wrapper in there else f"is no wrapper of these runs; add --wrap {wrapper}"
+            why = "is there twice" if wrapper in there else f"is not a wrapper of these runs; add --wrap {wrapper}"
             yield f"{name}: {wrapper} {why}"
 
 

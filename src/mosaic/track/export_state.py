@@ -1,8 +1,6 @@
 """How far the export of a run to a tracker is: `<tracker>/export.json`, rewritten atomically by its exporter."""
 
-import fcntl
 import json
-import os
 import threading
 import time
 from collections.abc import Generator
@@ -14,7 +12,7 @@ from mosaic import config
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.events import Event
-from mosaic.spec.files.shared_files import is_locked, write_atomically
+from mosaic.spec.files.shared_files import is_locked, one_at_a_time, write_atomically
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import follow_events
 from mosaic.track.processor_share import ProcessorShare
@@ -152,31 +150,11 @@ def exporting_alone(run_dir: RunDir, tracker: str = WANDB) -> Generator[None]:
     """One process at a time exports or uploads a run; the kernel lets go of the lock however that one ends."""
     lock = run_dir.export_lock(tracker)
     lock.parent.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        _lock(descriptor, run_dir)
+    busy = AlreadyExporting(f"another process exports run {run_dir.run_id} right now; wait for it")
+    with one_at_a_time(lock, busy=busy, wait_s=LOCK_WAIT_S):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def is_busy(run_dir: RunDir, tracker: str = WANDB) -> bool:
     """Whether a process exports or uploads this run now."""
-    try:
-        return is_locked(run_dir.export_lock(tracker))
-    except FileNotFoundError:
-        return False
-
-
-def _lock(descriptor: int, run_dir: RunDir) -> None:
-    """Not at the first try only: a process that asks `is_busy` holds the lock for a moment, too."""
-    deadline = time.monotonic() + LOCK_WAIT_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                message = f"another process exports run {run_dir.run_id} right now; wait for it"
-                raise AlreadyExporting(message) from None
-            time.sleep(0.02)
+    return is_locked(run_dir.export_lock(tracker))

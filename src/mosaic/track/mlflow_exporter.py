@@ -9,7 +9,6 @@ import fcntl
 import importlib
 import os
 import re
-import stat
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from mosaic.spec.events import Event, PolicySaved, VideoSaved
 from mosaic.spec.files import policy_digest
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.track import follow_events
+from mosaic.track.exporter import hand_over
 from mosaic.track.rows import Row, Rows
 from mosaic.track.run_description import About
 
@@ -153,19 +153,12 @@ class MlflowExporter:
             del self._kept[:BATCH_METRICS]
 
     def _add_file(self, body: VideoSaved | PolicySaved) -> None:
-        path = self._run_dir.root / body.path
-        found = self._run_dir.look(body.path)
-        if found is None or not stat.S_ISREG(found.st_mode):
-            # Also where a link or a path leads out of the run: what lies there is not the run's to hand out.
-            log.warning("file.gone", path=body.path)
-            return
-        try:
+        def add(path: Path) -> None:
             if isinstance(body, PolicySaved):
                 policy_digest.refuse_damaged(path.read_bytes(), what=str(path))
             self._client.log_artifact(self.run_id, str(path), "videos" if isinstance(body, VideoSaved) else "policy")
-        except Exception as error:  # A border: a file that MLflow cannot take must not cost the history.
-            log.exception("file.refused", path=body.path)
-            self.refused.append(f"{body.path} was not exported: {error}")
+
+        hand_over(self._run_dir, body.path, add, self.refused)
 
 
 def plain_name(tag: str) -> str:

@@ -73,6 +73,11 @@ def exporter_of(name: str) -> Begin:
         raise MosaicError(f"the tracker '{name}' ({point.value}) cannot be used: {error!r}") from error
 
 
+def title_of(name: str) -> str:
+    """The tracker's own name."""
+    return "W&B" if name == WANDB else exporter_of(name).title
+
+
 def wanted(run_dir: RunDir) -> list[str]:
     """The trackers that a run is to be exported to."""
     data, _ = run_config.take_secrets(config.loads(read_small(run_dir.config), what=str(run_dir.config)))

@@ -7,7 +7,6 @@ handed over once its file is closed, unless `WANDB_MONITOR_GYM` says that videos
 
 import os
 import shutil
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from mosaic.spec.events import Event, PolicySaved, RunStarted, VideoSaved
 from mosaic.spec.files import policy_digest
 from mosaic.spec.run_dir import RunDir
 from mosaic.track import follow_events
+from mosaic.track.exporter import hand_over
 from mosaic.track.rows import Row, Rows
 from mosaic.track.run_description import About
 
@@ -142,20 +142,13 @@ class WandbExporter:
         self.rows += 1
 
     def _add_file(self, event: Event, body: VideoSaved | PolicySaved) -> None:
-        path = self._run_dir.root / body.path
-        found = self._run_dir.look(body.path)
-        if found is None or not stat.S_ISREG(found.st_mode):
-            # Also where a link or a path leads out of the run: what lies there is not the run's to hand out.
-            log.warning("file.gone", path=body.path)
-            return
-        try:
+        def add(path: Path) -> None:
             if isinstance(body, VideoSaved):
                 self._add_video(path, event.time, body)
             else:
                 self._add_policy(path, body)
-        except Exception as error:  # A border: a file that W&B cannot take must not cost the history.
-            log.exception("file.refused", path=body.path)
-            self.refused.append(f"{body.path} was not exported: {error}")
+
+        hand_over(self._run_dir, body.path, add, self.refused)
 
     def _add_video(self, path: Path, time: float, video: VideoSaved) -> None:
         self._log(self._rows.rest())

@@ -19,8 +19,16 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.log import get_logger
 from mosaic.spec.processes import home_claim
 from mosaic.spec.run_dir import Home
+from mosaic.trainer.agents.agent_listener import AgentListener
+from mosaic.trainer.agents.agent_listener import socket_of as agent_socket
+from mosaic.trainer.agents.agents import Agents
+from mosaic.trainer.agents.leases import Terms
+from mosaic.trainer.agents.watched_frames import WatchedFrames
 from mosaic.trainer.catalogue.daemon_catalogue import Catalogue
-from mosaic.trainer.engines import DEFAULT, engine_named
+from mosaic.trainer.engines import DEFAULT, ENGINES, engine_named
+from mosaic.trainer.engines.all_engines import AllEngines
+from mosaic.trainer.engines.engine import Surroundings
+from mosaic.trainer.engines.local_engine import LocalEngine
 from mosaic.trainer.index import directory_reader
 from mosaic.trainer.index.index_store import open_store
 from mosaic.trainer.machine import gpus
@@ -30,7 +38,7 @@ from mosaic.trainer.runs.schedule import Slots
 from mosaic.trainer.runs.supervisor import Supervisor
 from mosaic.trainer.serving import live_frames
 from mosaic.trainer.serving.change_signal import ChangeSignal
-from mosaic.trainer.serving.listeners import Tcp, listen
+from mosaic.trainer.serving.listeners import Tcp, listen, socket_path
 from mosaic.trainer.serving.service import TrainerService
 from mosaic.trainer.sweeps.sweep_requests import Sweeps
 
@@ -56,8 +64,10 @@ class Settings:
     cpus: int | None = None
     """CPU slots; None is the machine's cores."""
     patience: Patience = field(default_factory=Patience)
+    lease_s: float = Terms.lease_s
+    """How long a worker on another machine goes on without this daemon."""
     engine: str = DEFAULT
-    """How workers are started, by its name in the table of engines."""
+    """What starts the workers of runs that name no engine."""
     warm: bool = True
     """Keep a pre-imported worker ready."""
     output: Path | None = None
@@ -67,29 +77,37 @@ class Settings:
 def serve(settings: Settings) -> None:
     """Run until SIGTERM or Shutdown; workers go on."""
     home = settings.home
-    make_engine = engine_named(settings.engine)
+    engine_named(settings.engine)
     home.create()
     with _only_one(home) as lock, _claimed(home) as claimed:
         give_up_reserve(home)
         log.info("daemon.starting", home=str(home.root), pid=os.getpid())
-        engine, change_signal = make_engine(), ChangeSignal()
+        change_signal, workshop = ChangeSignal(), LocalEngine()
+        terms = Terms(lease_s=settings.lease_s, grace_s=settings.patience.stop_s)
+        agents, frames = Agents(home, terms), WatchedFrames()
+        engines = AllEngines(workshop, ENGINES, Surroundings(home, agents), default=settings.engine)
         found = gpus.names()
         slots = Slots(settings.cpus or operating_system.available_cores(), len(found))
         store, fresh = open_store(home.index)
         directory_reader.clear(home, store)
-        supervisor = Supervisor(home, store, engine, slots, change_signal, settings.patience)
+        supervisor = Supervisor(home, store, engines.of, slots, change_signal, settings.patience)
+        agents.may_go_on, agents.wake = supervisor.counts_on, supervisor.wake
+        agents.is_ready = lambda: supervisor.indexing.is_listed
         # A small home is known before the first answer; a large one is read beside the answers.
         supervisor.indexing.start(wait_s=INDEX_WAIT_S)
         unlisted, unread = supervisor.indexing.missing
         log.info("daemon.index", fresh=fresh, unlisted=unlisted, unread=unread)
-        health = Health(supervisor, found, lambda: engine.is_warm)
+        health = Health(supervisor, found, lambda: engines.of("").is_warm)
         if _is_network_disk(home.trainer):
             health.warnings.append("the home lies on a network file system; locks and durability may not hold there")
-        catalogue = Catalogue(home, warm_output_of=engine.warm_output_of)
+        catalogue = Catalogue(home, warm_output_of=workshop.warm_output_of)
         # Before a client can find it: one that ends it at once must not cut off what it is writing.
         _listen_to_signals(health)
         sweeps = Sweeps(home)
-        listening = listen(home, settings.tcp, TrainerService(supervisor, catalogue, health, sweeps))
+        agent_listener = AgentListener(agents, frames, agent_socket(home, socket_path(home)))
+        agent_listener.start()
+        service = TrainerService(supervisor, engines, catalogue, health, sweeps, agents, frames)
+        listening = listen(home, settings.tcp, service)
         addresses = listening.addresses
         supervisor.target = addresses[0]
         health.address = " ".join(addresses)
@@ -100,7 +118,7 @@ def serve(settings: Settings) -> None:
         if settings.output is not None:
             _send_output_to(settings.output)
         if settings.warm:
-            engine.warm_up()
+            engines.of("").warm_up()
         supervisor.warm = settings.warm
         supervisor.start()
         sweeps.controllers.start()
@@ -119,9 +137,10 @@ def serve(settings: Settings) -> None:
             log.error("daemon.home_gone", home=str(home.root), error="it was removed or moved away; the daemon ends")
         change_signal.close()
         listening.close(is_home_there=is_home_there)
+        agent_listener.close()
         sweeps.controllers.close()
         supervisor.close(save=is_home_there)
-        engine.close()
+        engines.close()
         store.close()
         if not is_home_there:
             raise HomeVanished(home.root)
@@ -141,7 +160,7 @@ def _listen_to_signals(health: Health) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    # A terminal that closes is no reason to end.
+    # A terminal that closes is not a reason to end.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 

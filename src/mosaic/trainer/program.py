@@ -41,6 +41,8 @@ class DaemonFlags:
     """Seconds that a cancelled worker has for its last checkpoint."""
     pause_s: Annotated[float, Ge(0)] = 60.0
     """Seconds after which a paused run gives its resources back."""
+    lease_s: Annotated[float, Ge(1)] = 60.0
+    """Seconds after which a worker on another machine that has lost this daemon saves a checkpoint and ends."""
     log_file: Path | None = None
     """Log there as JSON lines instead of on stderr."""
 
@@ -55,6 +57,7 @@ def main() -> int:
                 tcp=None if flags.listen is None else _tcp(flags.listen, flags),
                 cpus=flags.cpus,
                 patience=Patience(stop_s=flags.stop_s, pause_s=flags.pause_s),
+                lease_s=flags.lease_s,
                 engine=flags.engine or os.environ.get("MOSAIC_ENGINE") or DEFAULT,
                 warm=flags.warm,
                 output=flags.log_file,

@@ -129,6 +129,13 @@ def test_a_setting_that_changes_the_actions_changes_what_is_said_of_the_fit(form
     assert form.fields[ENV_ID].hint == ""
 
 
+def test_a_wrapper_that_does_not_fit_is_told_at_the_environment(form):
+    form.type(WRAPPERS, "RescaleAction:-1,1")
+    assert form.fields[ENV_ID].hint == "RescaleAction needs continuous actions, FrozenLake-v1 has Discrete(4)"
+    form.type(WRAPPERS, "TimeLimit:9")
+    assert form.fields[ENV_ID].hint == ""
+
+
 def test_an_environment_that_only_a_worker_knows_has_one_field_of_json(form):
     form.type(ENV_ID, "mine:Mine-v0")
     form.type(ENVIRONMENT_SETTINGS, '{"speed": 3}')

@@ -9,7 +9,7 @@ from typing import Any
 
 import av
 import pytest
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 
@@ -261,6 +261,79 @@ def test_snapshots_and_clips_are_files_that_are_named(show: Show, endless: RunRe
     assert len(frames) == clip.pictures
     assert float(frames[-1].time) > 0.1
     assert viewer_lease.current(ring(shown, endless)) is None
+
+
+def test_a_frozen_view_goes_on_by_one_picture(show: Show, endless: RunRecord) -> None:
+    shown = show()
+    tab = seen(shown, endless)
+    QTest.keyClick(tab.grid, Qt.Key.Key_P)
+    assert tab.live.state == "paused"
+    assert viewer_lease.current(ring(shown, endless)) is None
+    before = tab.live.picture()
+    assert before is not None
+    QTest.keyClick(tab.grid, Qt.Key.Key_N)
+    shown.until(lambda: tab.live.paused, "the next picture")
+    after = tab.live.picture()
+    assert after is not None
+    assert after.number > before.number
+    assert after.head.global_step > before.head.global_step
+    assert viewer_lease.current(ring(shown, endless)) is None
+    QTest.keyClick(tab.grid, Qt.Key.Key_P)
+    shown.until(lambda: tab.live.state == "live", "the view to go on")
+
+
+def test_the_tile_under_the_pointer_is_asked_for_at_the_full_rate(show: Show, endless: RunRecord) -> None:
+    shown = show()
+    tab = seen(shown, endless)
+    QTest.mouseMove(tab.grid, tab.grid.cards[5].center())
+    path = ring(shown, endless)
+
+    def favoured() -> int | None:
+        demand = viewer_lease.current(path)
+        return None if demand is None else demand.wishes.slot
+
+    shown.until(lambda: favoured() == 5, "the wish")
+    assert count(tab) == 8
+    QTest.keyClick(tab.grid, Qt.Key.Key_Right)
+    shown.until(lambda: favoured() == 6, "the wish of the keys")
+    QTest.mouseMove(tab.grid, QPoint(1, 1))
+    shown.until(lambda: favoured() is None, "no wish")
+
+
+def test_what_the_agent_sees_and_expects_is_read_beside_the_tiles(show: Show, endless: RunRecord) -> None:
+    shown = show()
+    tab = seen(shown, endless)
+    assert not tab.overlay.isVisible()
+    tab.grid.setFocus()
+    QTest.keyClick(tab.grid, Qt.Key.Key_E)
+    shown.until(tab.overlay.isVisible, "what the agent sees", PATIENCE_S)
+    assert tab.overlay.title.text().startswith("env 0, step ")
+    assert tab.overlay.value.text().startswith("value ")
+    assert tab.overlay.bars.line_count > 2, "probabilities and the observation"
+    shown.until(lambda: all(card.right() < tab.overlay.x() for card in tab.grid.cards), "room beside the tiles")
+    QTest.mouseMove(tab.grid, tab.grid.cards[3].center())
+    shown.until(lambda: tab.overlay.title.text().startswith("env 3, "), "the one under the pointer", PATIENCE_S)
+    QTest.keyClick(tab.grid, Qt.Key.Key_E)
+    assert not tab.overlay.isVisible()
+    shown.until(lambda: (picture := tab.live.picture()) is not None and not picture.head.about, "nothing is told more")
+
+
+def test_the_numbers_can_be_in_what_is_kept(show: Show, endless: RunRecord) -> None:
+    shown = show()
+    tab = seen(shown, endless)
+    told: list[str] = []
+    shown.studio.noticed.connect(partial(tell, told))
+    tab.live.pause(True)
+    plain = tab.live.picture()
+    assert plain is not None
+    tab.burn.setChecked(True)
+    tab.save_snapshot()
+    shown.until(lambda: told, "the snapshot")
+    kept = QImage(told[0].removeprefix("saved "))
+    assert kept.width() == plain.image.width()
+    assert plain.image.height() < kept.height() <= plain.image.height() + 60
+    assert kept.height() % 2 == 0
+    kept.save("/tmp/alerts-shots/burnt.png")
 
 
 def test_full_screen_and_back(show: Show, endless: RunRecord) -> None:

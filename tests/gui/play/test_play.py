@@ -105,9 +105,19 @@ def test_keys_play_and_are_shown_and_can_be_changed(shown: Shown) -> None:
     shown.until(lambda: t(tab) == 0 and "L" in tab.keys.buttons, "the keys of the last time")
 
 
-def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown, trained: RunRecord) -> None:
+def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(
+    shown: Shown, trained: RunRecord, client: Client
+) -> None:
     word = f"policy:{trained.run_id}"
-    tab = begun(shown, "CartPole-v1", word, speed="¼×")
+    tab = opened(shown)
+    tab.play.choose_environment("CartPole-v1")
+    worker = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": 512, "extras": {"save_model": False}}
+    document = {"environment": {"env_id": "CartPole-v1"}, "artifacts": {}, "metadata": {"worker": {"config": worker}}}
+    [without] = client.submit(document)
+    assert client.wait(without.run_id)[0].state == "finished"
+    begun(shown, "CartPole-v1", word, speed="¼×")
+    shown.until(lambda: (run := shown.studio.runs.get(without.run_id)) is not None and run.state == "finished")
+    assert not [choice.word for choice in tab.play.choices(tab.play.seating.seats[0]) if without.run_id in choice.word]
     words = [tab.setup.one.actor.itemData(at) for at in range(tab.setup.one.actor.count())]
     assert word in words
     shown.until(lambda: t(tab) > 3)
@@ -120,6 +130,11 @@ def test_a_trained_policy_appears_by_itself_and_a_person_takes_over(shown: Shown
     assert tab.take_over.text() == "Hand back"
     tab.take_over.click()
     shown.until(lambda: t(tab) > before + 3)
+    tab.explain.click()
+    shown.until(lambda: tab.overlay.isVisible() and tab.overlay.value.text().startswith("value "), "over the picture")
+    assert tab.overlay.bars.line_count == 6, "two probabilities and four numbers"
+    tab.explain.click()
+    assert not tab.overlay.isVisible()
     tab.show_view("Raw")
     shown.until(lambda: "value" in tab.raw.text.toPlainText())
     assert tab.play.session is not None
@@ -268,6 +283,33 @@ def test_the_picture_is_the_environments_own(shown: Shown) -> None:
     assert "#ffffff" in colours, "the sky of CartPole"
 
 
+def test_the_mission_is_read_in_every_view(shown: Shown) -> None:
+    tab = begun(shown, "MiniGrid-Empty-5x5-v0", "random")
+    said = "Mission: get to the green goal square"
+    for view in ("Video", "Grid", "Raw"):
+        tab.show_view(view)
+        shown.until(lambda: tab.mission.isVisible() and tab.mission.text() == said, f"the mission in {view}")
+    tab.show_view("Video")
+    picture = tab.play.session.picture() if tab.play.session is not None else None
+    assert picture is not None
+    assert picture.head.line.endswith("get to the green goal square"), "terminals read it too"
+    tab.setup.speed.choose("max")
+    for _ in range(2):
+        tab.reset.click()
+    shown.until(lambda: int(tab.play.session.state.get("episode", 0)) > 2 if tab.play.session else False)
+    tab.stop.click()
+    shown.until(lambda: status(tab) == "ended")
+    tab.show_view("Replay")
+    assert not tab.mission.isVisible(), "the list is of many episodes"
+    shown.until(lambda: len(tab.episodes.shown) > 1, "the recordings")
+    tab.recordings.paired_replay.open(tab.episodes.shown[:2])
+    both = tab.recordings.both
+    shown.until(lambda: [half.mission.text() for half in both.halves] == [said, said], "the mission of both")
+    # An environment that says none has no line for it.
+    begun(shown, "CartPole-v1", "random")
+    assert not tab.mission.isVisible()
+
+
 def test_a_language_model_is_asked_where_the_fields_say_and_its_key_is_kept_nowhere(
     shown: Shown, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,3 +374,15 @@ def test_settings_of_the_environment_are_typed_in_a_window_and_played_with(shown
     assert f"{ENVIRONMENT_SETTINGS}.repeat_action_probability" in dialog.rows
     tab.play.choose_environment("FrozenLake-v1")
     assert tab.play.environment.values == {"map_name": "8x8"}
+
+
+def test_settings_begin_with_those_that_the_chosen_policy_was_trained_with(shown: Shown) -> None:
+    tab = opened(shown)
+    play, slippery = tab.play, f"{ENVIRONMENT_SETTINGS}.is_slippery"
+    play.choose_environment("FrozenLake-v1")
+    play._take_trained(play._trained_in, {"is_slippery": False})  # pyright: ignore[reportPrivateUsage]
+    assert (play.environment.fields[slippery].value, play.environment.values) == (False, {})
+    play.environment.type(slippery, "true")
+    assert play.environment.values == {"is_slippery": True}
+    play.choose_actor("policy:nothing")
+    assert play.environment.fields[slippery].setting.default is True

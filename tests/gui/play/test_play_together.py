@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.tabs.play import PlayTab
 from mosaic.spec import episode_file
 from mosaic.spec.run_dir import RunDir
@@ -64,6 +65,21 @@ def status(tab: PlayTab) -> str:
 def finish(shown: Shown, tab: PlayTab) -> None:
     tab.stop.click()
     shown.until(lambda: status(tab) == "ended")
+
+
+def test_settings_that_change_the_number_of_seats_change_the_cards(shown: Shown, tab: PlayTab) -> None:
+    tab.play.choose_environment("mpe/simple_spread-v3")
+    assert list(tab.seats.cards) == ["agent_0", "agent_1", "agent_2"]
+    [path] = [path for path in tab.play.environment.fields if path.endswith(".N")]
+    tab.play.environment.type(path, "2")
+    shown.until(lambda: list(tab.seats.cards) == ["agent_0", "agent_1"], "two seats")
+    assert tab.start.isEnabled(), tab.start.toolTip()
+    tab.play.environment.type(path, "-1")
+    shown.until(lambda: tab.play.environment_problem, "the reason")
+    assert not tab.start.isEnabled()
+    tab.play.environment.reset(path)
+    shown.until(lambda: list(tab.seats.cards) == ["agent_0", "agent_1", "agent_2"], "as it was")
+    assert tab.start.isEnabled(), tab.start.toolTip()
 
 
 def test_each_seat_has_its_actor_and_a_person_plays_one_of_them(
@@ -149,7 +165,24 @@ def test_copies_step_together_and_two_episodes_are_replayed_side_by_side(
     picture = tab.play.session.picture() if tab.play.session is not None else None
     assert picture is not None
     assert len(picture.head.tiles) == 2
+    # Each has its steps and its curve; the pole still stands for both.
+    course = [(0, 0.0), (1, 1.0), (2, 2.0)]
+    assert dict(tab.side.curves.curves) == {"copy_1": course, "copy_2": course}
+    assert tab.side.chart.isVisible()
+    assert tab.side.chart.accessibleDescription() == "copy_1: 2 after 2 steps; copy_2: 2 after 2 steps"
+    # Whole episodes that ended before the pause have a mean behind it.
+    assert [card.result.text().partition("  ·  ")[0] for card in tab.seats.cards.values()] == ["step 2", "step 2"]
+    tab.reset.click()
+    shown.until(lambda: dict(tab.side.curves.curves) == {"copy_1": [(0, 0.0)], "copy_2": [(0, 0.0)]}, "a new episode")
     finish(shown, tab)
+    # Another environment keeps them side by side, and has them when it is chosen again.
+    tab.play.choose_environment("Acrobot-v1")
+    assert tab.play.seating.actors == {"copy_1": f"scripted:{left}", "copy_2": f"scripted:{right}"}
+    assert list(tab.seats.cards) == ["copy_1", "copy_2"]
+    tab.play.choose_environment("classic/tictactoe-v3")
+    assert not tab.play.seating.is_lockstep, "a game for two has seats of its own"
+    tab.play.choose_environment("CartPole-v1")
+    assert list(tab.play.seating.actors) == ["copy_1", "copy_2"]
     # Both alone, and then beside each other.
     tab.play.remove_copy("copy_2")
     tab.setup.speed.choose("max")
@@ -180,9 +213,12 @@ def test_copies_step_together_and_two_episodes_are_replayed_side_by_side(
     view.back.click()
     shown.until(lambda: paired_replay.arrived and paired_replay.target == max(lengths) - 1)
     out = tmp_path / "both.gif"
+    told: list[Notice] = []
+    shown.studio.noticed.connect(told.append)
     tab.recordings.film.save([each.name for each in paired_replay.recorded], str(out), speed=1.0)
     shown.until(lambda: tab.recordings.film.said, "the film")
     assert out.read_bytes().startswith(b"GIF8"), tab.recordings.film.said
+    assert [notice.kind for notice in told if "frames" in notice.message] == ["info"], "success is not a warning"
 
 
 def test_a_script_is_played_unattended_and_its_mistakes_are_said(shown: Shown, tab: PlayTab, tmp_path: Path) -> None:

@@ -21,3 +21,9 @@ def test_the_list_marks_a_run_whose_record_was_made_anew() -> None:
     model = RunsModel()
     model.take([RunRecord(run_id=RUN, damage="run.json was damaged")])
     assert "run.json was damaged" in model.notices(RUN)
+
+
+def test_what_a_run_warned_of_is_told_with_it() -> None:
+    model = RunsModel()
+    model.take([RunRecord(run_id=RUN, warnings=("the loss of ppo.py differs",))])
+    assert model.notices(RUN) == ("the loss of ppo.py differs",)

@@ -162,6 +162,7 @@ def test_the_answers_of_a_question_say_what_they_do() -> None:
     delete = next(action for action in ACTIONS if action.title == DELETE)
     assert end.answers_for(runs(RunState.RUNNING)) == ("End run", "Keep running")
     assert end.answers_for(runs(RunState.QUEUED)) == ("End run", "Keep queued")
+    assert end.answers_for(runs(RunState.PAUSED)) == ("End run", "Keep paused")
     assert end.answers_for(runs(RunState.RUNNING, RunState.PAUSED)) == ("End 2 runs", "Keep running")
     assert delete.answers_for(runs(RunState.FAILED, RunState.LOST)) == ("Delete 2 runs", "Keep them")
     asked = [action for action in ACTIONS if action.question]

@@ -20,7 +20,7 @@ from mosaic.gui.models.runs.runs_model import WHY_QUEUED, Index, RunsModel
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.runs.run_delegate import RunDelegate
+from mosaic.gui.widgets.runs.run_delegate import RunDelegate, reason_that_fits
 from mosaic.gui.widgets.runs.runs_panel import RunsPanel
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
@@ -232,6 +232,21 @@ def test_a_queued_run_says_in_its_row_what_it_waits_for(panel: RunsPanel, some: 
     tips = [panel.arranged.index(row).data(Qt.ItemDataRole.ToolTipRole) for row in range(2)]
     assert "queued: position 2" in tips[0]
     assert panel.view.grab().width() > 0
+
+
+@pytest.mark.parametrize(
+    ("room", "below", "beside"),
+    [
+        (60, "2 of 2 slots used, position 1, about 48 min", ""),
+        (35, "2 of 2 slots used, position 1", "about 48 min"),
+        (20, "position 1", "about 48 min"),
+    ],
+)
+def test_position_and_wait_of_a_queued_run_are_never_what_is_cut(room: int, below: str, beside: str) -> None:
+    why = "2 of 2 slots used, position 1, about 48 min"
+    assert reason_that_fits(why, lambda text: len(text) <= room) == (below, beside)
+    assert reason_that_fits("2 of 2 slots used, position 3", lambda text: len(text) <= 20) == ("position 3", "")
+    assert reason_that_fits("position 3", lambda text: not text) == ("position 3", "")
 
 
 def test_no_run_changes_its_place_under_the_pointer(panel: RunsPanel, some: list[RunRecord]) -> None:

@@ -176,7 +176,7 @@ def test_the_form_of_a_sweep_begins_with_the_algorithms_own_space(dialog: tuple[
     assert "learning_rate" in names
     assert made.lines[names.index("learning_rate")][1].text() == "log:1e-05..0.01"
     plan = made.form.plan()
-    assert plan["trials"] == 40
+    assert plan["trials"] == 60
     assert plan["own_seeds"] == 1
     assert {one["name"] for one in plan["space"]} == set(names)
 

@@ -12,10 +12,11 @@ from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.daemon.news import Batch
 from mosaic.gui.models.daemon.news_feed import NewsFeed
 from mosaic.gui.models.studio import Studio
-from mosaic.gui.models.table.run_table_model import GROUP, Arrangement, RunTableModel
+from mosaic.gui.models.table.run_table_model import GROUP, RunTableModel
 from mosaic.gui.tabs.table import TableTab
 from mosaic.gui.theme import Theme
 from mosaic.rpc.client import Client
+from mosaic.run_table.arrangement import Arrangement
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
@@ -136,11 +137,12 @@ def test_only_what_differs_has_every_setting_that_differs_and_none_that_does_not
     assert list(table.columns) == ["label", "env"]
 
 
-def test_sessions_of_play_are_shown_when_the_filter_names_their_kind(table: RunTableModel) -> None:
-    table.take([RunRecord(run_id=new_run_id(), label="a game", kind="play", state=RunState.FINISHED)])
+@pytest.mark.parametrize("kind", ["play", "policy_eval"])
+def test_sessions_are_shown_when_the_filter_names_their_kind(table: RunTableModel, kind: str) -> None:
+    table.take([RunRecord(run_id=new_run_id(), label="a session", kind=kind, state=RunState.FINISHED)])
     table.arrange()
-    assert "a game" not in show(table)
-    assert show(table, filter="kind:play") == ["a game"]
+    assert "a session" not in show(table)
+    assert show(table, filter=f"kind:{kind}") == ["a session"]
 
 
 def test_what_changes_is_shown_at_once_and_moves_in_a_moment(table: RunTableModel) -> None:
@@ -214,7 +216,7 @@ def test_what_is_wrong_with_a_filter_is_said_at_the_field(tab: TableTab) -> None
     tab.bar.filter.setText("return>lots")
     tab._filter()  # pyright: ignore[reportPrivateUsage]
     assert not tab.bar.problem.isHidden()
-    assert "'lots' is no number" in tab.bar.problem.text()
+    assert "'lots' is not a number" in tab.bar.problem.text()
     tab.bar.filter.setText("return>3")
     tab._filter()  # pyright: ignore[reportPrivateUsage]
     assert tab.bar.problem.isHidden()

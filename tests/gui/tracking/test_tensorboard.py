@@ -18,7 +18,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
-from mosaic.gui.models.daemon.news import Batch
+from mosaic.gui.models.daemon.news import Batch, Notice
 from mosaic.gui.models.daemon.news_feed import NewsFeed
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.tracking.tensorboard_process import TensorBoardProcess
@@ -232,10 +232,40 @@ def test_nothing_is_started_before_the_tab_is_seen(show: Show, trained: RunRecor
     end = time.monotonic() + 1
     shown.until(lambda: time.monotonic() > end)
     assert (tab.board.state, tab.board.pid) == ("idle", 0)
-    shown.window.bench.bring_up("TensorBoard")
+    shown.window.bring_up("TensorBoard")
     shown.until(lambda: tab.board.state == "starting")
     processes = family(tab.board.pid)
     tab.destroyed.emit()
+    assert are_gone(processes)
+
+
+@pytest.mark.skipif(not NO_WEB, reason="with the extra web it is a tab")
+def test_without_the_extra_there_is_no_empty_tab_but_a_browser_and_a_line_that_says_so(
+    show: Show, trained: RunRecord
+) -> None:
+    shown = show()
+    assert "TensorBoard" not in shown.window.bench.docks
+    tab = shown.window.tabs["TensorBoard"]
+    assert isinstance(tab, TensorBoardTab)
+    said: list[Notice] = []
+    shown.studio.noticed.connect(said.append)
+    shown.until(lambda: shown.studio.runs.get(trained.run_id), "the run")
+    shown.studio.select([])
+    [command] = [each for each in shown.window.menus.commands() if each.title == "TensorBoard"]
+    command.do()
+    assert said[-1].message == "TensorBoard: select one or more runs first"
+    assert tab.board.state == "idle"
+    shown.studio.select([trained.run_id])
+    browser = Browser()
+    QDesktopServices.setUrlHandler("http", browser, "open")
+    command.do()
+    shown.until(lambda: browser.opened, "the browser")
+    QDesktopServices.unsetUrlHandler("http")
+    assert browser.opened == [f"{tab.board.url}?darkMode={str(shown.window.theme.scheme == 'dark').lower()}#timeseries"]
+    line = f"TensorBoard is in the browser: {tab.board.url}; to have it in this window: {install_line('web')}"
+    assert (said[-1].message, said[-1].kind) == (line, "info")
+    processes = family(tab.board.pid)
+    shown.window.close()
     assert are_gone(processes)
 
 
@@ -268,7 +298,7 @@ def test_the_command_for_a_remote_daemon_names_the_folder_of_the_run(
     assert isinstance(tab, TensorBoardTab)
     shown.until(lambda: shown.studio.runs.get(run.run_id), "the run")
     shown.studio.select([run.run_id])
-    shown.window.bench.bring_up("TensorBoard")
+    shown.window.bring_up("TensorBoard")
     shown.until(lambda: f"moved:{run.run_dir}/boards/of mine" in tab.page.code.toPlainText(), "its own folder")
     client.delete(run.run_id)
 

@@ -62,7 +62,7 @@ def test_the_shipped_catalogue_is_what_a_worker_describes(described):
 
 def test_a_new_home_has_all_of_it_and_no_worker_is_asked(asked):
     catalogue, modules = asked
-    assert [one["name"] for one in catalogue.algorithms()][:2] == ["bdi_q", "c51"]
+    assert [one["name"] for one in catalogue.algorithms()][:2] == ["bc", "bdi_q"]
     ppo = next(one for one in catalogue.part("algorithms") if one["name"] == "ppo")
     assert "num_minibatches" in json.dumps(ppo["schema"]["rules"])
     assert ppo["docs"].startswith("# ")

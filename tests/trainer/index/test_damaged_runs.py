@@ -363,6 +363,22 @@ def test_damaged_columns_are_made_anew(tmp_path: Path, text: bytes) -> None:
     shutil.rmtree(home.metrics)
 
 
+def test_a_record_has_the_first_warnings_of_its_run_each_once_and_on_one_line(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.create()
+    said = ["look\nout", "look\nout", "x" * 1000, *(f"number {n}" for n in range(10))]
+    warnings = [line_of(seq, "run.warning", {"message": text}) for seq, text in enumerate(said, start=2)]
+    lines = [*healthy_lines()[:1], *warnings]
+    first = RunIngest(home, make_run(home, 1, lines[:4]))
+    first.catch_up()
+    assert first.progress.warnings == ("look out", "x" * 300 + "…")
+    first.save()
+    # The next daemon goes on behind what this one read.
+    then = RunIngest(home, make_run(home, 1, lines))
+    then.catch_up()
+    assert then.progress.warnings == ("look out", "x" * 300 + "…", "number 0", "number 1", "number 2")
+
+
 def test_the_command_line_shows_what_is_damaged(
     damaged: Damaged, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from itertools import chain
 
 import grpc
 import pytest
+from small_disk import fill, small_disk
 
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_methods import answer_with
@@ -16,7 +17,13 @@ from mosaic.spec.files.spool_reader import LONGEST, LineReader
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
+from mosaic.trainer.agents.agents import Agents
+from mosaic.trainer.agents.watched_frames import WatchedFrames
 from mosaic.trainer.catalogue.daemon_catalogue import Catalogue
+from mosaic.trainer.engines import DEFAULT, ENGINES
+from mosaic.trainer.engines.all_engines import AllEngines
+from mosaic.trainer.engines.engine import Surroundings
+from mosaic.trainer.engines.local_engine import LocalEngine
 from mosaic.trainer.index import directory_reader, index_builder
 from mosaic.trainer.index.index_store import open_store
 from mosaic.trainer.index.ingest import RunIngest
@@ -74,7 +81,7 @@ class NoWorkers:
 
 def supervisor_of(home):
     store, _ = open_store(home.index)
-    return Supervisor(home, store, NoWorkers(), Slots(1), ChangeSignal(), Patience())
+    return Supervisor(home, store, lambda _: NoWorkers(), Slots(1), ChangeSignal(), Patience())
 
 
 @pytest.fixture
@@ -95,7 +102,10 @@ def large(tmp_path, catalogue_file, monkeypatch):
     monkeypatch.setattr(directory_reader, "read", read_late)
     supervisor = supervisor_of(home)
     health = Health(supervisor, [], lambda: False)
-    service = TrainerService(supervisor, Catalogue(home, warm_output_of=lambda *_: None), health, Sweeps(home))
+    catalogue = Catalogue(home, warm_output_of=lambda *_: None)
+    agents = Agents(home)
+    engines = AllEngines(LocalEngine(), ENGINES, Surroundings(home, agents), default=DEFAULT)
+    service = TrainerService(supervisor, engines, catalogue, health, Sweeps(home), agents, WatchedFrames())
     server = grpc.server(ThreadPoolExecutor(8), interceptors=[Interceptor(None)])
     answer_with(service, server)
     server.add_insecure_port(f"unix:{home.socket}")
@@ -182,6 +192,22 @@ def test_what_a_killed_daemon_had_only_listed_is_read_by_the_next_one(tmp_path):
     assert second.indexing.missing == (0, 0)
     assert {second.store.get(run.run_id).last_seq for run in runs} == {4}
     second.store.close()
+
+
+def test_a_run_whose_events_changed_is_shown_though_the_disk_is_full(tmp_path):
+    with small_disk(tmp_path / "disk", size_mb=8) as disk:
+        home = Home(disk)
+        home.create()
+        run = make_run(home, 0)
+        supervisor = supervisor_of(home)
+        supervisor.indexing.scan()
+        supervisor.indexing.catch_up()
+        run.events.write_text("".join(list(events())[:2]))
+        ballast = fill(disk)
+        assert supervisor.get(run.run_id).state == "finished"
+        ballast.unlink()
+        assert supervisor.get(run.run_id).last_seq == 2
+        supervisor.store.close()
 
 
 def test_a_long_run_is_read_once_and_its_metrics_are_kept(tmp_path, monkeypatch):

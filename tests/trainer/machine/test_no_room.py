@@ -40,7 +40,7 @@ class Small:
         self.home.create()
         self.engine = FakeEngine()
         self.store, _ = open_store(self.home.index)
-        self.supervisor = Supervisor(self.home, self.store, self.engine, Slots(4), ChangeSignal(), Patience())
+        self.supervisor = Supervisor(self.home, self.store, lambda _: self.engine, Slots(4), ChangeSignal(), Patience())
         self.supervisor.indexing.catch_up()
 
     def running(self, *, bytes_of_it: int = 0) -> str:

@@ -7,8 +7,11 @@ import sys
 import pytest
 from exact_engine import MEMBERS, ExactEngine
 
+from mosaic.spec.run_dir import Home
 from mosaic.spec.states import RunState
+from mosaic.trainer.agents.agents import Agents
 from mosaic.trainer.engines import DEFAULT, ENGINES, UnknownEngine, engine_named
+from mosaic.trainer.engines.engine import Surroundings
 from mosaic.trainer.engines.local_engine import LocalEngine
 from mosaic.trainer.program import flags_of
 
@@ -38,11 +41,15 @@ def test_a_daemon_runs_on_an_engine_that_has_exactly_the_members_of_the_protocol
     assert "Traceback" not in daemon.log.read_text()
 
 
-def test_every_engine_of_the_table_has_what_the_protocol_names():
+def test_every_engine_of_the_table_has_what_the_protocol_names(tmp_path):
     assert DEFAULT == "local"
     assert engine_named("local") is LocalEngine
-    for name, engine in ENGINES.items():
+    home = Home(tmp_path)
+    for name, make in ENGINES.items():
+        engine = make(Surroundings(home, Agents(home)))
         assert not {member for member in MEMBERS if not hasattr(engine, member)}, name
+        assert engine.runs_here is (name == "local")
+        engine.close()
 
 
 def test_an_unknown_engine_is_refused_with_the_near_names_before_anything_is_made(tmp_path):

@@ -16,6 +16,7 @@ from mosaic.spec import run_record
 from mosaic.spec.processes import process_identity
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.spec.states import RunState
+from mosaic.trainer.engines.engine import Handle
 from mosaic.trainer.engines.local_engine import LocalEngine
 
 CLOCK = """
@@ -49,7 +50,7 @@ def test_a_zombie_is_not_alive(run_dir):
     while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
         time.sleep(0.01)
     write_worker(run_dir, pid=child.pid, start_time=process_identity.start_time(child.pid))
-    assert not LocalEngine().is_alive(run_dir, child.pid)
+    assert not LocalEngine().poll(Handle(run_dir=run_dir, pid=child.pid))
     child.wait()
 
 
@@ -59,11 +60,12 @@ def test_a_recycled_pid_is_not_alive_and_nothing_is_killed(run_dir, changes):
         started = process_identity.start_time(innocent.pid)
         write_worker(run_dir, **{"pid": innocent.pid, "start_time": started} | changes)
         engine = LocalEngine()
-        assert not engine.is_alive(run_dir, innocent.pid)
+        handle = Handle(run_dir=run_dir, pid=innocent.pid)
+        assert not engine.poll(handle)
         if "host" not in changes:
             assert engine.session_of(innocent.pid, run_dir) == []
-            engine.kill(innocent.pid, run_dir)
-            assert engine.clear_away(innocent.pid, run_dir) is None
+            engine.kill(handle)
+            assert engine.collect(handle).exit_code is None
         assert innocent.poll() is None
         innocent.kill()
 

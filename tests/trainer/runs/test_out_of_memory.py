@@ -12,10 +12,10 @@ import pytest
 
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
+from mosaic.trainer.engines.engine import Collected
 from mosaic.trainer.index.ingest import Ending
 from mosaic.trainer.runs import out_of_memory, verdicts
 from mosaic.trainer.runs.out_of_memory import Usage
-from mosaic.trainer.runs.verdicts import Memory
 
 GIB = 2**30
 # operator new(2**60) of C++, as a library under Python would call it.
@@ -24,8 +24,8 @@ GREEDY = "import sys; sys.stdin.readline(); kept = [bytearray(8 << 20) for _ in 
 
 
 def judged(record, ending, code, tail=(), *, usage=None, before=None):
-    memory = Memory(usage or Usage(), before or out_of_memory.counts())
-    return verdicts.judge(record, ending, code, tail, killed=False, memory=memory)
+    collected = Collected(exit_code=code, usage=usage or Usage())
+    return verdicts.judge(record, ending, collected, tail, killed=False, kernel=before or out_of_memory.counts())
 
 
 @pytest.fixture

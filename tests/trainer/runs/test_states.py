@@ -38,7 +38,7 @@ class Runs(RuleBasedStateMachine):
         self.store, _ = open_store(self.home.index)
         directory_reader.clear(self.home, self.store)
         patience = Patience(stop_s=3600, pause_s=0)
-        self.daemon = Supervisor(self.home, self.store, self.engine, Slots(2), ChangeSignal(), patience)
+        self.daemon = Supervisor(self.home, self.store, lambda _: self.engine, Slots(2), ChangeSignal(), patience)
         self.daemon.indexing.scan()
         self.daemon.indexing.catch_up()
 

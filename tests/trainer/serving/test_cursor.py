@@ -77,7 +77,7 @@ def test_the_same_events_give_the_same_rows_and_generation(tmp_path):
     assert second.metrics.read_new({}, 0, 100) == before
     assert before.generation == 1
     second.save()
-    # Another file under the same name is no continuation.
+    # Another file under the same name is not a continuation.
     run_dir.events.write_text("".join(lines[:3]))
     third = RunIngest(home, run_dir)
     third.catch_up()

@@ -165,7 +165,7 @@ def test_an_index_that_cannot_be_made_anew_on_disk_is_kept_in_memory(unchecked, 
 
 def test_the_list_is_whole_again_after_the_first_answer(unchecked, kit):
     home, found = unchecked(damaged=True)
-    supervisor = Supervisor(home, found, NoWorkers(), Slots(1), ChangeSignal(), Patience())
+    supervisor = Supervisor(home, found, lambda _: NoWorkers(), Slots(1), ChangeSignal(), Patience())
     supervisor.indexing.start(wait_s=60)
     assert not supervisor.indexing.is_listed  # so no queued run is started, and a submit waits
     supervisor.indexing.answered()

@@ -58,7 +58,7 @@ def raw(channel: Any, method: str, data: bytes) -> None:
     allowed = {grpc.StatusCode.OK, *REASONED}
     if method == "PublishEvents":
         status = answer(lambda: list(channel.stream_stream(path)(iter([data]), timeout=300)))
-    elif method in ("WatchRuns", "WatchEvents", "StreamLogs", "ReadArtifact"):
+    elif method in ("WatchRuns", "WatchAlerts", "WatchEvents", "StreamLogs", "CountLog", "ReadArtifact"):
         # A stream that was accepted waits for what comes next.
         allowed |= {grpc.StatusCode.DEADLINE_EXCEEDED}
         status = answer(lambda: next(channel.unary_stream(path)(data, timeout=0.2), None))

@@ -115,6 +115,13 @@ class Target:
                 for value in (1, 2**64 - 1):
                     yield make(**base, **{field.name: {"\0": value, "charts/episodic_return": value}, "max_rows": 9})
                 continue
+            if field.message_type is not None and not field.is_repeated:
+                yield from (
+                    make(**base, **{field.name: getattr(pb, field.message_type.name)(**{part.name: value})})
+                    for part in field.message_type.fields
+                    for value in (self.values(part) if not part.is_repeated else [[each] for each in self.values(part)])
+                )
+                continue
             if field.message_type is not None:
                 inner = [pb.EventLine(seq=seq, json=data) for seq in (0, 2**64 - 1) for data in (b"", b"[" * DEEP)]
                 yield from (make(**base, **{field.name: [message]}) for message in inner)

@@ -1,9 +1,11 @@
 """`case` runs a test for every algorithm there is; `straight` is its run from beginning to end, made once."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import recorded_data
 from default_case import case_of
 from worker_cases import Case
 from worker_runs import new_run, train
@@ -14,7 +16,10 @@ from mosaic.spec.run_dir import RunDir
 
 @pytest.fixture(params=algorithm_catalogue.names())
 def case(request: pytest.FixtureRequest) -> Case:
-    return case_of(request.param)
+    found = case_of(request.param)
+    if "dataset" not in {field.name for field in fields(algorithm_catalogue.load(found.algo).Args)}:
+        return found
+    return found.with_data(request.getfixturevalue("made_once")("minari-aim", recorded_data.record))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The terminal shows upstream's lines; its loss, or that of the log's disk, is no reason to end a run."""
+"""The terminal shows upstream's lines; its loss, or that of the log's disk, is not a reason to end a run."""
 
 import io
 import os

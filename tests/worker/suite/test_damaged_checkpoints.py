@@ -70,7 +70,7 @@ def test_without_a_whole_checkpoint_nothing_is_resumed(run_dir: RunDir, capsys: 
         flip(run_dir.checkpoint(step) / "arrays.safetensors")
     before = run_dir.events.read_bytes()
     assert cli.main(["--resume", str(run_dir.root)]) == 2
-    assert "has no whole checkpoint; submit it anew" in capsys.readouterr().err
+    assert "has no whole checkpoint; submit it again" in capsys.readouterr().err
     assert (run_dir.events.read_bytes(), checkpoint.list_steps(run_dir)) == (before, STEPS)
 
 

@@ -1,7 +1,10 @@
 """Same seed, same curve and same bits at the end; another seed, another curve; backend and viewer change nothing."""
 
+import math
 import signal
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from worker_cases import Case
@@ -16,17 +19,40 @@ from worker_runs import (
     wait_until,
 )
 
+from cleanrl_worker.sdk import Run
 from mosaic.fastlane.viewer import Viewer
 from mosaic.spec.events import LiveViewOpened
 from mosaic.spec.run_dir import RunDir
 
+TELLS_NOTHING = ("bc", "bdi_q", "ppo_lstm")
+"""One has no values, one no networks, and what the last makes of an observation depends on those before it."""
 
-def test_the_same_seed_gives_the_same_bits_with_a_live_view_or_without(
-    case: Case, straight: RunDir, run_dir: RunDir
+
+def test_the_same_seed_gives_the_same_bits_with_a_live_view_or_without_and_also_when_it_is_explained(
+    case: Case, straight: RunDir, run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    told: list[Mapping[str, Any]] = []
+
+    count = Run.histograms
+
+    def tell(run: Run, networks: Any) -> None:
+        """At each update, as the live view asks while a viewer wants to know."""
+        count(run, networks)
+        assert run.envs is not None
+        told.append(run.explained(run.envs.current_obs[:1]))
+
+    monkeypatch.setattr(Run, "histograms", tell)
     train(run_dir, *case.flags, "--no-fastlane-enabled")
     assert curve_of(run_dir) == curve_of(straight)
     assert final_files(run_dir) == final_files(straight)
+    if case.algo in TELLS_NOTHING:
+        assert not any(told)
+        return
+    assert told
+    assert all(math.isfinite(each["value"]) for each in told)
+    for each in told:
+        assert sum(each.get("probabilities", [1.0])) == pytest.approx(1.0)
+        assert max(each.get("values", [each["value"]])) == each["value"]
 
 
 def test_another_seed_gives_another_curve(

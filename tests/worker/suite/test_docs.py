@@ -97,7 +97,7 @@ def test_checkpoint_md_has_every_field_of_the_header() -> None:
 def test_checkpoint_md_has_every_part_of_the_state(straight_runs: Any) -> None:
     folder = checkpoint.latest(straight_runs(CASES["ppo"]))
     _, state = checkpoint.load(folder, algo="ppo")
-    names = [row[0].strip("`") for row in rows(page("protocols/checkpoint.md"), "`state` has four parts.")]
+    names = [row[0].strip("`") for row in rows(page("protocols/checkpoint.md"), "`state` has five parts.")]
     assert names == list(state)
 
 

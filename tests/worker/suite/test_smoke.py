@@ -67,7 +67,7 @@ def test_the_last_checkpoint_is_complete_and_the_best_is_named(case: Case, strai
     assert folder is not None
     header, state = checkpoint.load(folder, algo=case.algo)
     assert header.global_step == case.total_timesteps
-    assert set(state) == {"algorithm", "envs", "rng", "recent_returns"}
+    assert set(state) == {"algorithm", "envs", "rng", "recent_returns", "updates"}
     assert header.mean_return == pytest.approx(sum(state["recent_returns"]) / len(state["recent_returns"]))
     saved = [event.body for event in events_of(straight) if isinstance(event.body, CheckpointSaved)]
     assert [body.reason for body in saved] == ["end"]

@@ -64,7 +64,7 @@ class Beliefs:
 
         def to_action(data: Any) -> int:
             if isinstance(data, bool) or not isinstance(data, int | float) or data not in range(first, first + count):
-                raise ActorFailed(f"{data!r:.200} is no action")
+                raise ActorFailed(f"{data!r:.200} is not an action")
             return int(data) - first
 
         return Surroundings(known=self.known, action_names=self.action_names, first_action=first, to_action=to_action)

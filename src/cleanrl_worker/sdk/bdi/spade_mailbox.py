@@ -17,7 +17,7 @@ import agentspeak
 from agentspeak import GoalType, Literal, Trigger, lexer, parser, runtime
 
 from mosaic.errors import ActorFailed
-from mosaic.spec.processes.python_child import PythonChild
+from mosaic.spec.processes.python_child import PythonChild, wait_or_kill
 
 HUB = "cleanrl_worker.sdk.bdi.spade_server"
 START_S = 30.0
@@ -92,11 +92,7 @@ class Office:
         with contextlib.suppress(OSError):
             assert self._process.stdin is not None
             self._process.stdin.close()
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        wait_or_kill(self._process, END_S)
         self._thread.join(END_S)
         assert self._process.stdout is not None
         self._process.stdout.close()

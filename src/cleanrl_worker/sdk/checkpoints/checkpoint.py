@@ -34,8 +34,12 @@ from mosaic.spec.files.shared_files import sync_folder
 from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.run_dir import RunDir
 
-FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", "n_atoms", "v_min", "v_max", "plans")
-"""Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, the next three a network."""
+NETWORK = (
+    *("n_atoms", "v_min", "v_max", "n_quantiles", "n_critics"),
+    *("critic_width", "critic_blocks", "actor_width", "actor_blocks"),
+)
+FIXED = ("env_id", "seed", "num_envs", "num_steps", "buffer_size", *NETWORK, "plans", "best_episodes")
+"""Settings that a run keeps: iterations are counted in rollouts, a buffer has its size, a network its shape."""
 
 
 @dataclass(frozen=True, kw_only=True)

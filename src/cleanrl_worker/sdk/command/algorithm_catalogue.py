@@ -4,6 +4,7 @@ Those of users (`cleanrl_worker.sdk.command.own_algorithm`) are found by their n
 """
 
 import ast
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -99,6 +100,11 @@ def needed_observations(name: str) -> str:
     return str(needed or "vector")
 
 
+def is_resident(name: str) -> bool:
+    """Whether its environments live on its device, as functions of tensors (its file says `RESIDENT = True`)."""
+    return bool(_constant(name, "RESIDENT") if name in names() else getattr(load(name), "RESIDENT", False))
+
+
 def fitting(actions: str, shown: str = "vector") -> list[str]:
     """Algorithms for this kind of action space and of observation."""
     needs = [
@@ -119,7 +125,9 @@ class _Needs(NamedTuple):
     observations: str
 
 
+@functools.cache
 def _constant(name: str, variable: str) -> object:
+    """Parsing a file takes 20 ms, and the start of a run asks several times."""
     source = (_folder() / f"{name}.py").read_text()
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == variable for t in node.targets):

@@ -25,6 +25,7 @@ from cleanrl_worker.sdk.run import Run, RunSpec
 from cleanrl_worker.sdk.stop_and_hold import on_hold_signals, on_stop_signal
 from mosaic import config, envs
 from mosaic.envs.observations import action_masks
+from mosaic.envs.observations.pixels import is_stack
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
@@ -102,9 +103,8 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     envs.headless_defaults()
     env_id = plan.args.env_id
     device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"
-    choice = envs.choose_backend(
-        env_id, plan.args.num_envs, backend=plan.options.env_backend, settings=plan.env_settings
-    )
+    backend = "tensor" if algorithm_catalogue.is_resident(plan.algo) else plan.options.env_backend
+    choice = envs.choose_backend(env_id, plan.args.num_envs, backend=backend, settings=plan.env_settings)
     if plan.flags.dry_run:
         progress(f"making {env_id} and stepping it once …")
     with closing(_one_environment(plan)) as env:
@@ -122,7 +122,7 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
             env.step(action_masks.any_allowed(env.action_space, allowed if fits or keeps_to_masks else None))
         except Exception as error:  # A border: a user's environment may raise anything.
             raise EnvironmentFailed(f"{env_id} raised when it was tried: {error!r}") from error
-    if choice.backend in ("native", "envpool"):
+    if choice.backend in ("native", "envpool", "tensor"):
         # Another implementation than the one tried above, which may not have this environment or not be installed.
         seen = algorithm_catalogue.observations(plan.algo)
         envs.make_vec(env_id, 1, backend=choice.backend, observations=seen, settings=plan.env_settings).close()
@@ -187,6 +187,11 @@ def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     if algorithm_catalogue.needed_observations(plan.algo) == fitting.STATES != shown:
         fits, shows = algorithm_catalogue.fitting(actions, shown), str(env.observation_space)
         raise IncompatibleSpaces(fitting.no_states(plan.algo, plan.args.env_id, shows, fits))
+    if algorithm_catalogue.observations(plan.algo) == fitting.PIXELS and not is_stack(env.observation_space):
+        raise IncompatibleSpaces(
+            f"--wrap: {plan.algo} learns from stacks of four grey pictures, 84×84 in uint8, and with its wrappers"
+            f" {plan.args.env_id} shows {env.observation_space}; leave out the wrapper that changes the pictures"
+        )
 
 
 def carry_out(plan: Plan, *, gives_masks: bool = False) -> int:

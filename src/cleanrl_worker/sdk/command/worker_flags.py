@@ -39,7 +39,6 @@ from mosaic.spec.run_config import (
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
 PROG = "python -m cleanrl_worker.cli"
-ENV_FLAGS = ("--env-id", "--env_id")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,26 +249,14 @@ def scan(argv: Sequence[str]) -> CommandLine:
     scanner.add_argument("--discard-newer", action=argparse.BooleanOptionalAction, default=False)
     scanner.add_argument("--schema", action="store_true")
     scanner.add_argument("-h", "--help", action="store_true")
-    words, environment = environment_flags.take(_with_own_environment(argv), what=PROG)
+    # What a config names goes by the gate instead.
+    argv = environment_flags.with_reference(argv, loaded_code.of_typed)
+    words, environment = environment_flags.take(argv, what=PROG)
     found = scanner.parse_known_args(words)[0]
     if is_script(found.algo):
         # A file that is typed is the user's own word, as with `python FILE`; a script stays a path.
         found.algo = own_algorithm.of_typed(Path(found.algo)) or found.algo
     return CommandLine(words=tuple(words), environment=environment, **vars(found))
-
-
-def _with_own_environment(words: Sequence[str]) -> list[str]:
-    """A file that is typed as the environment becomes its reference. What a config names goes by the gate."""
-    made, is_value = list[str](), False
-    for word in words:
-        flag, equals, value = word.partition("=")
-        if is_value:
-            word = loaded_code.of_typed(word)
-        elif equals and flag in ENV_FLAGS:
-            word = f"{flag}={loaded_code.of_typed(value)}"
-        is_value = word in ENV_FLAGS
-        made.append(word)
-    return made
 
 
 def flags_of(document: TrainRunConfig) -> WorkerFlags:

@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from cleanrl_worker.sdk.evaluation import episode_bound
 from cleanrl_worker.sdk.evaluation.eval_plan import Plan
 from cleanrl_worker.sdk.policy import Policy, RecurrentPolicy, RewardedPolicy
-from cleanrl_worker.sdk.record.event_recorder import EventRecorder
+from cleanrl_worker.sdk.record.event_recorder import EventRecorder, Pulse
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
 from cleanrl_worker.sdk.vector import Envs
 from mosaic import envs
 from mosaic.errors import HomeUnusable
 from mosaic.spec import return_statistics as statistics
-from mosaic.spec.events import Episode, EvalBatch, Heartbeat, Number, Scalars, number
+from mosaic.spec.events import Episode, EvalBatch, Heartbeat, Number, Scalars, Warned, number
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.manifest import Artifact
 
@@ -32,7 +33,6 @@ WRITE_INTERVAL_S = 0.5
 WRITE_SHARE = 0.05
 """The history of a repeating evaluation is written whole, so not for each of hundreds of batches a second; and it grows
 without end, so never for more than this share of the time."""
-BEAT_INTERVAL_S = 1.0
 IN_SUMMARY = {"minimum": "min", "maximum": "max"}
 """What `eval_summary.json` calls otherwise than the event does."""
 
@@ -47,8 +47,7 @@ class Batches:
         self._stopping = False
         self._written = 0
         self._write_at = 0.0
-        self._beat_at = time.monotonic()
-        self._beat_step = 0
+        self._pulse = Pulse()
         self.lanes = Envs(vector, lambda _: None)
         self.progress = Quotas([])
         self.summaries: list[dict[str, Any]] = []
@@ -61,13 +60,9 @@ class Batches:
 
     def beat(self) -> Heartbeat | None:
         """How far it is, once a second; called by the recorder's thread. Steps are episodes here."""
-        now, step = time.monotonic(), self.lanes.global_step
-        elapsed_s = now - self._beat_at
-        if elapsed_s < BEAT_INTERVAL_S:
-            return None
-        rate = (step - self._beat_step) / elapsed_s
-        self._beat_at, self._beat_step = now, step
-        return Heartbeat(global_step=self.episodes + self.progress.played, steps_per_s=round(rate, 1))
+        rate = self._pulse.steps_per_s(self.lanes.global_step)
+        step = self.episodes + self.progress.played
+        return None if rate is None else Heartbeat(global_step=step, steps_per_s=rate)
 
     def play(self, recorder: EventRecorder) -> None:
         flags = self._plan.flags
@@ -109,6 +104,8 @@ class Batches:
             self._write()
         told = {field.name: summary[IN_SUMMARY.get(field.name, field.name)] for field in fields(EvalBatch)}
         recorder.emit(EvalBatch(**told))
+        if warning := episode_bound.said_of(episodes, self._plan.env_id):
+            recorder.emit(Warned(message=warning))
 
     def _write(self) -> None:
         """The whole history, atomically, and the manifest."""

@@ -15,6 +15,7 @@ from mosaic import config, envs
 from mosaic.envs.observations.parted_rows import is_like
 from mosaic.envs.own.own_sources import changes, own_sources
 from mosaic.errors import ConfigError, PolicyError, Problem
+from mosaic.spec.environment_settings import spoken
 from mosaic.spec.run_config import Environment, LiveView, PolicyEvalExtras, Toggle, TrainRunConfig, WorkerConfig
 from mosaic.spec.run_dir import Home, RunDir, new_run_id
 
@@ -165,6 +166,8 @@ def check_fit(file: PolicyFile, vector: envs.VecEnv) -> None:
         ("action", file.action_space, vector.single_action_space),
     ):
         if not is_like(trained, given):
+            settings = spoken(file.env_settings)
             raise PolicyError(
                 f"the policy has {name} space {trained}, the environment {given}; evaluate it in {file.env_id}"
+                f"{f' with {settings}, as it was trained' if settings else ''}"
             )

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import torch
 
+from cleanrl_worker.sdk.fast import ppo_gradient
 from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters
 
 
@@ -76,6 +77,11 @@ class PpoLearner(PartsLearner, ABC):
     def __init__(self, parameters: FlatParameters, adam: Optimiser, args: PpoSettings) -> None:
         super().__init__(parameters=parameters, adam=adam)
         self.parameters, self.adam, self.args = parameters, adam, args
+
+    def value_gradient(self, outputs: Any, returns: Any, values: Any, coefficients: Any) -> tuple[Any, float]:
+        """Of the value loss by the critic's outputs, and the loss."""
+        clips = {"clip_coef": coefficients.clip_coef, "clip_vloss": self.args.clip_vloss}
+        return ppo_gradient.value(outputs, returns, values, vf_coef=coefficients.vf_coef, **clips)
 
     @abstractmethod
     def gradient(self, batch: Any, coefficients: Any) -> dict[str, float]:

@@ -53,14 +53,8 @@ class FastLearner(PpoLearner):
         )
         self.actor.backward(policy.grad_mean)
         self.parameters.gradient_of["actor_logstd"][...] = policy.grad_logstd
-        grad_value, value_loss = ppo_gradient.value(
-            self.critic.forward(batch.obs),
-            batch.returns,
-            batch.values,
-            clip_coef=coefficients.clip_coef,
-            clip_vloss=self.args.clip_vloss,
-            vf_coef=coefficients.vf_coef,
-        )
+        outputs = self.critic.forward(batch.obs)
+        grad_value, value_loss = self.value_gradient(outputs, batch.returns, batch.values, coefficients)
         self.critic.backward(grad_value)
         return {"value_loss": value_loss, **policy.logged()}
 

@@ -55,14 +55,8 @@ class FastLearner(PpoLearner):
             ent_coef=coefficients.ent_coef,
             last_bits=self.last_bits,
         )
-        grad_value, value_loss = ppo_gradient.value(
-            self.critic.forward(hidden),
-            batch.returns.reshape(-1),
-            batch.values.reshape(-1),
-            clip_coef=coefficients.clip_coef,
-            clip_vloss=self.args.clip_vloss,
-            vf_coef=coefficients.vf_coef,
-        )
+        returns, values = batch.returns.reshape(-1), batch.values.reshape(-1)
+        grad_value, value_loss = self.value_gradient(self.critic.forward(hidden), returns, values, coefficients)
         self.actor.backward(policy.grad_logits)
         self.critic.backward(grad_value)
         grad_hidden = self.actor.input_gradient(policy.grad_logits) + self.critic.input_gradient(grad_value)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from cleanrl_worker.sdk.fast.actor_critic import TwinCritics
 from cleanrl_worker.sdk.fast.learner import PartsLearner
 from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
 from cleanrl_worker.sdk.fast.networks.fused_adam import FusedAdam
@@ -34,7 +35,7 @@ class Settings(Protocol):
     def policy_frequency(self) -> int: ...
 
 
-class FastLearner(PartsLearner):
+class FastLearner(PartsLearner, TwinCritics):
     """The methods of sac_continuous_action.py's `Learner`."""
 
     def __init__(self, agent: Any, args: Settings, *, log_std_range: Range) -> None:
@@ -68,20 +69,6 @@ class FastLearner(PartsLearner):
         target *= (1 - batch.dones) * coefficients.gamma
         target += batch.rewards
         return target
-
-    def critic_gradient(self, batch: Any, target: Floats) -> dict[str, SupportsFloat]:
-        obs, actions = rows_of(batch.obs), rows_of(batch.actions)
-        rows = len(obs)
-        logged: dict[str, SupportsFloat] = {}
-        losses: list[float] = []
-        for name, qf in (("qf1", self.qf1), ("qf2", self.qf2)):
-            values = qf.forward(obs, actions)[0][:, 0]
-            error = values - target
-            losses.append(float(error.dot(error)) / rows)
-            logged |= {f"{name}_values": np.add.reduce(values) / rows, f"{name}_loss": losses[-1]}
-            error *= 2 / rows
-            qf.backward(error[:, None])
-        return {**logged, "qf_loss": sum(losses) / 2.0}
 
     def actor_gradient(self, obs: Array, outputs: list[Floats], noise: Floats, coefficients: Any) -> SupportsFloat:
         """The loss; `outputs` are those of the actor for `obs`."""

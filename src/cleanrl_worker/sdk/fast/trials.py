@@ -258,6 +258,11 @@ class BothPaths:
 
 
 def is_choice(result: Any) -> bool:
+    """Whether actions are among the results."""
+    if isinstance(result, tuple):
+        return any(is_choice(part) for part in cast("tuple[Any, ...]", result))
+    if isinstance(result, torch.Tensor):
+        return not result.is_floating_point()
     return isinstance(result, np.ndarray) and cast(Array, result).dtype.kind in "iub"
 
 

@@ -5,6 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from cleanrl_worker.sdk.live.explained_slot import ExplainedSlot
 from mosaic.envs import VecEnv
 from mosaic.fastlane.ring import RingWriter
 
@@ -13,7 +14,13 @@ class LiveView(ABC):
     """`due_at`, `line`, `show` and `close` are for the learner; `_work` runs in the view's own thread."""
 
     def __init__(
-        self, envs: VecEnv, ring: RingWriter, *, global_step: Callable[[], int], complain: Callable[[str], None]
+        self,
+        envs: VecEnv,
+        ring: RingWriter,
+        *,
+        env_id: str = "",
+        global_step: Callable[[], int],
+        complain: Callable[[str], None],
     ) -> None:
         self.due_at = math.inf
         """When the learner should call `show`, on the clock `time.monotonic`; infinity while no viewer is connected."""
@@ -23,6 +30,7 @@ class LiveView(ABC):
         self._ring = ring
         self._global_step = global_step
         self._complain = complain
+        self.explained = ExplainedSlot(envs, env_id, complain)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="live-view", daemon=True)
 

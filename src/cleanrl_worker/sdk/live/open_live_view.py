@@ -7,6 +7,7 @@ nothing but its live view.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from cleanrl_worker.sdk.live.live_view import LiveView as LiveView
 from cleanrl_worker.sdk.live.plain_view import PlainView
@@ -20,6 +21,7 @@ def open_view(
     envs: VecEnv,
     options: LiveViewOptions,
     *,
+    env_id: str = "",
     global_step: Callable[[], int],
     complain: Callable[[str], None],
     evaluation: bool = False,
@@ -32,10 +34,9 @@ def open_view(
     except OSError as error:
         complain(f"the live view is off: no room for its frames ({error}); the run goes on")
         return None
+    how: Any = {"env_id": env_id, "global_step": global_step, "complain": complain, "evaluation": evaluation}
     freezer = envs.freezer()
-    if freezer is not None:
-        return TwinView(envs, freezer, ring, options, global_step=global_step, complain=complain, evaluation=evaluation)
-    return PlainView(envs, ring, options, global_step=global_step, complain=complain, evaluation=evaluation)
+    return PlainView(envs, ring, options, **how) if freezer is None else TwinView(envs, freezer, ring, options, **how)
 
 
 def wanted(options: LiveViewOptions) -> bool:

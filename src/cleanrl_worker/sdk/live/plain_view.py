@@ -38,11 +38,12 @@ class PlainView(LiveView):
         ring: RingWriter,
         options: LiveViewOptions,
         *,
+        env_id: str = "",
         global_step: Callable[[], int],
         complain: Callable[[str], None],
         evaluation: bool = False,
     ) -> None:
-        super().__init__(envs, ring, global_step=global_step, complain=complain)
+        super().__init__(envs, ring, env_id=env_id, global_step=global_step, complain=complain)
         self._screen = TilePicture(
             ring,
             environments=envs.num_envs,
@@ -57,7 +58,10 @@ class PlainView(LiveView):
         self._rendered = threading.Event()
         self._slot = -1
         self._offered = False
+        self._to_explain: int | None = None
+        self._about = ""
         self._pace = PictureBudget()
+        self._turns = Turns()
         self._thread.start()
 
     def show(self) -> None:
@@ -68,6 +72,9 @@ class PlainView(LiveView):
         if not self._rendered.wait(RENDER_TIMEOUT_S):
             self._give_up(f"render() did not return within {RENDER_TIMEOUT_S:g} s")
         self._rendered.clear()
+        # Here, because only the learner may ask the agent: it goes with the next picture.
+        slot = self._to_explain
+        self._about = self.explained.text(slot) if slot is not None and slot < self._envs.num_envs else ""
         self._pace.learner_paid(self._slot, time.perf_counter() - began)
 
     def close(self) -> None:
@@ -97,6 +104,7 @@ class PlainView(LiveView):
             now = time.monotonic()
             if now - looked >= LOOK_S:
                 looked, demand = now, self._screen.look()
+                self._to_explain = demand.wishes.explained if demand is not None else None
             if demand is None:
                 self._idle()
                 continue
@@ -105,14 +113,14 @@ class PlainView(LiveView):
             if wait_s > 0 and not self._offered:
                 self._closing.wait(min(wait_s, LOOK_S))
                 continue
-            self._offer(slots)
+            self._offer(slots, demand)
             if self._asked.wait(LOOK_S) and not self._closing.is_set():
                 self._take_picture(demand)
 
-    def _offer(self, slots: range) -> None:
+    def _offer(self, slots: range, demand: Demand) -> None:
         """Ask the learner for a picture; it may be busy with an update for seconds, and the viewer change its mind."""
         if not self._offered or self._slot not in slots:
-            self._slot = self._slot + 1 if self._slot + 1 in slots else slots.start
+            self._slot = self._turns.next(slots, demand, time.monotonic())
         # Once: the learner may have taken it just now.
         if not self._offered:
             self._offered = True
@@ -138,7 +146,7 @@ class PlainView(LiveView):
             self._give_up(problem)
         elif not self._closing.is_set():
             self._screen.draw(demand.wishes, picture, Tile(slot, episode_length, episode_return))
-            self._screen.publish(demand, global_step=self._global_step(), line=self.line)
+            self._screen.publish(demand, global_step=self._global_step(), line=self.line, about=self._about)
             self._pace.view_paid(slot, time.perf_counter() - began)
 
     def _render(self, slot: int) -> tuple[Picture | None, str]:
@@ -154,9 +162,32 @@ class PlainView(LiveView):
         return picture, ""
 
 
+OTHERS_EVERY = 4
+"""With one tile in favour, each fourth picture is of another, however small the budget is."""
+
+
+class Turns:
+    """Whose picture is next: each in turn, or the one in favour as often as it may be, and the others in between."""
+
+    def __init__(self) -> None:
+        self._last = -1
+        self._favourite_at = -math.inf
+        self._in_a_row = 0
+
+    def next(self, slots: range, demand: Demand, now: float) -> int:
+        favourite = demand.wishes.slot
+        if favourite is not None and favourite in slots and len(slots) > 1:
+            if self._in_a_row < OTHERS_EVERY - 1 and now - self._favourite_at >= 1 / demand.fps:
+                self._favourite_at, self._in_a_row = now, self._in_a_row + 1
+                return favourite
+            self._in_a_row = 0
+        self._last = self._last + 1 if self._last + 1 in slots else slots.start
+        return self._last
+
+
 SMOOTHING = 0.2
 FIRST_PAUSE_FACTOR, FIRST_PAUSE_S = 20, 1.0
-"""After a slot's first picture, which opens windows and contexts and is no measure of the others: so many times its
+"""After a slot's first picture, which opens windows and contexts and is not a measure of the others: so many times its
 cost, but at most so long."""
 
 

@@ -19,7 +19,7 @@ from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import MAX_TILES
 from mosaic.fastlane.state_table import Job, StateTable
 from mosaic.fastlane.viewer_lease import Lookout
-from mosaic.spec.processes.python_child import PythonChild, own_path
+from mosaic.spec.processes.python_child import PythonChild, own_path, wait_or_kill
 from mosaic.spec.run_config import LiveView as LiveViewOptions
 
 LOOK_S = 0.5
@@ -38,11 +38,12 @@ class TwinView(LiveView):
         ring: RingWriter,
         options: LiveViewOptions,
         *,
+        env_id: str = "",
         global_step: Callable[[], int],
         complain: Callable[[str], None],
         evaluation: bool = False,
     ) -> None:
-        super().__init__(envs, ring, global_step=global_step, complain=complain)
+        super().__init__(envs, ring, env_id=env_id, global_step=global_step, complain=complain)
         self._freezer = freezer
         self._options = options
         self._limit = min(options.grid_limit, MAX_TILES, envs.num_envs)
@@ -73,6 +74,7 @@ class TwinView(LiveView):
                 table.write(slot, self._freezer.freeze(slot), *self._envs.episode_so_far(slot))
             table.global_step = self._global_step()
             table.line = self.line
+            table.about = "" if wanted.explained is None else self.explained.text(wanted.explained)
 
     def close(self) -> None:
         self._closing.set()
@@ -146,9 +148,5 @@ class _Painter:
     def end(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        wait_or_kill(self._process, END_S)
         self._stderr.close()

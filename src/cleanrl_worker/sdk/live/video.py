@@ -209,7 +209,7 @@ class _Encoder:
         self._saved(Video(path, self._start.episode_id, end.episodic_return, end.episodic_length, end.frames_dropped))
 
     def _discard(self) -> None:
-        """An unfinished film is no film."""
+        """An unfinished film is not a film."""
         film, self._film = self._film, None
         if film is not None:
             try:

@@ -11,8 +11,25 @@ from cleanrl_worker.sdk.record.spool import Spool
 from mosaic.errors import HomeUnusable
 from mosaic.spec.events import Event, EventBody, RunCompleted, RunFailed, Warned
 
+HEARTBEAT_S = 1.0
 FLUSH_INTERVAL_S = 0.25
 """What kill -9 can lose: at most this much of the newest events."""
+
+
+class Pulse:
+    """How fast the steps go on, once a second."""
+
+    def __init__(self, step: int = 0) -> None:
+        self._at, self._step = time.monotonic(), step
+
+    def steps_per_s(self, step: int) -> float | None:
+        """None if it was asked less than a second ago."""
+        elapsed_s = time.monotonic() - self._at
+        if elapsed_s < HEARTBEAT_S:
+            return None
+        rate = (step - self._step) / elapsed_s
+        self._at, self._step = self._at + elapsed_s, step
+        return round(max(rate, 0.0), 1)
 
 
 class Sink(Protocol):

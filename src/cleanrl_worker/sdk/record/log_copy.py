@@ -1,4 +1,4 @@
-"""Copies of this process's stdout and stderr in the run's logs, where they are not redirected there already."""
+"""Copies of this process's stdout and stderr in the run's logs, with times, where they are not redirected there."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from mosaic.spec.logs import log_times
 from mosaic.spec.run_dir import RunDir
 
 
@@ -40,7 +41,7 @@ class _Tee:
             self.write(f"this log gets no further copy in the run directory: {error}\n")
 
     def _give_up_stream(self) -> None:
-        """The terminal or pipe is gone, which is no reason to end a run."""
+        """The terminal or pipe is gone, which is not a reason to end a run."""
         # Through its descriptor, so that the interpreter does not stumble over it either when it ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
@@ -63,6 +64,7 @@ def logged_to(run_dir: RunDir) -> Generator[None]:
             stack.callback(_close, copy)
             setattr(sys, name, _Tee(stream, copy))
             stack.callback(setattr, sys, name, stream)
+        stack.enter_context(log_times.marking(run_dir))
         yield
 
 

@@ -6,7 +6,18 @@ from pathlib import Path
 from mosaic.spec.catalogue.importable_packages import versions
 from mosaic.spec.files.source_copy import SourceCopy, digest_of
 
-PACKAGES = ("mosaic-rl", "torch", "numpy", "gymnasium", "ale-py", "mujoco", "box2d", "minigrid", "envpool")
+PACKAGES = (
+    "mosaic-rl",
+    "torch",
+    "numpy",
+    "gymnasium",
+    "ale-py",
+    "mujoco",
+    "box2d",
+    "minigrid",
+    "envpool",
+    "dm_control",
+)
 ALGORITHMS = Path(__file__).resolve().parents[2] / "algorithms"
 
 

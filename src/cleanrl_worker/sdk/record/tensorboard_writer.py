@@ -1,4 +1,4 @@
-"""A TensorBoard event-file writer for scalars and one text.
+"""A TensorBoard event-file writer for scalars, histograms and one text.
 
 The official writers take 30 to 50 µs for each scalar, most of it a checksum in pure Python; at 40,000 steps a second
 that is a tenth of the training time. This one encodes the few fields it needs by hand (docs/decisions, 8):
@@ -6,7 +6,8 @@ that is a tenth of the training time. This one encodes the few fields it needs b
     record   uint64 length | uint32 masked crc32c(length) | data | uint32 masked crc32c(data)      little endian
     data     the protobuf tensorflow.Event: 1 wall_time (double), 2 step (int64), and one of
              3 file_version (string), 5 summary, 7 session_log
-    summary  1 value (repeated): 1 tag (string), 2 simple_value (float) | 8 tensor, 9 metadata
+    summary  1 value (repeated): 1 tag (string), 2 simple_value (float) | 5 histogram | 8 tensor, 9 metadata
+    histogram  1 min, 2 max, 3 num, 4 sum, 5 sum_squares, 6 upper ends of the bins, 7 counts: all double
 
 A resumed run opens a further file that begins with a session_log of status START at the step after the checkpoint's:
 TensorBoard then drops what earlier files hold from there on.
@@ -17,13 +18,16 @@ import os
 import socket
 import struct
 import time
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
 import google_crc32c
+import numpy as np
 
 from mosaic.errors import HomeUnusable
 from mosaic.spec.events import Episode, Event, Scalars, scalars_of
+from mosaic.spec.files.histogram_file import Histogram, HistogramRow
 from mosaic.spec.run_dir import RunDir
 
 _MASK_DELTA = 0xA282EAD8
@@ -43,6 +47,7 @@ class TensorBoard:
                 f"the TensorBoard folder {folder} cannot be written: {error.strerror};"
                 " set CLEANRL_TENSORBOARD_DIR to one that can, or give --no-tensorboard"
             ) from error
+        self._histograms: deque[HistogramRow] = deque()
         now, step = time.time(), resumed_from_step or 0
         records = [_record(_head(now, 0) + _bytes(3, b"brain.Event:2"))]
         if resumed_from_step is not None:
@@ -56,7 +61,13 @@ class TensorBoard:
             if isinstance(event.body, Scalars | Episode):
                 head = _head(event.time, event.body.global_step)
                 records += [_record(head + _scalar(tag, value)) for tag, value in scalars_of(event.body).items()]
+        while self._histograms:
+            records += _of_row(self._histograms.popleft())
         self._write(records)
+
+    def add_histograms(self, rows: Sequence[HistogramRow]) -> None:
+        """From any thread; they are written with the next events."""
+        self._histograms.extend(rows)
 
     def _write(self, records: Sequence[bytes]) -> None:
         data = b"".join(records)
@@ -91,6 +102,30 @@ def _masked_crc(data: bytes) -> int:
 
 def _scalar(tag: str, value: float) -> bytes:
     return _bytes(5, _bytes(1, _bytes(1, tag.encode()) + b"\x15" + _float(value)))
+
+
+def _of_row(row: HistogramRow) -> list[bytes]:
+    head = _head(row.time, row.global_step)
+    groups = {"weights": row.weights, "gradients": row.gradients}
+    return [
+        _record(head + _bytes(5, _bytes(1, _bytes(1, f"{group}/{name}".encode()) + _bytes(5, _histogram(one)))))
+        for group, parts in groups.items()
+        for name, one in parts.items()
+        if one.counts
+    ]
+
+
+def _histogram(one: Histogram) -> bytes:
+    """Its sums are those of the middles of the bins."""
+    counts = np.array(one.counts, dtype=np.float64)
+    width = (one.high - one.low) / len(counts)
+    ends = one.low + np.arange(1, len(counts) + 1) * width
+    middles = ends - width / 2
+    weighted = counts * middles
+    numbers = (one.low, one.high, float(counts.sum()), float(weighted.sum()), float(weighted.dot(middles)))
+    singles = b"".join(_double(field, value) for field, value in enumerate(numbers, start=1))
+    # Little endian, as all of the file.
+    return singles + _bytes(6, ends.astype("<f8").tobytes()) + _bytes(7, counts.astype("<f8").tobytes())
 
 
 def _float(value: float) -> bytes:

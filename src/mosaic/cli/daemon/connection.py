@@ -38,9 +38,12 @@ def take_global_options(words: Sequence[str]) -> list[str]:
     found.add_argument("--target", default=os.environ.get(TARGET_VARIABLE))
     found.add_argument("--certificate", type=Path, default=os.environ.get(CERTIFICATE_VARIABLE))
     found.add_argument("--no-start", action="store_true")
-    # The daemon has flags of its own with these names, and what follows "--" is a script's.
+    # The daemon and the page have flags of their own with these names, and what follows "--" is a script's.
     at = min((words.index(word) for word in ("daemon", "--") if word in words), default=len(words))
     options, rest = found.parse_known_args(list(words[:at]))
+    if rest[:1] == ["web"]:
+        at = words.index("web")
+        options, rest = found.parse_known_args(list(words[:at]))
     certificate = options.certificate and Path(options.certificate)
     _reach.set(ConnectionOptions(options.target or None, certificate, not options.no_start))
     return [*rest, *words[at:]]

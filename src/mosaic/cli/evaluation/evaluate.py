@@ -11,6 +11,7 @@ from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.runs.follow_to_end import RunFailed, detached, follow
 from mosaic.cli.runs.run_by_name import pick
 from mosaic.cli.terminal.printing import note, print_json
+from mosaic.cli.terminal.readable import plural
 from mosaic.cli.train import own_environment
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.errors import PolicyError, RunNotFound
@@ -30,7 +31,8 @@ from mosaic.spec.states import RunState
 
 
 def main(argv: Sequence[str]) -> int:
-    argv, environment = environment_flags.take(own_environment.in_words(argv), what="mosaic evaluate")
+    argv = environment_flags.with_reference(argv, own_environment.reference_of)
+    argv, environment = environment_flags.take(argv, what="mosaic evaluate")
     flags = _flags(argv)
     with connect() as client:
         policies = [find_policy(client, word) for word in flags.what]
@@ -67,8 +69,8 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         help="a run that saved a policy, a *.cleanrl_model file, or a folder with one; several are compared, each"
         " on the same episodes",
     )
-    words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes a batch (default 50)")
-    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
+    words.number("--episodes", low=1, default=50, metavar="N", help="episodes a batch (default 50)")
+    words.seed("the first episode")
     words.add_argument("--repeat", action="store_true", help="play further batches until the run is cancelled")
     how = words.add_mutually_exclusive_group()
     how.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
@@ -82,23 +84,17 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--normaliser",
         choices=("saved", "running"),
         default="saved",
-        help="moments of the observations: as saved with the policy, or learnt anew while it plays",
+        help="moments of the observations: as saved with the policy, or learnt again while it plays",
     )
     words.add_argument("--trust", action="store_true", help="open a Stable-Baselines3 zip, which runs code in it")
     words.add_argument(
         "--video-mode", choices=("single", "grid", "off"), default="grid", help="what the live view shows"
     )
-    words.add_argument("--grid-limit", type=int, default=8, metavar="N", help="environments in its grid (default 8)")
+    words.number("--grid-limit", low=1, high=MAX_GRID, default=8, metavar="N", help="tiles of its grid (default 8)")
     words.add_argument("--label", default="", help="label of the run (optional)")
     words.add_argument("--no-tensorboard", action="store_true", help="write no TensorBoard files")
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
-    if flags.episodes < 1:
-        words.error("--episodes: must be at least 1")
-    if not 0 <= flags.seed < 2**32:
-        words.error("--seed: must be from 0 to 4294967295")
-    if not 1 <= flags.grid_limit <= MAX_GRID:
-        words.error(f"--grid-limit: must be from 1 to {MAX_GRID}")
     if flags.repeat and len(flags.what) > 1 and not flags.detach:
         words.error("--repeat never ends, so several policies cannot be compared; add --detach")
     return flags
@@ -201,7 +197,7 @@ def _show(run: RunRecord, summary: Mapping[str, Any], *, json: bool) -> None:
 def line_of(summary: Mapping[str, Any]) -> str:
     mean, std, low, high = (float(summary[key]) for key in ("mean", "std", "min", "max"))
     return (
-        f"{summary['episodes']} episodes: return {mean:.1f} ± {std:.1f} (min {low:.0f}, max {high:.0f}),"
+        f"{plural(summary['episodes'], 'episode')}: return {mean:.1f} ± {std:.1f} (min {low:.0f}, max {high:.0f}),"
         f" IQM {iqm_of(summary).text(summary['episodes'])}, in {summary['duration_s']:.1f} s"
     )
 

@@ -12,11 +12,9 @@ from mosaic.rpc.policy_info import PolicyInfo
 def main(argv: Sequence[str]) -> int:
     words = parser("policies", "List the policies that runs have saved, newest first.", json=True)
     words.add_argument("text", nargs="?", default="", help="only those whose run, algorithm or environment contains it")
-    words.add_argument("--limit", type=int, default=50, metavar="N", help="list at most N; 0 is all (default 50)")
+    words.number("--limit", low=0, default=50, metavar="N", help="list at most N; 0 is all (default 50)")
     words.add_argument("--paths", action="store_true", help="the paths of the files alone, for scripts")
     flags = words.parse_args(argv)
-    if flags.limit < 0:
-        words.error("--limit: must not be negative")
     with connect() as client:
         found = [policy for policy in client.policies() if _matches(policy, flags.text)]
     found = found[: flags.limit] if flags.limit else found

@@ -73,15 +73,11 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         help="repository; 'USER/' uses the default name, ENV-ALGO-seedN; without --repo: that name under your own user",
     )
     words.add_argument("--dry-run", type=Path, metavar="DIR", help="write the folder there and upload nothing")
-    words.add_argument("--episodes", type=int, default=50, metavar="N", help="episodes of the evaluation (default 50)")
-    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of its first episode (default 1)")
+    words.number("--episodes", low=1, default=50, metavar="N", help="episodes of the evaluation (default 50)")
+    words.seed("its first episode")
     words.add_argument("--deterministic", action="store_true", help="take the likeliest action instead of sampling")
     words.add_argument("--private", action="store_true", help="make a repository that only you can see")
     flags = words.parse_args(argv)
-    if flags.episodes < 1:
-        words.error("--episodes: must be at least 1")
-    if not 0 <= flags.seed < 2**32:
-        words.error("--seed: must be from 0 to 4294967295")
     if (
         flags.dry_run is not None
         and flags.dry_run.exists()
@@ -123,7 +119,7 @@ def _publication(client: Client, policy: PolicyInfo, run: RunRecord, summary: di
         env_id=policy.env_id,
         seed=policy.seed or 0,
         global_step=policy.global_step or 0,
-        args=json.loads(_metadata(model)["args"]),
+        args=json.loads(policy_digest.metadata(model)["args"]),
         model=model,
         script=_own_script(model) or _script_of(policy.algo),
         is_own=bool(_own_script(model)),
@@ -137,15 +133,9 @@ def _bytes(client: Client, run_id: str, path: str) -> bytes:
     return b"".join(client.read_artifact(run_id, path))
 
 
-def _metadata(model: bytes) -> dict[str, str]:
-    """From the header of the policy file, which the daemon has looked at already."""
-    length = int.from_bytes(model[:8], "little")
-    return json.loads(model[8 : 8 + length])["__metadata__"]
-
-
 def _own_script(model: bytes) -> str:
     """The file of a user's algorithm, which its policy carries; empty for one of ours."""
-    text = _metadata(model).get("source")
+    text = policy_digest.metadata(model).get("source")
     copy = None if text is None else source_copy.from_json(json.loads(text))
     is_code = copy is not None and copy.file.endswith(".py")
     return copy.texts[copy.file] if copy is not None and is_code else ""

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("--seconds", type=float, default=10.0, help="how long (default 10)")
     add_flags(words, fps=30, tile_width=480)
     flags = words.parse_args(argv)
-    wishes = wishes_of(words, flags)
+    wishes = wishes_of(flags)
     if flags.out.suffix.lower() != ".mp4":
         raise BadArguments(f"'{flags.out}' does not end in .mp4")
     if not 0 < flags.seconds <= 3600:

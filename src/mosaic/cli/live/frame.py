@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("out", type=Path, metavar="OUT", help=f"file to write: {', '.join(FORMATS)}")
     add_flags(words, fps=10, tile_width=640)
     flags = words.parse_args(argv)
-    wishes = wishes_of(words, flags)
+    wishes = wishes_of(flags)
     if flags.out.suffix.lower() not in FORMATS:
         raise BadArguments(f"'{flags.out}' is not a picture file that can be written; use one of {', '.join(FORMATS)}")
     with connect() as client:

@@ -53,19 +53,15 @@ class RunFrames:
 
 def add_flags(words: Parser, *, fps: float, tile_width: int) -> None:
     words.add_argument("--mode", choices=("single", "grid"), help="one environment or a grid (default: as configured)")
-    words.add_argument("--slot", type=int, metavar="N", help="environment shown in single mode")
-    words.add_argument("--fps", type=float, default=fps, help=f"pictures a second, if the run can (default {fps:g})")
-    words.add_argument("--tile-width", type=int, default=tile_width, metavar="PIXELS", help=f"default {tile_width}")
+    words.number("--slot", low=0, metavar="N", help="environment shown in single mode")
+    about = f"pictures a second, if the run can (default {fps:g})"
+    words.number("--fps", low=0.1, high=120, whole=False, default=fps, help=about)
+    about = f"default {tile_width}"
+    words.number("--tile-width", low=16, high=1280, default=tile_width, metavar="PIXELS", help=about)
 
 
-def wishes_of(words: Parser, flags: Any) -> Wishes:
+def wishes_of(flags: Any) -> Wishes:
     """What the flags ask for."""
-    if flags.slot is not None and flags.slot < 0:
-        words.error(f"--slot: must not be negative (got {flags.slot})")
-    if not 0.1 <= flags.fps <= 120:
-        words.error(f"--fps: must be between 0.1 and 120 (got {flags.fps:g})")
-    if not 16 <= flags.tile_width <= 1280:
-        words.error(f"--tile-width: must be between 16 and 1280 (got {flags.tile_width})")
     mode = flags.mode or ("single" if flags.slot is not None else None)
     return Wishes(mode=mode, slot=flags.slot, fps=flags.fps, tile_width=flags.tile_width)
 

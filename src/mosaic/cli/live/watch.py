@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
         "--graphics", choices=("auto", *WAYS), default="auto", help="how to draw (default: what the terminal can)"
     )
     flags = words.parse_args(argv)
-    wishes = wishes_of(words, flags)
+    wishes = wishes_of(flags)
     if not flags.once and not is_terminal():
         raise BadArguments("'mosaic watch' needs a terminal; 'mosaic frame RUN OUT.png' saves a picture")
     way: Way = flags.graphics if flags.graphics != "auto" else ask() if is_terminal() else "blocks"

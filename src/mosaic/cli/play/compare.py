@@ -2,18 +2,21 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from mosaic.cli.daemon.connection import connect, parser
 from mosaic.cli.play.actor_params import params_of
-from mosaic.cli.play.compare_script import Script, read, seeds_of
+from mosaic.cli.play.compare_script import Script, environment_flags_of, read, seeds_of
 from mosaic.cli.play.play import resolved
 from mosaic.cli.play.session_group import Part, Results, SessionGroup, failures
 from mosaic.cli.terminal.printing import clean, note, paint, print_json, table
+from mosaic.cli.train.environment_arguments import environment_settings_of
+from mosaic.errors import ConfigError
 from mosaic.rpc.client import Client
 from mosaic.spec.actors import split
+from mosaic.spec.environment_settings import PREFIX, spoken
 from mosaic.spec.return_statistics import Paired, iqm, mean, paired
 from mosaic.spec.seat_names import SEAT
 
@@ -24,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
         if flags.resume:
             series = SessionGroup.of(client, flags.resume, "compare")
         else:
-            series = SessionGroup.new("compare", _asked(client, read(flags.file), flags.file.absolute().parent))
+            series = SessionGroup.new("compare", _asked(client, read(flags.file), flags.file.absolute()))
         parts = parts_of(series.request)
         results = series.play_or_leave(client, parts, detach=flags.detach)
         if isinstance(results, int):
@@ -48,10 +51,12 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     return flags
 
 
-def _asked(client: Client, script: Script, folder: Path) -> dict[str, Any]:
-    actors = {name: resolved(client, _beside(word, folder)) for name, word in script.actors.items()}
+def _asked(client: Client, script: Script, path: Path) -> dict[str, Any]:
+    settings = {env_id: _settings(client, script, env_id, what=str(path)) for env_id in script.environments}
+    actors = {name: resolved(client, _beside(word, path.parent)) for name, word in script.actors.items()}
     return {
         "environments": script.environments,
+        "settings": settings,
         "actors": actors,
         "seeds": seeds_of(script),
         "options": {
@@ -61,6 +66,14 @@ def _asked(client: Client, script: Script, folder: Path) -> dict[str, Any]:
             "actor_params": _told(script, actors),
         },
     }
+
+
+def _settings(client: Client, script: Script, env_id: str, *, what: str) -> dict[str, Any]:
+    try:
+        return environment_settings_of(client, environment_flags_of(script, env_id), env_id, what=what)
+    except ConfigError as error:
+        places = [replace(one, path=one.path.replace(PREFIX, f"env.{env_id}.")) for one in error.problems]
+        raise ConfigError(places, what=what) from None
 
 
 def _told(script: Script, actors: Mapping[str, str]) -> dict[str, Any]:
@@ -85,6 +98,8 @@ def parts_of(request: Mapping[str, Any]) -> list[Part]:
             actors={SEAT: word},
             seeds=request["seeds"],
             options={**request["options"], "video_mode": "off"},
+            # A comparison of an earlier version has none.
+            settings=request.get("settings", {}).get(env_id, {}),
         )
         for env_id in request["environments"]
         for name, word in request["actors"].items()
@@ -107,7 +122,8 @@ def _show(series: SessionGroup, env_id: str, results: Mapping[str, Results], *, 
         return
     rows = [_row(name, returns[name], pairs[name]) for name in returns]
     names = ("actor", "episodes", "mean", "IQM [95 %]", f"more than {clean(first)} [95 %]", "better in")
-    print(paint(env_id, "bold"))
+    settings = spoken(series.request.get("settings", {}).get(env_id, {}))
+    print(paint(env_id, "bold") + (f" with {settings}" if settings else ""))
     for line in table(names, rows, right=("episodes", "mean"), shrink="actor"):
         print(f"  {line}")
 

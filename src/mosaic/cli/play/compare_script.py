@@ -5,6 +5,9 @@
     [actors]
     chance = "random"                  # the first one is what the others are compared with
     trained = "policy:@last"
+    [env."FrozenLake-v1"]              # settings of an environment
+    is_slippery = false
+    wrappers = ["TimeLimit:50"]
 
 TOML, or JSON where the name ends in .json.
 """
@@ -20,7 +23,9 @@ from mosaic import config
 from mosaic.config import JsonObject, JsonValue
 from mosaic.errors import ConfigError, Problem
 from mosaic.near_names import near_names
+from mosaic.spec import wrappers
 from mosaic.spec.actors import split
+from mosaic.spec.environment_flags import EnvironmentFlags
 from mosaic.spec.seat_names import has_several
 from mosaic.spec.seed_list import MAX_SEED, MAX_SEEDS, parse_seeds
 
@@ -47,6 +52,8 @@ class Script:
     """An actor that takes longer for an action counts as failed."""
     actor_params: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Settings of actors, by the actor's id."""
+    env: dict[str, dict[str, JsonValue]] = field(default_factory=dict[str, dict[str, JsonValue]])
+    """Settings of environments, by their ids; `wrappers` is a list of what `--wrap` takes."""
 
 
 def read(path: Path) -> Script:
@@ -84,6 +91,11 @@ def _problems(script: Script) -> list[Problem]:
     ]
     if len(set(script.environments)) < len(script.environments):
         found.append(Problem("environments", "names one twice"))
+    found += [
+        Problem(f"env.{env_id}", "is not one of the environments that are played")
+        for env_id in script.env
+        if env_id not in script.environments
+    ]
     if script.seeds and script.episodes:
         found.append(Problem("episodes", "says how many seeds there are, and so do the seeds: give one of them"))
     try:
@@ -95,6 +107,17 @@ def _problems(script: Script) -> list[Problem]:
         if split(word)[0] in ("human", "replay"):
             found.append(Problem(f"actors.{name}", f"'{word}' cannot be compared unattended"))
     return found
+
+
+def environment_flags_of(script: Script, env_id: str) -> EnvironmentFlags:
+    """Its settings and wrappers, as a command line would give them."""
+    settings = dict(script.env.get(env_id, {}))
+    wraps = settings.pop(wrappers.SETTING, None)
+    if wraps is None:
+        return EnvironmentFlags(kwargs=settings)
+    if not isinstance(wraps, list) or not all(isinstance(word, str) for word in wraps):
+        raise ConfigError([Problem(f"env.{env_id}.{wrappers.SETTING}", 'is a list of texts, ["TimeLimit:50"]')])
+    return EnvironmentFlags(kwargs=settings, wraps=[str(word) for word in wraps])
 
 
 def seeds_of(script: Script) -> list[int]:

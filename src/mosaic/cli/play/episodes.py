@@ -1,5 +1,6 @@
 """`mosaic episodes [RUN]`: recorded episodes, newest first."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,16 +9,15 @@ from mosaic.cli.play.episode_by_name import session
 from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal.printing import print_json, table
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec.environment_settings import spoken
 
 
 def main(argv: Sequence[str]) -> int:
     words = parser("episodes", "List recorded episodes, newest first.", json=True)
     words.add_argument("run", metavar="RUN", nargs="?", help="of this run only")
     words.add_argument("--env-id", default="", metavar="ID", help="of this environment only")
-    words.add_argument("--limit", type=int, default=50, metavar="N", help="list at most N (default 50)")
+    words.number("--limit", low=1, default=50, metavar="N", help="list at most N (default 50)")
     flags = words.parse_args(argv)
-    if flags.limit < 1:
-        words.error(f"--limit: must be at least 1 (got {flags.limit})")
     with connect() as client:
         run_id = session(client, flags.run).run_id if flags.run else ""
         found = client.episodes(run_id, env_id=flags.env_id, limit=flags.limit)
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         (
             shown_id(episode.run_id),
             str(episode.episode),
-            episode.env_id,
+            " ".join((episode.env_id, *_settings(episode))),
             str(episode.seed),
             ", ".join(_who(actor) for actor in episode.seats.values()),
             str(episode.length),
@@ -59,7 +59,12 @@ def as_json(episode: pb.RecordedEpisode) -> dict[str, Any]:
         "returns": dict(episode.returns),
         "started_at": episode.started_at,
         "path": episode.path,
+        "env_settings": json.loads(episode.env_settings_json or "{}"),
     }
+
+
+def _settings(episode: pb.RecordedEpisode) -> list[str]:
+    return [spoken(json.loads(episode.env_settings_json))] if episode.env_settings_json else []
 
 
 def _who(actor: str) -> str:

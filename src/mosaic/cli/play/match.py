@@ -11,6 +11,7 @@ from mosaic.cli.play.play import resolved
 from mosaic.cli.play.session_group import Part, Results, SessionGroup, failures
 from mosaic.cli.terminal.printing import note, print_json, table
 from mosaic.cli.terminal.readable import plural
+from mosaic.cli.terminal.verb_parser import MAX_SEED
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, environment_settings_of
 from mosaic.rpc.client import Client
 from mosaic.spec import environment_flags
@@ -85,8 +86,8 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument(
         "--param", action="append", metavar="ACTOR.NAME=VALUE", help="a setting of an actor, for example llm.memory=2"
     )
-    words.add_argument("--games", type=int, default=100, metavar="N", help="games to play (default 100)")
-    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first two games (default 1)")
+    words.number("--games", low=1, high=MAX_GAMES, default=100, metavar="N", help="games to play (default 100)")
+    words.seed("the first two games", high=MAX_SEED - MAX_GAMES)
     words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
     words.add_argument("--resume", metavar="RUN", help="go on with the match that this run is a part of")
     words.add_argument("--detach", action="store_true", help="print the ids of the runs and return")
@@ -97,10 +98,6 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         return flags
     if not flags.env_id:
         words.error("which environment? 'mosaic envs pettingzoo' lists games")
-    if not 1 <= flags.games <= MAX_GAMES:
-        words.error(f"--games: must be from 1 to {MAX_GAMES:,} (got {flags.games:,})")
-    if not 0 <= flags.seed < 2**32 - MAX_GAMES:
-        words.error(f"--seed: must be from 0 to {2**32 - MAX_GAMES - 1}")
     if len(flags.actor or ()) != SEATS:
         words.error(f"a match is between two: give --actor twice (got {len(flags.actor or ())})")
     if not has_several(flags.env_id) and ":" not in flags.env_id:

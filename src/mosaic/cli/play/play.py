@@ -23,6 +23,7 @@ from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.code_gate import SCRIPTED
 from mosaic.spec import environment_flags
 from mosaic.spec.actors import split
+from mosaic.spec.environment_settings import spoken
 from mosaic.spec.play_config import document_of
 from mosaic.spec.processes.language_model import LANGUAGE_MODEL, secrets_of
 from mosaic.spec.run_dir import Home
@@ -87,11 +88,9 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         metavar="ACTOR.NAME=VALUE",
         help="a setting of an actor, for example llm.memory=2 or bdi_q.exploration=0.1",
     )
-    words.add_argument("--episodes", type=int, default=1, metavar="N", help="episodes to play (default 1)")
-    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the first episode (default 1)")
-    words.add_argument(
-        "--speed", type=float, metavar="X", help="multiple of real time; 0 is as fast as possible (the default)"
-    )
+    words.number("--episodes", low=1, default=1, metavar="N", help="episodes to play (default 1)")
+    words.seed("the first episode")
+    words.speed(default=" (the default)")
     words.add_argument("--deterministic", action="store_true", help="policies take the likeliest action")
     words.add_argument(
         "--watch", action="store_true", help="show it in the terminal; in real time unless --speed is given"
@@ -107,10 +106,6 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument("--label", default="", help="label of the session (optional)")
     words.add_argument("--detach", action="store_true", help="print the id of the run and return")
     flags = words.parse_args(argv)
-    if flags.episodes < 1 or not 0 <= flags.seed < 2**32:
-        words.error("--episodes: must be at least 1" if flags.episodes < 1 else "--seed: must be from 0 to 4294967295")
-    if flags.speed is not None and not 0 <= flags.speed <= 1000:
-        words.error(f"--speed: must be between 0 and 1000 (got {flags.speed:g})")
     if any(word.rpartition("=")[2] == PERSON for word in flags.actor or ()):
         from mosaic.cli.play.play_in_terminal import refuse_pipe
 
@@ -227,6 +222,8 @@ def report(client: Client, run: RunRecord, *, as_json: bool) -> int:
     else:
         for line in lines_of(summary["episodes"]):
             print(line)
+        if settings := summary.get("env_settings"):
+            note(f"{run.env_id} with {spoken(settings)}")
         note(f"run directory: {run.run_dir}")
     return 0
 

@@ -34,7 +34,7 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("replay", "Make a recorded episode again and say whether it is the same, or film it.", json=True)
     words.add_argument("what", metavar="RUN[/EPISODE]|FILE", help="an episode of a run of play, or an episode file")
     words.add_argument("--episode", type=int, metavar="N", help="which episode of the run (default 1)")
-    words.add_argument("--speed", type=float, metavar="X", help="multiple of real time; 0 is as fast as possible")
+    words.speed()
     words.add_argument("--watch", action="store_true", help="show it in the terminal")
     words.add_argument(
         "--video", type=Path, metavar="OUT", help="film it: OUT.mp4 or OUT.gif; --speed 0.5 is half as fast"
@@ -43,8 +43,6 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--side-by-side", action="append", metavar="OTHER", help="with --video: another episode beside it; repeatable"
     )
     flags = words.parse_args(argv)
-    if flags.speed is not None and not 0 <= flags.speed <= 1000:
-        words.error(f"--speed: must be between 0 and 1000 (got {flags.speed:g})")
     if flags.watch and not is_terminal():
         raise BadArguments("'mosaic replay --watch' needs a terminal; without --watch it replays and compares")
     if flags.side_by_side and flags.video is None:

@@ -68,7 +68,7 @@ class SessionGroup:
         run = pick(client, word, SESSION)
         found = _named(client, run.run_id)
         if found.get("verb") != verb:
-            raise BadArguments(f"run {run.run_id} is no part of a 'mosaic {verb}'")
+            raise BadArguments(f"run {run.run_id} is not part of a 'mosaic {verb}'")
         return cls(found["id"], verb, found["request"])
 
     def submit(self, client: Client, parts: Sequence[Part]) -> list[RunRecord]:

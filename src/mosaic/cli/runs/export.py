@@ -1,5 +1,6 @@
-"""`mosaic export RUN OUT`: a whole run as a zip file or a folder, from the daemon's machine or from afar."""
+"""`mosaic export RUN… OUT`: runs as a zip file, a folder or a page to look at, also from another machine."""
 
+import argparse
 import os
 import shutil
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from mosaic.cli import DAMAGED
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
-from mosaic.cli.runs.run_by_name import pick
+from mosaic.cli.runs.run_by_name import pick_all
 from mosaic.cli.terminal.printing import note, print_json
 from mosaic.cli.terminal.readable import plural, size
 from mosaic.errors import CheckpointError, HomeUnusable, PolicyError, UnsafePath
@@ -21,35 +22,88 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
 Source = tuple[str, Iterator[bytes]]
-"""A name in the run directory, and its content in pieces."""
+"""A name in the export, and its content in pieces."""
+PAGE = ".html"
 
 
 def main(argv: Sequence[str]) -> int:
-    words = parser("export", "Copy a run into OUT.zip or a new folder OUT.", json=True, runs="RUN")
-    words.add_argument("out", type=Path, metavar="OUT", help="name.zip, or a folder to be made")
+    about = "Copy runs into OUT.zip or a new folder OUT, which another home imports; or show them on a page, OUT.html."
+    words = parser("export", about, json=True)
+    help_text = "id, its beginning or end, a label, @last or @last-1"
+    words.add_argument("runs", metavar="RUN", nargs="*", help=help_text)
+    words.add_argument("out", type=Path, metavar="OUT", help="name.zip, name.html, or a folder to be made")
+    words.add_argument("--filter", metavar="EXPR", help="all runs that fit, in the place of RUN (see 'mosaic runs')")
+    words.add_argument("--view", metavar="NAME", help="the runs of a saved view, in the place of RUN ('mosaic views')")
+    words.add_argument("--title", default="", metavar="TEXT", help="what stands above the page")
+    words.add_argument(
+        "--metrics", default="", metavar="A,B", help="metrics that the page draws (default: what runs share)"
+    )
+    words.add_argument("--replace", action="store_true", help="write over a zip file or a page that is there")
     flags = words.parse_args(argv)
     out: Path = flags.out
-    if out.exists():
+    if sum((bool(flags.runs), flags.filter is not None, flags.view is not None)) != 1:
+        words.error("RUN, or one of --filter EXPR and --view NAME, says which runs; give one of them")
+    if out.suffix != PAGE and (flags.title or flags.metrics):
+        words.error("--title and --metrics are for a page: name OUT.html")
+    if out.exists() and not (flags.replace and out.is_file() and out.suffix in (".zip", PAGE)):
         raise BadArguments(f"{out} exists already; choose another name")
     if not out.absolute().parent.is_dir():
         raise BadArguments(f"{out.absolute().parent} is not a folder; make it first")
     with connect() as client:
-        run = pick(client, flags.run)
-        try:
-            watch = CopiedDigests()
-            names = _write(out, run.run_id, watch.over(_sources(client, run)))
-        except OSError as error:
-            raise HomeUnusable(f"{out} could not be written: {error.strerror}; nothing of it is left") from error
-    if run.state not in TERMINAL:
-        note(f"run {run.run_id} is {run.state}: this is a copy of how far it was")
+        runs, title = _chosen(client, flags)
+        if not runs:
+            raise BadArguments("no run matches; nothing was exported")
+        if out.suffix == PAGE:
+            # Here: it brings numpy, which a copy need not wait for.
+            from mosaic.cli.sharing import shared_page
+
+            tags = [tag for tag in str(flags.metrics).split(",") if tag]
+            return shared_page.write(client, runs, out, title=flags.title or title, tags=tags, json=flags.json)
+        return _copied(client, runs, out, json=flags.json)
+
+
+def _chosen(client: Client, flags: argparse.Namespace) -> tuple[list[RunRecord], str]:
+    """The runs, and how they are called together."""
+    if flags.runs:
+        return pick_all(client, flags.runs), ""
+    if flags.filter is not None:
+        from mosaic.cli.runs import runs_table
+
+        return runs_table.matching(client, flags.filter, "export"), flags.filter
+    from mosaic.cli.runs import views
+
+    return views.runs_of(client, flags.view), flags.view
+
+
+def _copied(client: Client, runs: Sequence[RunRecord], out: Path, *, json: bool) -> int:
+    watches = {run.run_id: CopiedDigests() for run in runs}
+    # In a zip file each run has a folder of its own; a folder of one run is the run.
+    in_folders = out.suffix == ".zip" or len(runs) > 1
+
+    def sources() -> Iterator[Source]:
+        for run in runs:
+            before = f"{run.run_id}/" if in_folders else ""
+            for name, pieces in watches[run.run_id].over(_sources(client, run)):
+                yield before + name, pieces
+
+    try:
+        names = _write(out, sources())
+    except OSError as error:
+        raise HomeUnusable(f"{out} could not be written: {error.strerror}; nothing of it is left") from error
+    for run in runs:
+        if run.state not in TERMINAL:
+            note(f"run {run.run_id} is {run.state}: this is a copy of how far it was, which no home imports")
     total = (
         sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) if out.is_dir() else out.stat().st_size
     )
-    damaged = watch.damaged()
-    if flags.json:
-        print_json({"run_id": run.run_id, "out": str(out), "files": len(names), "bytes": total, "damaged": damaged})
+    damaged = [problem for watch in watches.values() for problem in watch.damaged()]
+    if json:
+        ids = [run.run_id for run in runs]
+        found = {"run_id": ids[0], "run_ids": ids, "out": str(out), "files": len(names), "bytes": total}
+        print_json({**found, "damaged": damaged})
     else:
-        print(f"{out}: {plural(len(names), 'file')}, {size(total)}")
+        whose = f"{plural(len(runs), 'run')}, " if len(runs) > 1 else ""
+        print(f"{out}: {whose}{plural(len(names), 'file')}, {size(total)}")
     for problem in damaged:
         note(f"damaged in the run, and so in its copy: {problem}")
     return DAMAGED if damaged else 0
@@ -63,12 +117,12 @@ def _sources(client: Client, run: RunRecord) -> Iterator[Source]:
         yield name, client.read_artifact(run.run_id, name)
 
 
-def _write(out: Path, run_id: str, sources: Iterator[Source]) -> list[str]:
+def _write(out: Path, sources: Iterator[Source]) -> list[str]:
     """Under a temporary name until it is whole."""
     folder = out.absolute().parent
     part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=folder))
     try:
-        names = _zip(part / "out", run_id, sources) if out.suffix == ".zip" else _copy(part / "out", sources)
+        names = _zip(part / "out", sources) if out.suffix == ".zip" else _copy(part / "out", sources)
         os.replace(part / "out", out)  # noqa: PTH105
         return names
     finally:
@@ -87,11 +141,11 @@ def _copy(folder: Path, sources: Iterator[Source]) -> list[str]:
     return names
 
 
-def _zip(path: Path, run_id: str, sources: Iterator[Source]) -> list[str]:
+def _zip(path: Path, sources: Iterator[Source]) -> list[str]:
     names: list[str] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, pieces in sources:
-            with archive.open(f"{run_id}/{name}", "w", force_zip64=True) as file:
+            with archive.open(name, "w", force_zip64=True) as file:
                 for piece in pieces:
                     file.write(piece)
             names.append(name)

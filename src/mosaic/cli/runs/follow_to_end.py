@@ -79,12 +79,12 @@ def follow(
             draw()
             if json:
                 print_json(readable.as_json(run))
-            elif not block.live and time.monotonic() >= next_plain:
+            if all(each.state in TERMINAL for each in now.values()):
+                break  # How they ended is said once, below.
+            if not json and not block.live and time.monotonic() >= next_plain:
                 next_plain = time.monotonic() + PLAIN_LINE_S
                 for each in now.values():
                     tell(line_of(each, 200, names[each.run_id]))
-            if all(each.state in TERMINAL for each in now.values()):
-                break
     finally:
         block.clear()
     if not json:

@@ -1,8 +1,10 @@
-"""`mosaic import DIR`: runs of CleanRL, Stable-Baselines3 and Weights & Biases, taken into the list of runs."""
+"""`mosaic import DIR` or `runs.zip`: runs of other tools and of other homes, taken into the list of runs."""
 
+import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.terminal.printing import clean, note, paint, print_json, say
 from mosaic.cli.terminal.readable import count, plural
 from mosaic.errors import HomeUnusable, MosaicError
-from mosaic.intake import write_run
+from mosaic.intake import exported_runs, write_run, zipped_runs
 from mosaic.intake.found import Found, NotImportable, name_of
 from mosaic.intake.search import Candidate, search
 from mosaic.rpc.client import Client
@@ -23,22 +25,38 @@ NOTHING = (
     "holds no TensorBoard files, no monitor.csv of Stable-Baselines3, no folder of a W&B run"
     " and no run of MOSAIC; name a folder that does"
 )
+UNPACKED = "unpacked"
+"""Folder of an import in which a run of a zip file lies for a moment."""
+
+
+@dataclass(frozen=True)
+class Intake:
+    """How runs are taken in."""
+
+    home: Home
+    known: MutableMapping[str, str]
+    """Identity of each run that is here, and its id."""
+    dry: bool
+    as_json: bool
 
 
 def main(argv: Sequence[str]) -> int:
     about = (
-        "Import runs of other tools: CleanRL's runs/, Stable-Baselines3, TensorBoard and W&B folders, copies of ours."
+        "Import runs of other tools: CleanRL's runs/, Stable-Baselines3, TensorBoard and W&B folders; and runs of"
+        " another home: a zip file or a folder that 'mosaic export' made."
     )
     words = parser("import", about, json=True)
-    words.add_argument("folder", type=Path, metavar="DIR", help="searched with all folders below it")
+    help_text = "a folder, searched with all folders below it; or a zip file of 'mosaic export'"
+    words.add_argument("place", type=Path, metavar="DIR", help=help_text)
     words.add_argument("--dry-run", action="store_true", help="list what would be imported, and import nothing")
     flags = words.parse_args(argv)
     refuse_remote("import")
-    home, folder = Home.resolve(), _checked(flags.folder)
+    home, place = Home.resolve(), _checked(flags.place)
     with write_run.one_at_a_time(home):
-        results = list(_take_in(home, folder, dry=flags.dry_run, as_json=flags.json))
+        intake = Intake(home, write_run.known_runs(home), dry=flags.dry_run, as_json=flags.json)
+        results = list(_take_in(intake, place) if place.is_dir() else _take_in_zip(intake, place))
     if not results:
-        raise BadArguments(f"{folder} {NOTHING}")
+        raise BadArguments(f"{place} {NOTHING}")
     new = [run_id for what, run_id in results if what == "imported"]
     if new:
         with connect() as client:
@@ -50,40 +68,76 @@ def main(argv: Sequence[str]) -> int:
     return 1 if totals["skipped"] == len(results) else 0
 
 
-def _checked(folder: Path) -> Path:
-    path = folder.expanduser().absolute()
+def _checked(place: Path) -> Path:
+    path = place.expanduser().absolute()
+    if path.is_file():
+        if path.suffix.lower() != zipped_runs.SUFFIX:
+            raise BadArguments(f"{place} is neither a folder nor a zip file of 'mosaic export'")
+        return path
     if not path.is_dir():
-        raise BadArguments(f"{folder} is not a folder")
+        raise BadArguments(f"{place} is not a folder, nor a zip file")
     if path.resolve().is_relative_to(Home.resolve().trainer.resolve()):
-        raise BadArguments(f"{folder} belongs to this home, whose runs are listed already")
+        raise BadArguments(f"{place} belongs to this home, whose runs are listed already")
     return path
 
 
-def _take_in(home: Home, folder: Path, *, dry: bool, as_json: bool) -> Iterator[tuple[str, str]]:
+def _take_in(intake: Intake, folder: Path) -> Iterator[tuple[str, str]]:
     """What became of each folder: imported, would (be), known or skipped; and the run."""
-    known = write_run.known_runs(home)
     candidates = list(search(folder))
     groups = _groups(candidates)
     names = {candidate.path.name for candidate in candidates}
     for candidate in candidates:
         path = candidate.path
-        try:
-            identity = candidate.identity()
-            if identity in known:
-                yield _tell(path, "known", known[identity], "", as_json)
-                continue
+
+        def read(candidate: Candidate = candidate) -> Found:
             found = candidate.read()
             if found.tool == "Weights & Biases" and found.label in names:
                 # `--track` writes both; the one under runs/ has every number.
                 raise NotImportable(f"it is the same run as the folder {found.label}, which has more of it")
-            run_id = "" if dry else write_run.write(home, found, group=groups.get(path, ""))
-        except HomeUnusable:
-            raise
-        except MosaicError as error:
-            yield _tell(path, "skipped", "", str(error), as_json)
-        else:
-            known[identity] = run_id
-            yield _tell(found, "would" if dry else "imported", run_id, "", as_json)
+            return found
+
+        yield _take_one(intake, path, candidate.identity, read, group=groups.get(path, ""))
+
+
+def _take_in_zip(intake: Intake, path: Path) -> Iterator[tuple[str, str]]:
+    """The same of each run in a zip file; only one of them is unpacked at a time."""
+    room = shutil.disk_usage(intake.home.trainer).free
+    folder = intake.home.imports / UNPACKED
+    with zipped_runs.opened(path, room=room) as zipped:
+        for run_id in sorted(zipped.entries):
+
+            def read(run_id: str = run_id) -> Found:
+                try:
+                    made = zipped.unpack(run_id, folder)
+                except OSError as error:
+                    raise HomeUnusable(f"{path} could not be unpacked: {error}; nothing is left of it") from error
+                found = exported_runs.read(made)
+                if found.identity != run_id:
+                    raise NotImportable(f"its run.json says that it is run {found.identity}")
+                remarks = [remark.replace(f"{made}/", "") for remark in found.remarks]
+                return replace(found, path=path / run_id, is_unpacked=True, remarks=remarks)
+
+            try:
+                yield _take_one(intake, path / run_id, lambda run_id=run_id: run_id, read)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _take_one(
+    intake: Intake, path: Path, identity_of: Callable[[], str], read: Callable[[], Found], *, group: str = ""
+) -> tuple[str, str]:
+    try:
+        identity = identity_of()
+        if identity in intake.known:
+            return _tell(path, "known", intake.known[identity], "", intake.as_json)
+        found = read()
+        run_id = "" if intake.dry else write_run.write(intake.home, found, group=group)
+    except HomeUnusable:
+        raise
+    except MosaicError as error:
+        return _tell(path, "skipped", "", str(error), intake.as_json)
+    intake.known[identity] = run_id
+    return _tell(found, "would" if intake.dry else "imported", run_id, "", intake.as_json)
 
 
 def _tell(found: Found | Path, what: str, run_id: str, reason: str, as_json: bool) -> tuple[str, str]:

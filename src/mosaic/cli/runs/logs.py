@@ -19,10 +19,8 @@ def main(argv: Sequence[str]) -> int:
     words.add_argument("-f", "--follow", action="store_true", help="follow the output until the run ends")
     words.add_argument("--stderr", action="store_true", help="stderr instead of stdout")
     words.add_argument("--raw", action="store_true", help="its bytes as they are; only for a file or a program")
-    words.add_argument("--tail", type=int, metavar="N", help="only the last N lines of what is there")
+    words.number("--tail", low=0, metavar="N", help="only the last N lines of what is there")
     flags = words.parse_args(argv)
-    if flags.tail is not None and flags.tail < 0:
-        words.error(f"--tail: must not be negative (got {flags.tail})")
     stream = "stderr" if flags.stderr else "stdout"
     write = _write_raw if flags.raw else LogText().write
     with connect() as client:

@@ -18,13 +18,11 @@ TABLE_POINTS = 400
 def main(argv: Sequence[str]) -> int:
     words = parser("metrics", "The numbers that a run logged.", json=True, runs="RUN")
     words.add_argument("--tags", default="", help="only these tags, separated by commas: charts/SPS,losses/value_loss")
-    words.add_argument(
-        "--points", type=int, default=0, metavar="N", help="at most N points of each tag, by minimum and maximum"
-    )
+    words.number("--points", low=0, default=0, metavar="N", help="at most N points of each tag, with its extremes")
     words.add_argument("--csv", action="store_true", help="print CSV: tag,step,value,time")
     flags = words.parse_args(argv)
-    if flags.points < 0 or (flags.csv and flags.json):
-        words.error("--csv and --json exclude each other" if flags.csv else "--points: must not be negative")
+    if flags.csv and flags.json:
+        words.error("--csv and --json exclude each other")
     wanted = [tag for tag in str(flags.tags).split(",") if tag]
     plain = not flags.csv and not flags.json
     with connect() as client:

@@ -7,7 +7,7 @@ from mosaic.cli.daemon.connection import Parser
 from mosaic.cli.runs.run_by_name import pick_all
 from mosaic.rpc.client import Client
 from mosaic.rpc.find_run import LEARNING
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import PINNED, RunRecord, is_pinned
 from mosaic.spec.states import RunState
 
 STATES = [state.value for state in RunState]
@@ -29,12 +29,7 @@ def add_filters(words: Parser, *, limit: int) -> None:
         help=f"only runs of this kind; may be repeated (default: {' and '.join(LISTED_KINDS)})",
     )
     words.add_argument("--text", default="", help="only runs whose label, algorithm, environment or id contains this")
-    words.add_argument("--limit", type=int, default=limit, metavar="N", help=f"at most N; 0 is all (default {limit})")
-
-
-def check_filters(words: Parser, flags: argparse.Namespace) -> None:
-    if flags.limit < 0:
-        words.error(f"--limit: must not be negative (got {flags.limit})")
+    words.number("--limit", low=0, default=limit, metavar="N", help=f"at most N; 0 is all (default {limit})")
 
 
 def kinds_of(flags: argparse.Namespace) -> Sequence[str]:
@@ -45,6 +40,15 @@ def kinds_of(flags: argparse.Namespace) -> Sequence[str]:
 def listed(client: Client, flags: argparse.Namespace) -> Sequence[RunRecord]:
     """The runs that the flags leave, newest first."""
     return client.list(states=flags.state, kinds=kinds_of(flags), text=flags.text, limit=flags.limit)
+
+
+def pinned_first(client: Client, flags: argparse.Namespace, runs: Sequence[RunRecord]) -> list[RunRecord]:
+    """Pinned runs at the top, also those that are too old for the list; no more than the list may have."""
+    # The daemon finds the word anywhere in a run.
+    named = client.list(states=flags.state, kinds=kinds_of(flags), text=PINNED) if not flags.text else runs
+    pinned = [run for run in named if is_pinned(run)]
+    found = [*pinned, *(run for run in runs if not is_pinned(run))]
+    return found[: max(flags.limit, len(pinned)) if flags.limit else None]
 
 
 def named_or_listed(client: Client, flags: argparse.Namespace) -> Sequence[RunRecord]:
@@ -63,6 +67,8 @@ def add_table_flags(words: Parser) -> None:
     words.add_argument("--reverse", action="store_true", help="with --sort: highest first")
     words.add_argument("--group", metavar="A,B", help="a line for each group of runs that are alike in these columns")
 
+    words.add_argument("--save-view", metavar="NAME", help="keep filter, columns, order and group under a name")
+
 
 def is_table_asked(flags: argparse.Namespace) -> bool:
     return any((flags.filter is not None, flags.columns, flags.sort, flags.group))
@@ -71,5 +77,7 @@ def is_table_asked(flags: argparse.Namespace) -> bool:
 def check_table_flags(words: Parser, flags: argparse.Namespace) -> None:
     if flags.reverse and not flags.sort:
         words.error("--reverse needs --sort COLUMN")
+    if flags.save_view is not None and not is_table_asked(flags):
+        words.error("--save-view keeps a table: give --filter, --columns, --sort or --group")
     if flags.watch and is_table_asked(flags):
         words.error("--watch redraws the plain list: leave out --filter, --columns, --sort and --group")

@@ -17,7 +17,7 @@ from mosaic.rpc.client import Client
 from mosaic.rpc.find_run import TRAINING
 from mosaic.rpc.run_operations import RUN_VERBS, Ask, each
 from mosaic.scripts.script import is_script
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import PINNED, RunRecord
 from mosaic.spec.states import TERMINAL
 
 Sentence = Callable[[RunRecord, RunRecord], str]
@@ -65,9 +65,10 @@ def _plain(verb: str, about: str, argv: Sequence[str], sentence: Sentence, ask: 
 
 def resume(argv: Sequence[str]) -> int:
     words = _words("resume", "Resume ended runs, exactly where a checkpoint left them.")
-    words.add_argument(
+    words.number(
         "--from-step",
-        type=int,
+        low=0,
+        high=2**64 - 1,
         metavar="N",
         help="step of the checkpoint (without it the newest whole one); if there are newer ones, a new run begins",
     )
@@ -76,8 +77,6 @@ def resume(argv: Sequence[str]) -> int:
     )
     words.add_argument("--follow", action="store_true", help="show the progress until the end")
     flags = words.parse_args(argv)
-    if flags.from_step is not None and not 0 <= flags.from_step < 2**64:
-        words.error(f"--from-step: must not be negative (got {flags.from_step})")
     if flags.discard_newer and flags.from_step is None:
         words.error("--discard-newer needs --from-step: the newest checkpoint has no newer ones")
 
@@ -163,6 +162,20 @@ def tag(argv: Sequence[str]) -> int:
             return client.set_label(run.run_id, add_tags=flags.tags, remove_tags=flags.remove)
 
         return _told(client, runs, ask, lambda _, after: _tags(after), json=flags.json)[1]
+
+
+def pin(argv: Sequence[str]) -> int:
+    words = _words("pin", "Keep runs at the top of lists, in window and terminal: they get the tag 'pinned'.")
+    words.add_argument("--remove", action="store_true", help="let them go back to their places")
+    flags = words.parse_args(argv)
+
+    def ask(client: Client, run: RunRecord) -> RunRecord:
+        add, remove = ((), [PINNED]) if flags.remove else ([PINNED], ())
+        return client.set_label(run.run_id, add_tags=add, remove_tags=remove)
+
+    with connect() as client:
+        said = "is no longer pinned" if flags.remove else "is pinned"
+        return _told(client, pick_all(client, flags.runs), ask, lambda _, __: said, json=flags.json)[1]
 
 
 def _fitting(client: Client, text: str) -> list[RunRecord]:

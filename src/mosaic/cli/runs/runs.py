@@ -9,17 +9,17 @@ from mosaic.cli.runs.run_by_name import shown_id
 from mosaic.cli.runs.run_filters import (
     add_filters,
     add_table_flags,
-    check_filters,
     check_table_flags,
     is_table_asked,
     kinds_of,
     listed,
+    pinned_first,
 )
 from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import Block, clean, is_terminal, note, paint, print_json, table
 from mosaic.rpc.client import Client
 from mosaic.rpc.find_run import SESSION
-from mosaic.spec.run_record import RunRecord, damage_of
+from mosaic.spec.run_record import RunRecord, damage_of, is_pinned
 from mosaic.spec.states import RunState
 
 LIMIT = 30
@@ -27,6 +27,8 @@ MOST_WAITING = 5
 """Queued runs of which it is said what they wait for; `mosaic show RUN` says it of any."""
 DAMAGED = "!"
 """Before the label of a run whose files are damaged."""
+MARK = "*"
+"""Before the label of a pinned run."""
 NAMES = ("run", "label", "state", "steps", "done", "return", "started")
 
 
@@ -40,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
             from mosaic.cli.runs import runs_table
 
             return runs_table.show(client, flags)
-        runs = listed(client, flags)
+        runs = pinned_first(client, flags, listed(client, flags))
         indexing = readable.indexing(client.health())
         left = _left_out(client, flags, runs)
         waiting = waits(client, () if flags.json else runs)
@@ -53,6 +55,8 @@ def main(argv: Sequence[str]) -> int:
         print("\n".join(_table(runs)))
         if is_terminal() and any(map(damage_of, runs)):
             print(paint(f"{DAMAGED} some of its files are damaged; 'mosaic show RUN' tells which", "dim"))
+        if is_terminal() and any(map(is_pinned, runs)):
+            print(paint(f"{MARK} pinned; 'mosaic pin RUN --remove' lets it go", "dim"))
         if is_terminal():
             print(paint("; ".join([*left, place()]), "dim"))
     elif flags.state or flags.text or flags.kind:
@@ -86,7 +90,6 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     add_table_flags(words)
     words.add_argument("--watch", action="store_true", help="redraw as the runs change, until Ctrl-C")
     flags = words.parse_args(argv)
-    check_filters(words, flags)
     check_table_flags(words, flags)
     return flags
 
@@ -102,7 +105,8 @@ def _watch(client: Client, flags: argparse.Namespace) -> int:
 
     def draw() -> None:
         shown = [run for run in known.values() if not flags.state or run.state in flags.state]
-        block.draw(_table(sorted(shown, key=lambda run: run.run_id, reverse=True)[: flags.limit or None]))
+        newest = sorted(shown, key=lambda run: (is_pinned(run), run.run_id), reverse=True)
+        block.draw(_table(newest[: flags.limit or None]))
 
     draw()
     if not block.live:
@@ -153,7 +157,7 @@ def _row(run: RunRecord) -> Sequence[str]:
     done = "" if run.done is None else f"{run.done:.0%}"
     return (
         shown_id(run.run_id),
-        f"{DAMAGED} {clean(run.label)}" if damage_of(run) else clean(run.label),
+        "".join([f"{DAMAGED} " if damage_of(run) else "", f"{MARK} " if is_pinned(run) else "", clean(run.label)]),
         run.state,
         readable.count(run.global_step),
         done,

@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mosaic.cli.daemon.connection import BadArguments
 from mosaic.cli.runs.run_by_name import shown_id
@@ -11,10 +11,13 @@ from mosaic.cli.terminal import readable
 from mosaic.cli.terminal.printing import clean, is_terminal, note, print_json, table
 from mosaic.rpc.client import Client
 from mosaic.run_table import fetched_values, filter_expression
+from mosaic.run_table.arrangement import Arrangement
 from mosaic.run_table.filter_expression import Expression, FilterError
 from mosaic.run_table.row_groups import GroupCell, RowGroup, cell_of, grouped
 from mosaic.run_table.run_columns import UnknownColumn, Value, kind_of, resolve, shown_value, source_of
-from mosaic.run_table.table_rows import Rows, TableRows
+from mosaic.run_table.saved_views import SavedView, SavedViews
+from mosaic.run_table.table_rows import Rows, TableRows, pinned_first
+from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 
 DEFAULT = ("label", "state", "algo", "env", "steps", "return", "started")
@@ -29,16 +32,21 @@ def matching(client: Client, text: str, verb: str = "tag") -> list[RunRecord]:
     return [rows.records[row] for row in found]
 
 
-def show(client: Client, flags: argparse.Namespace) -> int:
+def show(client: Client, flags: argparse.Namespace, only: Collection[str] | None = None) -> int:
+    """`only` leaves out all runs but these."""
     words = {"columns": _split(flags.columns), "sort": [flags.sort] if flags.sort else [], "group": _split(flags.group)}
     given = [(flag, word) for flag, of in words.items() for word in of]
     # A filter that names the kind is asked of runs of every kind.
     kinds = () if _KIND.search(flags.filter or "") else kinds_of(flags)
     runs = client.list(states=flags.state, kinds=kinds, text=flags.text)
+    runs = runs if only is None else [run for run in runs if run.run_id in only]
     rows, expression = _read(client, runs, flags.filter or "", given)
     names = {part: [_resolved(part, word, rows) for word in of] for part, of in words.items()}
     [sort] = names["sort"] or [""]
     found = rows.in_order(sort, downwards=flags.reverse, among=expression.fits(rows))
+    found = pinned_first(rows, found)
+    if flags.save_view is not None:
+        _save_view(flags, names)
     columns = names["columns"] or list(dict.fromkeys([*DEFAULT, *names["sort"], *sorted(_shown_besides(expression))]))
     if names["group"]:
         _show_groups(rows, found, names["group"], [name for name in columns if name not in names["group"]], flags)
@@ -55,6 +63,21 @@ def show(client: Client, flags: argparse.Namespace) -> int:
     if left := len(found) - len(shown):
         note(f"{left:,} more: --limit 0 lists all")
     return 0
+
+
+def _save_view(flags: argparse.Namespace, names: dict[str, list[str]]) -> None:
+    """What can be shown was understood: a view that nothing can show is not kept."""
+    if len(names["group"]) > 1:
+        raise BadArguments("mosaic runs: --save-view: a view has one column to group by; give one to --group")
+    made = Arrangement(
+        columns=tuple(names["columns"]) or Arrangement().columns,
+        sort="".join(names["sort"]),
+        downwards=bool(flags.reverse),
+        group="".join(names["group"]),
+        filter=flags.filter or "",
+    )
+    SavedViews(Home.resolve()).save(SavedView(name=flags.save_view, table=made, shows="Table"))
+    note(f"saved as view '{clean(flags.save_view.strip())}'; 'mosaic views show' shows it, so does the window")
 
 
 def _read(

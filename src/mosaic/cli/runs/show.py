@@ -29,14 +29,19 @@ def main(argv: Sequence[str]) -> int:
         why = waits(client, [run]).get(run.run_id, "")
         artifacts = client.artifacts(run.run_id)
         damage = [text for text in (*damage_of(run), client.manifest_damage(run.run_id), problem) if text]
+    advice = _advice(run, {artifact.kind for artifact in artifacts})
     if flags.json:
         left = [_as_json(artifact) for artifact in artifacts]
-        print_json(readable.as_json(run) | {"config": document, "artifacts": left, "damage_found": damage})
+        told = {"config": document, "artifacts": left, "damage_found": damage, "next": advice}
+        print_json(readable.as_json(run) | told)
         return 0
     print("\n".join(pairs(_facts(run, _environment(document), clean(preset_use.spoken(document)), why))))
     if damage:
         print(f"\n{paint('damaged', 'red')}")
         print("\n".join(f"  {clean(text)}" for text in damage))
+    if run.warnings:
+        print(f"\n{paint('warnings', 'yellow')}")
+        print("\n".join(f"  {clean(text)}" for text in run.warnings))
     if changed := _settings(document):
         print(f"\n{paint('settings', 'bold')}\n{changed}")
     if artifacts:
@@ -47,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
     if run.stderr_tail:
         print(f"\n{paint('last lines of stderr', 'bold')}")
         print("\n".join(f"  {clean(line)}" for line in run.stderr_tail))
-    print(f"\n{paint(_advice(run, {artifact.kind for artifact in artifacts}), 'dim')}")
+    print(f"\n{paint('   '.join(advice), 'dim')}")
     return 0
 
 
@@ -126,14 +131,14 @@ def _as_json(artifact: pb.Artifact) -> dict[str, object]:
     }
 
 
-def _advice(run: RunRecord, left: Collection[str]) -> str:
+def _advice(run: RunRecord, left: Collection[str]) -> Sequence[str]:
     """The next commands, of those that what the run left behind allows."""
     name = shown_id(run.run_id)
     if run.state not in TERMINAL:
-        return f"mosaic follow {name}   mosaic logs -f {name}   mosaic cancel {name}"
+        return [f"mosaic follow {name}", f"mosaic logs -f {name}", f"mosaic cancel {name}"]
     evaluate = [f"mosaic evaluate {name}"] if "policy" in left else []
     if run.state is RunState.FINISHED:
-        return "   ".join([f"mosaic metrics {name}", *evaluate, f"mosaic export {name} run.zip"])
+        return [f"mosaic metrics {name}", *evaluate, f"mosaic export {name} run.zip"]
     logs = [f"mosaic logs {name} --stderr"] if run.state is not RunState.CANCELLED else []
     resume = [f"mosaic resume {name}"] if "checkpoint" in left else []
-    return "   ".join([*logs, *resume, *evaluate, f"mosaic delete {name}"])
+    return [*logs, *resume, *evaluate, f"mosaic delete {name}"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mosaic import __version__
+from mosaic.cli.sharing.html_page import document, table
 from mosaic.cli.statistics.figure_style import STYLES, svg
 from mosaic.cli.statistics.group_statistics import Statistics
 from mosaic.cli.statistics.stats_figures import figures_of
@@ -30,27 +31,15 @@ CAPTIONS = {
     "overall": "Over all environments, normalised: 0 is random, 1 the reference. Of the gap less is better.",
 }
 CSS = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 1080px; margin: 2em auto; padding: 0 1em;
-       background: #ffffff; color: #222222; }
-table { border-collapse: collapse; margin: .5em 0 1.5em; font-size: 13px; display: block; overflow-x: auto; }
-th, td { text-align: left; padding: .25em .8em; border-bottom: 1px solid #e4e4e4; white-space: nowrap; }
-td.right, th.right { text-align: right; font-variant-numeric: tabular-nums; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-figure { margin: 1em 0 2em; } figcaption, .faint { color: #666666; font-size: 13px; }
-svg { max-width: 100%; height: auto; } code { font-size: 13px; overflow-wrap: anywhere; }
 .on-dark { display: none; }
-@media (prefers-color-scheme: dark) {
-  body { background: #16181d; color: #e6e6e6; } th, td { border-color: #2c3038; }
-  figcaption, .faint { color: #9aa0a6; } .on-dark { display: block; } .on-light { display: none; }
-}
+@media (prefers-color-scheme: dark) { .on-dark { display: block; } .on-light { display: none; } }
 """
 
 
 def write_report(path: Path, found: Statistics, notes: Sequence[str], *, command: str) -> None:
     figures = {ground: figures_of(found, ground) for ground in STYLES}
     parts = [_head(found, command)]
-    parts += [f"<h2>{escape(table.title)}</h2>{_table(table)}" for table in tables_of(found)]
+    parts += [f"<h2>{escape(one.title)}</h2>{_table(one)}" for one in tables_of(found)]
     said = [*remarks_of(found), *notes, *power_of(found)]
     if said:
         parts.append("<h2>What to know of these numbers</h2><ul>")
@@ -63,9 +52,10 @@ def write_report(path: Path, found: Statistics, notes: Sequence[str], *, command
             inside = "".join(_drawn(ground, figure, name) for ground, figure in drawn.items())
             parts.append(f"<figure>{inside}<figcaption>{escape(caption)}</figcaption></figure>")
     parts += [_references(found), _runs(found)]
-    page = f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>mosaic stats</title><style>{CSS}</style>"
+    # matplotlib's drawings carry their styles in attributes.
+    page = document(", ".join(found.names), "".join(parts), css=CSS, styles_inside=True)
     try:
-        write_atomically(path, f"{page}</head><body>{''.join(parts)}</body></html>\n".encode())
+        write_atomically(path, page)
     except OSError as error:
         raise HomeUnusable(f"{path} could not be written: {error.strerror}; name another place") from error
 
@@ -79,16 +69,8 @@ def _head(found: Statistics, command: str) -> str:
     )
 
 
-def _table(table: Table) -> str:
-    def row(cells: Sequence[str], tag: str) -> str:
-        sides = (" class='right'" if name in table.right else "" for name in table.names)
-        return (
-            "<tr>"
-            + "".join(f"<{tag}{side}>{escape(c)}</{tag}>" for c, side in zip(cells, sides, strict=True))
-            + "</tr>"
-        )
-
-    return f"<table>{row(table.names, 'th')}{''.join(row(cells, 'td') for cells in table.rows)}</table>"
+def _table(made: Table) -> str:
+    return table(made.names, made.rows, right=made.right)
 
 
 def _drawn(ground: str, figure: "Figure", name: str) -> str:

@@ -183,7 +183,7 @@ def _doubts(group: ScoredGroup) -> list[str]:
     if twice and group.is_training:
         shown = ", ".join(map(str, twice[:5]))
         said.append(
-            f"{name}: seed {shown} occurs more than once; a repeat is no further seed, other settings are another group"
+            f"{name}: seed {shown} occurs more than once; a repeat adds no seed, other settings are another group"
         )
     if group.left_out:
         said.append(f"{name}: {len(group.left_out)} left out ({'; '.join(group.left_out[:3])})")

@@ -72,14 +72,14 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words.add_argument(
         "--threshold", type=float, metavar="RETURN", help="steps until 20 episodes return this on average"
     )
-    words.add_argument(
+    words.number(
         "--last",
-        type=int,
+        low=1,
         default=LAST,
         metavar="N",
         help=f"episodes at the end of a training that count (default {LAST})",
     )
-    words.add_argument("--at", type=int, default=0, metavar="STEPS", help="trainings as they were at this step")
+    words.number("--at", low=0, default=0, metavar="STEPS", help="trainings as they were at this step")
     words.add_argument(
         "--reference",
         action="append",
@@ -96,10 +96,6 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
         "--report", type=Path, metavar="FILE", help="write tables and figures as one HTML file ('plots')"
     )
     flags = words.parse_args(argv)
-    if flags.last < 1:
-        words.error("--last: must be at least 1")
-    if flags.at < 0:
-        words.error("--at: must not be negative")
     if flags.figures and flags.figures.exists() and not flags.figures.is_dir():
         words.error(f"--figures: {flags.figures} is not a folder")
     if flags.report and (flags.report.suffix != ".html" or flags.report.is_dir()):

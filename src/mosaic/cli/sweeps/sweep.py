@@ -90,12 +90,9 @@ def _size(plan: SweepPlan) -> str:
 def _show(argv: Sequence[str]) -> int:
     words = verb_parser("sweep show", "Trials of a sweep, importance, and what fresh seeds confirm.", json=True)
     words.add_argument("sweep", metavar="SWEEP", help="id, its beginning or end, a label, @last")
-    words.add_argument(
-        "--limit", type=int, default=sweep_table.LIMIT, metavar="N", help="trials to list, 0 for all (default 20)"
-    )
+    about = "trials to list, 0 for all (default 20)"
+    words.number("--limit", low=0, default=sweep_table.LIMIT, metavar="N", help=about)
     flags = words.parse_args(argv)
-    if flags.limit < 0:
-        words.error("--limit: must not be negative")
     with connect() as client:
         reader = SweepReader(client, pick_sweep(client, flags.sweep).sweep_id)
         reader.refresh()

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from mosaic import config
 from mosaic.cli.daemon.connection import BadArguments, Parser
@@ -17,7 +17,7 @@ from mosaic.rpc.client import Client
 from mosaic.spec import environment_flags
 from mosaic.spec.seed_list import parse_seeds
 from mosaic.sweep import space, space_words, sweep_plan
-from mosaic.sweep.sweep_plan import BEST, CONFIRM_SEEDS, RETURN, TRIALS, SweepPlan
+from mosaic.sweep.sweep_plan import BEST, CONFIRM_SEEDS, PRUNE, RETURN, TRIALS, SweepPlan
 
 NOT_FOR_SWEEPS = ("client_key", "upload_model", "hf_entity", "dry_run", "stop_at_return")
 """Flags of a run that mean nothing to a sweep."""
@@ -38,14 +38,14 @@ def parser() -> Parser:
     own.add_argument("--trials", type=int, metavar="N", help=f"settings to try, the default first (default {TRIALS})")
     own.add_argument("--runs", type=int, metavar="N", help="at most so many runs, the confirmation among them")
     own.add_argument("--steps", type=int, metavar="N", help="at most so many environment steps in all")
-    own.add_argument("--hours", type=float, metavar="H", help="at most so long, without pauses")
+    own.add_argument("--hours", type=float, metavar="H", help="at most so many hours; pauses do not count")
     own.add_argument("--parallel", type=int, default=0, metavar="N", help="runs at a time (default: all slots)")
     own.add_argument("--method", choices=("tpe", "random", "grid"), default="tpe", help="who proposes (default tpe)")
     own.add_argument(
         "--prune",
-        choices=("none", "median", "hyperband"),
-        default="median",
-        help="when a bad trial is stopped; it can be resumed (default median)",
+        choices=get_args(sweep_plan.Prune),
+        default=PRUNE,
+        help=f"when a bad trial is stopped; it can be resumed (default {PRUNE})",
     )
     own.add_argument("--metric", default=RETURN, metavar="TAG", help=f"what is judged (default {RETURN})")
     own.add_argument("--goal", choices=("maximize", "minimize"), default="maximize", help="(default maximize)")
@@ -72,7 +72,8 @@ def plan_of_words(
     `dimensions` are those of a file, which --space adds to.
     """
     what = f"mosaic sweep {algo}"
-    words, environment = environment_flags.take(own_environment.in_words(argv), what=what)
+    argv = environment_flags.with_reference(argv, own_environment.reference_of)
+    words, environment = environment_flags.take(argv, what=what)
     own, rest = parser().parse_known_args(words)
     if own.file is not None:
         of_file, said = zoo_words(client, algo, own.file, rest)

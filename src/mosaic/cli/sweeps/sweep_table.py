@@ -14,7 +14,7 @@ from mosaic.sweep import confirmation, importance
 from mosaic.sweep.space import Value
 from mosaic.sweep.sweep_plan import SweepPlan
 from mosaic.sweep.sweep_reader import SweepReader, plan_of
-from mosaic.sweep.sweep_state import ORDER, SweepState, Trial, sort_key
+from mosaic.sweep.sweep_state import ORDER, SweepState, Trial
 
 COLOUR_OF = {
     "exploring": "cyan",
@@ -118,7 +118,7 @@ def budget_text(plan: SweepPlan) -> str:
 def trial_lines(state: SweepState, *, limit: int = LIMIT) -> list[str]:
     """Best first, then those that run, were pruned and failed."""
     names = [one.name for one in state.plan.space]
-    shown = arranged(state)
+    shown = state.arranged
     spec = state.value_spec
     rows = [_trial_row(trial, names, spec) for trial in shown[: limit or None]]
     heads = ("trial", "state", state.plan.value_title, *names)
@@ -134,19 +134,10 @@ def trial_lines_of(trial: Trial, state: SweepState) -> list[str]:
     return [f"trial {number}", how, value + state.plan.of_seeds, settings, clean(trial.reason)]
 
 
-def arranged(state: SweepState) -> list[Trial]:
-    def key(trial: Trial) -> tuple[int, float, int]:
-        value = trial.shown_value
-        return ORDER[trial.shown_state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
-
-    return sorted(state.trials, key=key)
-
-
 def _trial_row(trial: Trial, names: Sequence[str], spec: str) -> list[str]:
     value = "–" if trial.shown_value is None else format(trial.shown_value, spec)
-    state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.shown_state
     name = "0 default" if trial.number == 0 else str(trial.number)
-    return [name, state, value, *(_shown(trial, one) for one in names)]
+    return [name, trial.told_state, value, *(_shown(trial, one) for one in names)]
 
 
 def _shown(trial: Trial, name: str) -> str:

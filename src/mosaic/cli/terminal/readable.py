@@ -10,7 +10,7 @@ from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
 
 SPARKS = "▁▂▃▄▅▆▇█"
-NOT_SENT = {"client_key", "cancel_asked", "resume_from", "gpu_ids", "cpus", "gpus", "deleted"}
+NOT_SENT = {"client_key", "cancel_asked", "resume_from", "gpu_ids", "cpus", "gpus", "epoch", "deleted"}
 """Fields of a record that the daemon keeps to itself."""
 COLOUR_OF = {
     RunState.QUEUED: "dim",

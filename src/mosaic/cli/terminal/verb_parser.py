@@ -5,6 +5,7 @@ algorithm, which are defined as a schema, go through `mosaic.config` (see train.
 """
 
 import argparse
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -16,6 +17,7 @@ from mosaic.numbers import parse_float, parse_int
 
 GLOBAL_FLAGS = ("--target", "--certificate", "--no-start")
 """Those of every verb (`reach.take_global_options`)."""
+MAX_SEED = 2**32 - 1
 _ABOUT = re.compile(r"argument (?:\S+/)?(\S+): (.*)", re.DOTALL)
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from")
 _WORDS = {
@@ -37,6 +39,26 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**given)
         self.register("type", int, _type(parse_int))
         self.register("type", float, _type(parse_float))
+
+    def number(self, name: str, *, low: float, high: float = math.inf, whole: bool = True, **options: Any) -> None:
+        """A flag whose value is a number within bounds."""
+        parse = _type(parse_int if whole else parse_float)
+        least = "must not be negative" if low == 0 else f"must be at least {low}"
+        bounds = least if high == math.inf else f"must be from {low} to {high}"
+
+        def read(text: str) -> float:
+            if not low <= (value := parse(text)) <= high:
+                raise argparse.ArgumentTypeError(f"{bounds} (got {text})")
+            return value
+
+        self.add_argument(name, type=read, **options)
+
+    def seed(self, of: str, *, high: int = MAX_SEED) -> None:
+        self.number("--seed", low=0, high=high, default=1, metavar="N", help=f"seed of {of} (default 1)")
+
+    def speed(self, default: str = "") -> None:
+        about = f"multiple of real time; 0 is as fast as possible{default}"
+        self.number("--speed", low=0, high=1000, whole=False, metavar="X", help=about)
 
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride] -- overloads of which we need one
         self, args: Sequence[str] | None = None, namespace: Any = None

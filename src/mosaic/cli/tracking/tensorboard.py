@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mosaic.cli.daemon.connection import BadArguments, connect, parser, refuse_remote
-from mosaic.cli.runs.run_filters import add_filters, check_filters, named_or_listed
+from mosaic.cli.runs.run_filters import add_filters, named_or_listed
 from mosaic.cli.terminal.printing import note, print_json, say, waiting
 from mosaic.cli.terminal.readable import plural
 from mosaic.errors import MissingPackage, MosaicError
@@ -25,7 +25,6 @@ LIMIT = 30
 START_S = 120.0
 END_S = 3.0
 TAIL_LINES = 8
-MAX_PORT = 65535
 
 
 class BoardFailed(MosaicError):
@@ -57,11 +56,8 @@ def _flags(argv: Sequence[str]) -> argparse.Namespace:
     words = parser("tensorboard", about, json=True)
     words.add_argument("runs", metavar="RUN", nargs="*", help="id, its beginning or end, a label, @last or @last-1")
     add_filters(words, limit=LIMIT)
-    words.add_argument("--port", type=int, default=0, metavar="N", help="this port; without it, any that is free")
+    words.number("--port", low=0, high=65535, default=0, metavar="N", help="this port; 0 is any that is free (default)")
     flags = words.parse_args(argv)
-    if not 0 <= flags.port <= MAX_PORT:
-        words.error(f"--port: must be from 1 to {MAX_PORT} (got {flags.port})")
-    check_filters(words, flags)
     if flags.runs and (flags.state or flags.text or flags.kind):
         words.error("name runs, or choose them by --state, --kind and --text, not both")
     return flags

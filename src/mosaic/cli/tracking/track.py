@@ -17,19 +17,19 @@ from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 from mosaic.track import export_state
-from mosaic.track.export_state import WANDB, Export
+from mosaic.track.export_state import Export
 from mosaic.track.start_exporter import exporter
-from mosaic.track.trackers import everywhere, exporter_of, local
+from mosaic.track.trackers import everywhere, title_of
 
 
 def main(argv: Sequence[str]) -> int:
     words = parser("track", "How the exports of runs to trackers are; --to exports them now.", json=True, runs="RUN…")
-    words.add_argument("--to", choices=list(local()), help="export these runs, whether they were tracked or not")
+    words.add_argument("--to", choices=everywhere(), help="export these runs, whether they were tracked or not")
     flags = words.parse_args(argv)
     if flags.to:
         refuse_remote("track --to")
         if flags.to in TRACKERS:
-            TRACKERS[flags.to].require(f"the export to {exporter_of(flags.to).title}")
+            TRACKERS[flags.to].require(f"the export to {title_of(flags.to)}")
     with connect() as client:
         runs = pick_all(client, flags.runs, TRAINING)
         for run in runs if flags.to else ():
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
             say(_line(run, tracker, export))
     for run in runs if not flags.json else ():
         if not any(of.run_id == run.run_id for of, _, _ in exports):
-            note(f"{run.run_id}  is not exported; --to {' or '.join(local())}, or 'mosaic wandb sync', exports it")
+            note(f"{run.run_id}  is not exported; --to {' or '.join(everywhere())} exports it")
     return 1 if any(export.state == "failed" for _, _, export in exports) else 0
 
 
@@ -61,11 +61,10 @@ def _export(run: RunRecord, tracker: str) -> None:
     ):
         code = child.run(stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode
     if code == MissingExtra.exit_code:
-        raise MissingExtra(f"the export to {exporter_of(tracker).title}", tracker)
+        raise MissingExtra(f"the export to {title_of(tracker)}", tracker)
 
 
 def _line(run: RunRecord, tracker: str, export: Export) -> str:
-    name = "W&B" if tracker == WANDB else exporter_of(tracker).title
     state = paint(export_state.spoken(export), COLOURS[export.state])
-    text = f"{run.run_id}  {name}  {state}: {plural(export.rows, 'row')}"
+    text = f"{run.run_id}  {title_of(tracker)}  {state}: {plural(export.rows, 'row')}"
     return "  ".join(part for part in (text, clean(export.why), clean(export.url)) if part)

@@ -25,13 +25,9 @@ ENV_ID = "CartPole-v1"
 
 def main(argv: Sequence[str]) -> int:
     words = parser("demo", "Train PPO on CartPole-v1 until it is solved, then evaluate the saved policy.")
-    words.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the run (default 1)")
-    words.add_argument(
-        "--episodes", type=int, default=100, metavar="N", help="episodes of the evaluation (default 100)"
-    )
+    words.seed("the run")
+    words.number("--episodes", low=1, default=100, metavar="N", help="episodes of the evaluation (default 100)")
     flags = words.parse_args(argv)
-    if flags.episodes < 1:
-        words.error("--episodes: must be at least 1")
     print(f"Training PPO on {ENV_ID} until the mean return of 100 episodes reaches {SOLVED_RETURN:.0f} …", flush=True)
     started = time.monotonic()
     with connect() as client:

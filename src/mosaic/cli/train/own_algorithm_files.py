@@ -1,22 +1,19 @@
 """A user's own algorithms: `mosaic algos new|add|remove|copy` (docs/own-algorithms.md)."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from mosaic.cli.daemon.connection import BadArguments, look, parser, refuse_remote
-from mosaic.cli.runs.run_by_name import pick
+from mosaic.cli.daemon.connection import BadArguments, parser, refuse_remote
 from mosaic.cli.terminal.printing import note, print_json
 from mosaic.cli.train import algorithm_template
+from mosaic.cli.train.own_code_folders import carried_by, copy_words, folder_of, forbid, refuse_existing, run_or_policy
 from mosaic.errors import CheckpointError, ConfigError, PolicyError, Problem
 from mosaic.scripts import own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
-from mosaic.spec.files import checkpoint_files, policy_digest, source_copy
+from mosaic.spec.files import checkpoint_files, source_copy
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.files.source_copy import SourceCopy
-from mosaic.spec.policy_facts import SUFFIX
 from mosaic.spec.run_dir import Home, RunDir
 
 USAGE = """of your own (docs/own-algorithms.md):
@@ -66,7 +63,7 @@ def new(argv: Sequence[str]) -> int:
 
 
 def add(argv: Sequence[str]) -> int:
-    folder, allowed, as_json = _folder("add", argv)
+    folder, allowed, as_json = folder_of("algos", "add", argv)
     real = allowed.add(folder, verb="algos")
     inside = [one for one in own_algorithms.known(allowed) if one.file is not None and one.file.is_relative_to(real)]
     if as_json:
@@ -81,62 +78,28 @@ def add(argv: Sequence[str]) -> int:
 
 
 def remove(argv: Sequence[str]) -> int:
-    folder, allowed, as_json = _folder("remove", argv)
-    real = allowed.remove(folder, verb="algos")
-    if as_json:
-        print_json({"folder": str(real), "allowed": False})
-    else:
-        print(f"{real}: its algorithms and scripts may run no more; nothing in it was deleted")
-    return 0
+    return forbid("algos", "algorithms", argv)
 
 
 def copy(argv: Sequence[str]) -> int:
-    words = parser("algos copy", "Write the code that a run or a policy was trained by into a folder.", json=True)
-    words.add_argument("what", metavar="RUN|POLICY", help="a run of this home, or a *.cleanrl_model file")
-    words.add_argument(
-        "folder",
-        type=Path,
-        metavar="DIR",
-        help="a folder that is not allowed, without a file of that name; made if needed",
-    )
-    words.add_argument("--version", default="", metavar="V", help="of a run that was resumed with changed code")
-    flags = words.parse_args(argv)
-    refuse_remote("algos copy")
-    folder = Path(flags.folder).expanduser().absolute()
-    if (allowed := Allowed(Home.resolve()).holding(folder)) is not None:
-        raise BadArguments(
-            f"{folder} lies in {allowed}, where code may run at once, and this is code to be read first;"
-            " give a folder elsewhere, and allow that or move the files when you have read them"
-        )
-    source = _source_of(str(flags.what), str(flags.version))
-    for name in source.texts:
-        if (folder / name).exists():
-            raise BadArguments(f"{folder / name} is there already; give another folder")
-    path = source.write(folder)
+    flags = copy_words("algos", "Write the code that a run or a policy was trained by into a folder.", argv)
+    source = _source_of(flags.what, flags.version)
+    refuse_existing(flags.folder, source.texts)
+    path = source.write(flags.folder)
     if flags.json:
         print_json({"file": str(path), "files": sorted(source.texts)})
     else:
         print(path)
         is_code = path.suffix == ".py"
-        note(f"read it, then allow its folder: mosaic algos add {folder}" if is_code else f"--plans {path} uses it")
+        allow = f"read it, then allow its folder: mosaic algos add {flags.folder}"
+        note(allow if is_code else f"--plans {path} uses it")
     return 0
 
 
-def _folder(action: str, argv: Sequence[str]) -> tuple[Path, Allowed, bool]:
-    words = parser(f"algos {action}", "Which folders' algorithms and scripts may run.", json=True)
-    words.add_argument("folder", type=Path, metavar="DIR", help="a folder of this machine")
-    flags = words.parse_args(argv)
-    # Which code may run is decided on the machine that runs it.
-    refuse_remote(f"algos {action}")
-    return flags.folder, Allowed(Home.resolve()), bool(flags.json)
-
-
 def _source_of(word: str, version: str) -> SourceCopy:
-    path = Path(word).expanduser()
-    if path.exists() or word.endswith(SUFFIX):
-        return _of_policy(path)
-    with look() as client:
-        run = pick(client, word)
+    run = run_or_policy(word)
+    if isinstance(run, Path):
+        return _of_policy(run)
     run_dir = RunDir(Path(run.run_dir))
     found = {copy.short: copy for copy in (*_of_checkpoints(run_dir), *_kept(run_dir, f"{run.algo}.py"))}
     if not found:
@@ -173,13 +136,9 @@ def _of_checkpoints(run_dir: RunDir) -> Iterator[SourceCopy]:
 
 
 def _of_policy(path: Path) -> SourceCopy:
-    policy_digest.check_file(path)
-    data = path.read_bytes()
-    header: Any = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    text = header["__metadata__"].get("source")
-    if text is None:
-        raise PolicyError(f"{path} carries no code: it was not trained by an algorithm of a user's")
     try:
-        return source_copy.from_json(json.loads(text))
+        if (source := carried_by(path, "source")) is not None:
+            return source_copy.from_json(source)
     except ValueError as error:
         raise PolicyError(f"{path}: its copy of the code cannot be read: {error}") from error
+    raise PolicyError(f"{path} carries no code: it was not trained by an algorithm of a user's")

@@ -1,7 +1,6 @@
 """Environments and wrappers of a user's files on a command line: a path with a name becomes what a config says."""
 
 import importlib.util
-from collections.abc import Sequence
 from pathlib import Path
 
 from mosaic.cli.daemon.connection import refuse_remote
@@ -11,22 +10,6 @@ from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.environment_file import Kind
 from mosaic.spec import own_code
 from mosaic.spec.run_dir import Home
-
-ENV_FLAGS = ("--env-id", "--env_id")
-
-
-def in_words(words: Sequence[str]) -> list[str]:
-    """The words with the environment's reference in the place of its path."""
-    made, is_value = list[str](), False
-    for word in words:
-        flag, equals, value = word.partition("=")
-        if is_value:
-            word = reference_of(word)
-        elif equals and flag in ENV_FLAGS:
-            word = f"{flag}={reference_of(value)}"
-        is_value = word in ENV_FLAGS
-        made.append(word)
-    return made
 
 
 def reference_of(word: str, kind: Kind = "environment") -> str:

@@ -4,19 +4,17 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from mosaic.cli.daemon.connection import BadArguments, look, parser, refuse_remote
-from mosaic.cli.runs.run_by_name import pick
+from mosaic.cli.daemon.connection import BadArguments, parser, refuse_remote
 from mosaic.cli.terminal.printing import note, print_json
 from mosaic.cli.train.environment_arguments import local_settings_of
+from mosaic.cli.train.own_code_folders import carried_by, copy_words, folder_of, forbid, refuse_existing, run_or_policy
 from mosaic.cli.train.own_environment import absolute
 from mosaic.errors import CheckpointError, ConfigError, PolicyError
 from mosaic.scripts import own_code_files
-from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.environment_file import Kind
 from mosaic.spec import environment_flags, own_code
-from mosaic.spec.files import checkpoint_files, policy_digest, source_copy
+from mosaic.spec.files import checkpoint_files, source_copy
 from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.policy_facts import SUFFIX
 from mosaic.spec.processes.python_child import PythonChild, own_path
@@ -35,7 +33,7 @@ USAGE = """of your own (docs/own-environments.md):
 
 
 def add(argv: Sequence[str]) -> int:
-    folder, allowed, as_json = _folder("add", argv)
+    folder, allowed, as_json = folder_of(VERB, "add", argv)
     real = allowed.add(folder, verb=VERB)
     inside = {
         kind: [one for one in own_code_files.known(allowed, kind) if one.file.is_relative_to(real)] for kind in KINDS
@@ -55,13 +53,7 @@ def add(argv: Sequence[str]) -> int:
 
 
 def remove(argv: Sequence[str]) -> int:
-    folder, allowed, as_json = _folder("remove", argv)
-    real = allowed.remove(folder, verb=VERB)
-    if as_json:
-        print_json({"folder": str(real), "allowed": False})
-    else:
-        print(f"{real}: its environments and scripts may run no more; nothing in it was deleted")
-    return 0
+    return forbid(VERB, "environments", argv)
 
 
 def check(argv: Sequence[str]) -> int:
@@ -69,11 +61,9 @@ def check(argv: Sequence[str]) -> int:
     argv, environment = environment_flags.take(argv, what="mosaic envs check")
     words = parser("envs check", "Try an environment, and say what to change.", json=True)
     words.add_argument("env_id", metavar="ENV", help="./my_env.py:MyEnv, or any other environment")
-    words.add_argument("--steps", type=int, default=500, metavar="N", help="steps of each test (default 500)")
+    words.number("--steps", low=1, default=500, metavar="N", help="steps of each test (default 500)")
     flags = words.parse_args(argv)
     refuse_remote("envs check")
-    if flags.steps < 1:
-        words.error("--steps: must be at least 1")
     request = {"env_id": absolute(flags.env_id), "steps": flags.steps, "json": bool(flags.json)}
     request |= local_settings_of(environment.with_names(absolute))
     child = PythonChild(
@@ -83,56 +73,27 @@ def check(argv: Sequence[str]) -> int:
 
 
 def copy(argv: Sequence[str]) -> int:
-    words = parser("envs copy", "Write the environment that a run or a policy was trained in into a folder.", json=True)
-    words.add_argument("what", metavar="RUN|POLICY", help="a run of this home, or a *.cleanrl_model file")
-    words.add_argument(
-        "folder", type=Path, metavar="DIR", help="a folder that is not allowed, without files of these names"
-    )
-    words.add_argument("--version", default="", metavar="V", help="of a run that was resumed with changed code")
-    flags = words.parse_args(argv)
-    refuse_remote("envs copy")
-    folder = Path(flags.folder).expanduser().absolute()
-    if (allowed := Allowed(Home.resolve()).holding(folder)) is not None:
-        raise BadArguments(
-            f"{folder} lies in {allowed}, where code may run at once, and this is code to be read first;"
-            " give a folder elsewhere, and allow that or move the files when you have read them"
-        )
-    sources = [one for one in _sources_of(str(flags.what)) if flags.version in ("", one.short)]
+    flags = copy_words(VERB, "Write the environment that a run or a policy was trained in into a folder.", argv)
+    sources = [one for one in _sources_of(flags.what) if flags.version in ("", one.short)]
     if not sources:
-        raise BadArguments(f"{flags.what} keeps no environment of your own{_of_version(flags.version)}")
+        version = f" of version {flags.version}" if flags.version else ""
+        raise BadArguments(f"{flags.what} keeps no environment of your own{version}")
     # The newest version of each file.
     written = {name: text for one in sources for name, text in one.texts.items()}
-    for name in written:
-        if (folder / name).exists():
-            raise BadArguments(f"{folder / name} is there already; give another folder")
-    paths = sorted({str(one.write(folder)) for one in sources})
+    refuse_existing(flags.folder, written)
+    paths = sorted({str(one.write(flags.folder)) for one in sources})
     if flags.json:
         print_json({"files": sorted(written)})
     else:
         print("\n".join(paths))
-        note(f"read it, then allow its folder: mosaic envs add {folder}")
+        note(f"read it, then allow its folder: mosaic envs add {flags.folder}")
     return 0
 
 
-def _of_version(version: str) -> str:
-    return f" of version {version}" if version else ""
-
-
-def _folder(action: str, argv: Sequence[str]) -> tuple[Path, Allowed, bool]:
-    words = parser(f"envs {action}", "Which folders' environments, algorithms and scripts may run.", json=True)
-    words.add_argument("folder", type=Path, metavar="DIR", help="a folder of this machine")
-    flags = words.parse_args(argv)
-    # Which code may run is decided on the machine that runs it.
-    refuse_remote(f"envs {action}")
-    return flags.folder, Allowed(Home.resolve()), bool(flags.json)
-
-
 def _sources_of(word: str) -> list[SourceCopy]:
-    path = Path(word).expanduser()
-    if path.exists() or word.endswith(SUFFIX):
-        return _of_policy(path)
-    with look() as client:
-        run = pick(client, word)
+    run = run_or_policy(word)
+    if isinstance(run, Path):
+        return _of_policy(run)
     run_dir = RunDir(Path(run.run_dir))
     found: list[SourceCopy] = []
     for step in checkpoint_files.steps(run_dir):
@@ -145,10 +106,7 @@ def _sources_of(word: str) -> list[SourceCopy]:
 
 
 def _of_policy(path: Path) -> list[SourceCopy]:
-    policy_digest.check_file(path)
-    data = path.read_bytes()
-    header: Any = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     try:
-        return list(own_code.from_json(json.loads(header["__metadata__"].get("env_sources", "{}"))).values())
+        return list(own_code.from_json(carried_by(path, "env_sources") or {}).values())
     except (ValueError, ConfigError) as error:
         raise PolicyError(f"{path}: its copy of the code cannot be read: {error}") from error

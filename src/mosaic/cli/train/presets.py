@@ -111,7 +111,7 @@ def _show(argv: Sequence[str]) -> int:
         options = {clean(name): clean(shown(value)) for name, value in preset.options.items()}
         print(f"\n{paint('flags of the run', 'bold')}\n" + "\n".join(pairs(options)))
     if preset.left_out:
-        print(f"\n{paint('what the reference says and this does not', 'bold')}")
+        print(f"\n{paint('settings of the reference that this preset leaves out', 'bold')}")
         print("\n".join(f"  {clean(line)}" for line in preset.left_out))
     print(f"\n{paint(f'mosaic train {_words(preset)}', 'dim')}")
     return 0

@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
         count = sum(one.path.is_relative_to(folder) for one in allowed.scripts())
         print(f"{folder}: its scripts may run, {count} of them are in the list of 'mosaic scripts'")
     else:
-        print(f"{folder}: its scripts may run no more")
+        print(f"{folder}: its scripts may no longer run")
     return 0
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from mosaic import config
 from mosaic.cli.daemon.connection import BadArguments, connect, current, refuse_remote
@@ -64,9 +64,11 @@ class RunFlags(TrainOptions):
     """Settings under a name, as the defaults of all other flags; 'mosaic presets' lists them."""
     label: str = ""
     """Label of the run; the algorithm, environment and seed if not given."""
+    tag: str = ""
+    """Tags of the run: --tag paper,baseline, or --tag paper --tag baseline."""
     seeds: str = ""
     """A run for each: 1-5, or 1,2,7."""
-    priority: int = 0
+    priority: Annotated[int, Ge(-(2**31)), Le(2**31 - 1)] = 0
     """Higher starts earlier."""
     client_key: str = ""
     """Key of this submit: with the same one again no second run is made. Chosen at random by default."""
@@ -74,6 +76,8 @@ class RunFlags(TrainOptions):
     """CPU cores that the queue reserves, and the threads of the worker."""
     gpus: Annotated[float, Ge(0)] = 0
     """GPUs that the queue reserves; 0.25 lets four runs share one."""
+    engine: str = ""
+    """What starts the worker, by its name in `mosaic engines`; empty is the daemon's own."""
     tensorboard: bool = True
     """Write TensorBoard files."""
     upload_model: bool = False
@@ -101,13 +105,13 @@ def main(argv: Sequence[str]) -> int:
             print("'mosaic algos' lists the algorithms.")
             return 0
         raise BadArguments("which algorithm? For example: mosaic train ppo --env-id CartPole-v1")
-    argv = [algorithm_of(argv[0]), *argv[1:]]
+    argv = with_one_tag_flag([algorithm_of(argv[0]), *argv[1:]])
     if is_about_script(argv):
         return _train(*document_of_script(argv))
     argv, environment = environment_flags.take(argv, what=f"mosaic train {argv[0]}")
     if argv[0].startswith("-"):
         raise BadArguments(f"the algorithm comes first: mosaic train ppo {' '.join(argv)}")
-    algo, *words = own_environment.in_words(argv)
+    algo, *words = environment_flags.with_reference(argv, own_environment.reference_of)
     with connect() as client:
         settings, flags, preset = parse(client, algo, words)
         env_id, before = settings.env_id, preset.environment.settings if preset else {}
@@ -217,9 +221,10 @@ def document_of(
     worker = WorkerConfig(algo=algo, **outside, extras=TrainExtras(**options, algo_params=params))
     return TrainRunConfig(
         run_name=flags.label,
+        tags=flags.tag,
         environment=Environment(env_id=worker.env_id, settings=env_settings or {}),
         artifacts=Artifacts(tensorboard=Toggle(enabled=flags.tensorboard), wandb=Toggle(enabled=flags.track_wandb)),
-        resources=Resources(cpus=flags.cpus, gpus=flags.gpus),
+        resources=Resources(cpus=flags.cpus, gpus=flags.gpus, engine=flags.engine),
         metadata=Metadata(ui=as_ui(preset) if preset else {}, worker=Worker(config=worker)),
     )
 
@@ -301,6 +306,23 @@ def algorithm_of(word: str) -> str:
     if found.problem:
         raise found.error
     return found.name
+
+
+def with_one_tag_flag(words: Sequence[str]) -> list[str]:
+    """`--tag a --tag b` as `--tag=a,b`: of a flag that stands there twice only the last would count."""
+    end = words.index("--") if "--" in words else len(words)
+    kept: list[str] = []
+    tags: list[str] = []
+    left = iter(words[:end])
+    for word in left:
+        flag, equals, value = word.partition("=")
+        if flag != "--tag":
+            kept.append(word)
+        elif equals or (value := next(left, "")):
+            tags.append(value)
+        else:
+            raise BadArguments("mosaic train: --tag: needs a value, for example --tag paper")
+    return [*kept, *([f"--tag={','.join(tags)}"] if tags else []), *words[end:]]
 
 
 OURS = {"--track": "--track-wandb", "--no-track": "--no-track-wandb", "--exp-name": "--label"}

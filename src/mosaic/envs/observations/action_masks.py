@@ -51,7 +51,7 @@ def source_of(env: "gymnasium.Env[Any, Any]", *, seed: int = 0) -> Source | None
 
 
 def flat(mask: Any, action_space: Any, *, env_id: str = "the environment") -> Mask:
-    """One truth value for each choice; EnvironmentFailed for what is no mask of this action space."""
+    """One truth value for each choice; EnvironmentFailed for what is not a mask of this action space."""
     sizes = sizes_of(action_space)
     whole: Any = mask
     if isinstance(mask, (tuple, list)) and len(whole) == len(sizes) > 1:

@@ -98,7 +98,7 @@ class AtariFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._lives = lives
         terminated, truncated = self._ended(), self._ale.game_truncated()
         self._game_over = terminated or truncated
-        # Some games stay at no lives for a few frames before they end (Qbert): that is no further life.
+        # Some games stay at no lives for a few frames before they end (Qbert): that is not a further life.
         lost = 0 < lives < before
         if not (lost or self._game_over):
             return obs, clipped, False, False, {}

@@ -1,5 +1,6 @@
 """The observation rule: what an algorithm sees of each kind of observation space, as one vector or by its parts."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -42,7 +43,10 @@ def flat_encoder(space: "Space[Any]") -> Encoder:
             return row
 
         return Encoder(spaces.Box(0.0, 1.0, (size,), np.float32), one_hot)
-    flat = cast("Space[Any]", spaces.flatten_space(space))
+    with warnings.catch_warnings():
+        # Of parts in float32 and float64, one bound becomes the other's type.
+        warnings.filterwarnings("ignore", message=".*precision lowered by casting.*")
+        flat = cast("Space[Any]", spaces.flatten_space(space))
     if not isinstance(flat, spaces.Box):
         # Sequence, Graph and Text have no fixed size; the caller names the environment in its error.
         raise TypeError(f"{space} has no fixed size")
@@ -54,7 +58,7 @@ def flat_encoder(space: "Space[Any]") -> Encoder:
 
 
 def parts_encoder(space: "Space[Any]") -> Encoder:
-    """One row of all parts, in which each Box of a Dict or Tuple keeps its shape; what is no Box becomes a vector.
+    """One row of all parts, in which each Box of a Dict or Tuple keeps its shape; what is not a Box becomes a vector.
 
     The parts of a Dict have its keys, those of a Tuple are counted from 0, and inner ones follow a dot: `arm.camera`. A
     space that is neither is one part, "observation".

@@ -48,11 +48,18 @@ def plain_pixels(spec: "EnvSpec", _settings: Mapping[str, Any]) -> Pixels:
     def wrap(env: "Env[Any, Any]") -> "Env[Any, Any]":
         from mosaic.envs.observations.stacked_pictures import StackedPictures
 
+        if is_stack(env.observation_space):
+            return env  # ViZDoom's, for example: they are such stacks already.
         if not _is_picture(env.observation_space):
             raise IncompatibleSpaces(f"'{spec.id}' shows no pictures but {env.observation_space}")
         return StackedPictures(env)
 
     return Pixels(wrap=wrap)
+
+
+def is_stack(space: Any) -> bool:
+    """Whether it is what algorithms on pictures learn from."""
+    return space.shape == SHAPE and str(space.dtype) == "uint8"
 
 
 def _is_picture(space: Any) -> bool:

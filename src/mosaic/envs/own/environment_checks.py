@@ -95,7 +95,7 @@ def of_seeding(tried: Tried) -> Iterator[Finding]:
     if not same(first, again):
         text = (
             f"reset(seed={SEED}) gives another first observation the second time; draw from self.np_random instead of"
-            " random or np.random, and set everything anew in reset()"
+            " random or np.random, and set everything again in reset()"
         )
         yield Finding(text, is_problem=True)
     elif seed == SEED:

@@ -92,7 +92,7 @@ def _execute(path: Path) -> Executed:
     with own_modules.among(root):
         try:
             text = path.read_bytes()
-            module = _in_package(name) if root != path.parent else _alone(path, name, text)
+            module = importlib.import_module(name) if root != path.parent else _alone(path, name, text)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -110,10 +110,6 @@ def _module_of(path: Path) -> tuple[Path, str]:
     if root != path.parent:
         return root, ".".join(parts)
     return root, f"{path.stem}_of_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-
-
-def _in_package(name: str) -> ModuleType:
-    return importlib.import_module(name)
 
 
 def _alone(path: Path, name: str, text: bytes) -> ModuleType:

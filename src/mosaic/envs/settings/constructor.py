@@ -57,7 +57,7 @@ def arguments_of(creator: Callable[..., Any], *, depth: int = _DEEPEST) -> Argum
 def _handed_on(called: Any, call: ast.Call, depth: int) -> Arguments:
     """What is left to give for a call such as `super().__init__(size=size, **kwargs)`."""
     whole = arguments_of(called, depth=depth - 1)
-    # `Base.__init__(self, …)` gives the object itself first, which is no argument of the class.
+    # `Base.__init__(self, …)` gives the object itself first, which is not an argument of the class.
     given = [one for one in call.args if not (isinstance(one, ast.Name) and one.id == "self")]
     filled = {word.arg for word in call.keywords} | set(list(whole.named)[: len(given)])
     if any(isinstance(one, ast.Starred) for one in given):

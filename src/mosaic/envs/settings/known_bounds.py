@@ -3,20 +3,37 @@
 A signature says names, defaults and types. It does not say that a probability lies between 0 and 1, or which maps
 FrozenLake has. The key of a table is the name of the class, then the name of the setting; `EVERY` holds for all of
 them. `actions` says which kind of action space each value of a setting leads to, `sees` that the setting changes what
-is seen, `not_for_pictures` why algorithms on pictures cannot have it.
+is seen, `not_for_pictures` why algorithms on pictures cannot have it (or one kind of its values).
 """
 
 from typing import Any
 
 FIXED = frozenset(
-    {"render_mode", "game", "mission_space", "grid_size", "model_path", "observation_space", "sound_obs", "verbose"}
+    {
+        "render_mode",
+        "game",
+        "mission_space",
+        "grid_size",
+        "model_path",
+        "observation_space",
+        "sound_obs",
+        "verbose",
+        "domain",
+        "task",
+        "pool_name",
+        "channel_first",
+        "use_combined_action",
+    }
 )
-"""Arguments that are no settings: what the id says, what MOSAIC decides, and what only prints."""
+"""Arguments that are not settings: what the id says, what MOSAIC decides, and what only prints."""
 
 _PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 _WEIGHT = {"type": "number", "minimum": 0}
 _COUNT = {"type": "integer", "minimum": 1}
 _NONE_OR_MORE = {"type": "integer", "minimum": 0}
+_SKIP = {"type": "integer", "minimum": 1, "maximum": 1000}
+_RANGE = {"minItems": 2, "maxItems": 2, "ascending": True}
+_ONE_SKIP = "algorithms on pictures need one number, not a range"
 _CONTINUOUS = {"actions": {"true": "continuous", "false": "discrete"}}
 
 
@@ -107,7 +124,21 @@ EVERY: dict[str, dict[str, Any]] = {
     "max_steps": _said("Steps after which the episode is cut off; null is the level's own rule.", minimum=1),
     "tile_size": _said("Side of a cell in a picture, in pixels.", minimum=1),
     "screen_size": _said("Side of the picture, in pixels.", minimum=1),
+    # Procgen
+    "num_levels": _said("Levels that there are; 0 is without end.", **_NONE_OR_MORE),
+    "start_level": _said("The first of the levels.", **_NONE_OR_MORE),
+    "use_sequential_levels": _said("The end of a level is the beginning of the next one, in the same episode."),
+    "use_backgrounds": _said("Pictures behind the game; otherwise black.", sees=True),
+    "use_generated_assets": _said("Random shapes instead of drawn pictures.", sees=True),
+    "use_monochrome_assets": _said("Rectangles of one colour instead of drawn pictures.", sees=True),
+    "restrict_themes": _said("One picture for each kind of thing instead of several.", sees=True),
+    "center_agent": _said("The picture stays on the player; otherwise it shows the whole level.", sees=True),
+    "paint_vel_info": _said("Paint how fast the player moves into a corner.", sees=True),
+    # Games on a grid
+    "repeat_action_probability": _said("Chance that the last action is repeated: sticky actions.", **_PROBABILITY),
+    "harder": _said("The game gets harder, the longer it lasts."),
     # All
+    "max_episode_steps": _said("Steps after which an episode is cut off.", **_COUNT),
     "max_cycles": _said("Rounds after which a game is cut off.", minimum=1),
     "continuous_actions": _said("Actions are vectors instead of choices."),
     "num_players": _said("Players.", minimum=2, maximum=10),
@@ -163,7 +194,7 @@ OF_CLASS: dict[str, dict[str, dict[str, Any]]] = {
         ),
         "frameskip": _said(
             "Frames a step; a pair is a random number from the first to below the second.",
-            anyOf=[_COUNT, {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2}],
+            anyOf=[_SKIP, {"type": "array", "items": _SKIP, **_RANGE, "not_for_pictures": _ONE_SKIP}],
         ),
         "repeat_action_probability": _said("Chance that the last action is repeated: sticky actions.", **_PROBABILITY),
         "full_action_space": _said("All 18 actions, also those that do nothing in this game."),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 STEP_LIMIT = "max_episode_steps"
 """A setting of every Gymnasium environment: Gymnasium's `make` takes it, no constructor does."""
-_ABOUT = ("description", "actions", "sees", "not_for_pictures")
+_ABOUT = ("description", "actions", "observations", "sees", "not_for_pictures")
 """What is said of a whole setting, not of one of the kinds of value that it takes."""
 _PLAIN: dict[Any, dict[str, Any]] = {
     bool: {"type": "boolean"},

@@ -7,8 +7,6 @@ describes it. envpool itself resets an ended slot at the next step; here the end
 reset.
 """
 
-import warnings
-from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
 from mosaic.envs.family import Family
+from mosaic.envs.pools.pool_maker import POOL_NAME, actions_of, load_pools, made, observations_of, spec_of
 from mosaic.envs.vector.batch import Batch
 from mosaic.envs.vector.episode_tally import Tally
 from mosaic.envs.vector.whole_vector import Stepped, WholeVec
@@ -27,41 +26,35 @@ def make_pool(
 ) -> WholeVec:
     """The envpool environment of the same name."""
     try:
-        envpool: Any = import_module("envpool")
+        envpool = load_pools()
     except ModuleNotFoundError as error:
         raise MissingExtra("the envpool backend", "envpool") from error
-    name = kwargs.pop("pool_name", "") or spec.id.removeprefix("ALE/")
+    if POOL_NAME in spec.kwargs:
+        # An environment that is envpool's anyway: what it is made with is what a pool is made with.
+        kwargs = {**spec.kwargs, **kwargs}
+    name = kwargs.pop(POOL_NAME, "") or spec.id.removeprefix("ALE/")
     if name not in envpool.list_all_envs():
         raise EnvironmentFailed(f"envpool has no '{name}'; use backend 'bare'")
     lives = bool(kwargs.get("episodic_life"))
-    pool = (_Lives if lives else _Pool)(envpool, name, num_envs, kwargs | {"render_mode": render_mode})
-    encoder = family.encoder_of(pool.envs.observation_space, observations)
-    return WholeVec(pool, Batch(pool.envs.observation_space, pool.envs.action_space, encoder), num_envs, "envpool")
+    about = spec_of(name, kwargs)
+    seen, actions = observations_of(about), actions_of(about)
+    encoder = family.encoder_of(seen, observations)
+    pool = (_Lives if lives else _Pool)(name, num_envs, kwargs | {"render_mode": render_mode})
+    return WholeVec(pool, Batch(seen, actions, encoder), num_envs, "envpool")
 
 
 class _Pool:
-    def __init__(self, envpool: Any, name: str, num_envs: int, kwargs: dict[str, Any]) -> None:
-        self._envpool = envpool
+    def __init__(self, name: str, num_envs: int, kwargs: dict[str, Any]) -> None:
         self._name = name
         self._num_envs = num_envs
         self._kwargs = kwargs
-        self.envs: Any = self._make(seed=0)
-
-    def _make(self, seed: int) -> Any:
-        with warnings.catch_warnings():
-            # envpool declares its float32 spaces with float64 bounds, at which Gymnasium warns.
-            warnings.filterwarnings("ignore", message=".*precision lowered by casting.*")
-            envs = self._envpool.make(
-                self._name, env_type="gymnasium", num_envs=self._num_envs, seed=seed, **self._kwargs
-            )
-            _ = envs.observation_space, envs.action_space  # made at the first look, then kept
-            return envs
+        self.envs: Any = made(name, num_envs, 0, kwargs)
 
     def begin(self, seed: int | None) -> Any:
         if seed is not None:
-            # A pool takes its seed only when it is made, as an int32.
+            # A pool takes its seed only when it is made.
             self.envs.close()
-            self.envs = self._make(seed % 2**31)
+            self.envs = made(self._name, self._num_envs, seed, self._kwargs)
         return self.envs.reset()[0]
 
     def step(self, actions: Any) -> Stepped:

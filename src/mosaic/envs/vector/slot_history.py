@@ -77,8 +77,8 @@ class Beginning:
     def __init__(self, env: AnyEnv, family: Family) -> None:
         self.env = env
         self.family = family
-        self.touch = _find_touch(env)
-        self.raw = raw_return.layer_of(env)
+        self.touch = raw_return.layer_of(env, FirstTouch)
+        self.raw = raw_return.layer_of(env, raw_return.RawReturn)
         self.keeping = kept_state.layers(env)
         """Wrappers that may keep something over episodes."""
         self.kept: list[dict[str, Any]] = []
@@ -172,15 +172,6 @@ def slots_of(snapshot: Mapping[str, Any], num_envs: int) -> list[dict[str, Any]]
             f"this run needs format {FORMAT} and {num_envs}: resume with the settings that it was saved with"
         )
     return snapshot["slots"]
-
-
-def _find_touch(env: AnyEnv) -> FirstTouch | None:
-    inner: AnyEnv = env
-    while isinstance(inner, gymnasium.Wrapper):
-        if isinstance(inner, FirstTouch):
-            return inner
-        inner = inner.env
-    return None
 
 
 def same(one: Any, other: Any) -> bool:

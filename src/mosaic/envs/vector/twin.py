@@ -46,7 +46,7 @@ class Freezer:
         self,
         env_id: str,
         envs: "Sequence[Env[Any, Any]]",
-        twin: Twin,
+        twin: Twin | None,
         *,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
@@ -54,8 +54,9 @@ class Freezer:
         self.settings: Mapping[str, Any] = settings or {}
         """With which a twin must be made."""
         self._envs: list[Any] = [env.unwrapped for env in envs]
-        self._freeze = twin.freeze
+        self._twin = twin
 
     def freeze(self, slot: int) -> "NDArray[np.float64]":
         """The state of one slot, which must have been reset."""
-        return self._freeze(self._envs[slot])
+        assert self._twin is not None
+        return self._twin.freeze(self._envs[slot])

@@ -8,7 +8,7 @@ from mosaic.envs.families import find_spec
 from mosaic.envs.family import Family
 from mosaic.envs.single_environment import Wrap, bare_spec, find_with_settings, make_from
 from mosaic.envs.wrapping import chosen_wrappers
-from mosaic.errors import ConfigError, IncompatibleSpaces, Problem
+from mosaic.errors import ConfigError, EnvironmentFailed, IncompatibleSpaces, Problem
 from mosaic.operating_system import available_cores
 from mosaic.spec.wrappers import FLAG, SETTING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mosaic.envs.vector.batch import Batch
     from mosaic.envs.vector.twin import Freezer
 
-Backend = Literal["auto", "bare", "sync", "async", "native", "envpool"]
+Backend = Literal["auto", "bare", "sync", "async", "native", "envpool", "tensor"]
 Observations = Literal["vector", "parts", "raw", "pixels"]
 Masks = Literal["never", "if given", "always"]
 
@@ -82,7 +82,7 @@ def choose_backend(
 
     async, if a step of this environment is costly (the family says so) and there are at least 4 environments and 4
     cores; otherwise bare. Both give the same numbers, bit for bit, so the choice never changes a learning curve.
-    native and envpool step aside for bare where they do not know one of the settings.
+    native, envpool and tensor step aside for bare where they do not know one of the settings.
     """
     family, spec = find_spec(env_id)
     if backend in _CAVEATS and (lacking := _lacking(backend, family, spec, settings or {})):
@@ -105,6 +105,7 @@ def choose_backend(
 _CAVEATS = {
     "native": "one generator for all slots: other random numbers than bare, and resuming begins fresh episodes",
     "envpool": "its own C++ physics and random numbers: not comparable bit for bit, and resuming begins fresh episodes",
+    "tensor": "the same rules, as functions of tensors: other random numbers than bare, and resuming is exact",
 }
 
 
@@ -114,6 +115,10 @@ def _lacking(backend: str, family: Family, spec: "EnvSpec", settings: Mapping[st
         return []
     if backend == "envpool":
         return [name for name in settings if name not in family.pool_settings]
+    if backend == "tensor":
+        from mosaic.envs.tensor import tensor_tasks
+
+        return tensor_tasks.unknown_settings(spec.id, settings) if tensor_tasks.is_known(spec.id) else []
     from mosaic.envs.vector.native_vector import settings_of
 
     known = settings_of(spec)
@@ -130,6 +135,7 @@ def make_vec(
     masks: Masks = "never",
     settings: Mapping[str, Any] | None = None,
     wrappers: Sequence[Wrap] = (),
+    device: str = "cpu",
     **kwargs: Any,
 ) -> VecEnv:
     """`num_envs` environments behind one `step`.
@@ -138,10 +144,11 @@ def make_vec(
     shapes of pictures (`PartedRows`), "pixels" the family's rule for stacks of pictures
     (`mosaic.envs.observations.pixels`), "raw" leaves observations alone.
     With `masks` each row of a vector or of parts ends with the action mask: if the environment gives masks, or always
-    (an environment that then gives none is refused at its first reset). The native and envpool backends give none.
+    (an environment that then gives none is refused at its first reset). The native, envpool and tensor backends give
+    none. `device` is where the tensor backend keeps its environments.
     `settings` are those of a run config (`mosaic.envs.settings`).
-    `wrappers` are put around each environment (not with native and envpool). A Discrete action space that does not
-    start at 0 is presented as one that does.
+    `wrappers` are put around each environment (not with native, envpool and tensor). A Discrete action space that does
+    not start at 0 is presented as one that does.
     """
     if num_envs < 1:
         raise ConfigError([Problem("num_envs", f"must be at least 1, not {num_envs}")])
@@ -162,6 +169,8 @@ def make_vec(
     if chosen in _CAVEATS:
         if wrappers:
             raise ConfigError([Problem("backend", f"{chosen} cannot apply wrappers; use bare, sync or async")])
+        if chosen == "tensor":
+            return _make_tensor(family, spec, num_envs, observations, render_mode, settings or {}, device)
         return _make_whole(chosen, family, spec, num_envs, observations, render_mode, kwargs)
     plan = _Plan(family, spec, observations, render_mode, tuple(wrappers), kwargs, settings or {})
     if masks == "always" or (masks == "if given" and plan.gives_masks()):
@@ -259,6 +268,46 @@ def _whole_pixels(backend: str, spec: "EnvSpec", rule: "Pixels") -> Mapping[str,
         return {**rule.pool_kwargs, "pool_name": rule.pool_name}
     message = f"{backend} gives no 84×84 pictures of '{spec.id}'; use bare, sync or async"
     raise ConfigError([Problem("backend", message)])
+
+
+def _make_tensor(
+    family: Family,
+    spec: "EnvSpec",
+    num_envs: int,
+    observations: Observations,
+    render_mode: str | None,
+    settings: Mapping[str, Any],
+    device: str,
+) -> VecEnv:
+    from mosaic.envs.tensor import tensor_tasks
+    from mosaic.envs.vector.batch import Batch
+
+    if not tensor_tasks.is_known(spec.id):
+        known = ", ".join(tensor_tasks.ids())
+        raise EnvironmentFailed(f"the tensor backend has no '{spec.id}'; it has {known}; use backend 'bare'")
+    if observations not in ("vector", "parts"):
+        raise ConfigError([Problem("backend", f"tensor shows vectors, not {observations}; use bare, sync or async")])
+    import torch
+
+    from mosaic.envs.vector.tensor_vector import TensorVec
+
+    def usual() -> "Env[Any, Any]":
+        return make_from(family, spec, render_mode=render_mode)
+
+    with closing(make_from(family, spec, render_mode=None)) as example:
+        spaces = example.observation_space, example.action_space
+    batch = Batch(*spaces, family.encoder_of(spaces[0], observations))
+    task = tensor_tasks.make_task(spec, spec.kwargs, lambda: make_from(family, spec, render_mode=None))
+    return TensorVec(
+        spec.id,
+        task,
+        batch,
+        num_envs,
+        device=torch.device(device),
+        twin=family.twin,
+        settings=settings,
+        make=usual,
+    )
 
 
 def _make_whole(

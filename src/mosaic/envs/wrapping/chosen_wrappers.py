@@ -46,7 +46,7 @@ class ChosenWrapper:
             word = wrappers.worded({"name": self.name, "arguments": self.arguments})
             raise EnvironmentFailed(f"--wrap {word} cannot be put around this environment: {_said(error)}") from error
         if not _is_environment(made):
-            raise EnvironmentFailed(f"--wrap {self.name} gave {type(made).__name__}, which is no environment")
+            raise EnvironmentFailed(f"--wrap {self.name} gave {type(made).__name__}, which is not an environment")
         if self.moments is not None:
             from mosaic.envs.wrapping.kept_state import set_normaliser
 

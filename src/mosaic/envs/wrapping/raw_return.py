@@ -1,9 +1,10 @@
 """The environment's own rewards, counted beneath wrappers that change them: an episode without its shaping."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 
+Layer = TypeVar("Layer")
 KEY = "raw_return"
 """In the info of an episode's last step, where the rewards may be shaped."""
 
@@ -25,11 +26,11 @@ class RawReturn(gymnasium.Wrapper[Any, Any, Any, Any]):
         return stepped
 
 
-def layer_of(env: "gymnasium.Env[Any, Any]") -> RawReturn | None:
-    """The one in a chain of wrappers."""
+def layer_of(env: "gymnasium.Env[Any, Any]", kind: type[Layer]) -> Layer | None:
+    """The outermost wrapper of a kind."""
     inner: gymnasium.Env[Any, Any] = env
     while isinstance(inner, gymnasium.Wrapper):
-        if isinstance(inner, RawReturn):
+        if isinstance(inner, kind):
             return inner
         inner = inner.env
     return None

@@ -3,8 +3,10 @@
     {"name": "TimeLimit", "summary": "Limits the number of steps …", "properties": {"max_episode_steps": {"type":
      "integer", "minimum": 1}}, "required": ["max_episode_steps"], "changes": []}
 
-`changes` says what may be another with it: `actions`, `observations`, `rewards`. One that cannot be used here has
-`refused`, the reason, instead.
+`changes` says what may be another with it: `actions`, `observations`, `rewards`. `needs` has the kinds of actions or
+observations (`mosaic.envs.description`) that it can be put around, `gives` those that are there with it, where that is
+sure; an argument on which they depend has them by its value, as JSON. `not_for_pictures` is why algorithms on pictures
+cannot have it. One that cannot be used here has `refused`, the reason, instead.
 """
 
 import inspect
@@ -23,8 +25,8 @@ USABLE: dict[str, tuple[str, ...]] = {
     "DelayObservation": (),
     "MaxAndSkipObservation": (),
     "TimeAwareObservation": _SEES,
-    "NormalizeObservation": (),
-    "RescaleObservation": (),
+    "NormalizeObservation": _SEES,
+    "RescaleObservation": _SEES,
     "FlattenObservation": _SEES,
     "FilterObservation": _SEES,
     "ReshapeObservation": _SEES,
@@ -32,8 +34,8 @@ USABLE: dict[str, tuple[str, ...]] = {
     "DiscretizeObservation": _SEES,
     "GrayscaleObservation": _SEES,
     "ResizeObservation": _SEES,
-    "ClipAction": (),
-    "RescaleAction": (),
+    "ClipAction": _ACTS,
+    "RescaleAction": _ACTS,
     "DiscretizeAction": _ACTS,
     "StickyAction": (),
     "RepeatAction": (),
@@ -41,6 +43,27 @@ USABLE: dict[str, tuple[str, ...]] = {
     "NormalizeReward": _PAYS,
 }
 """Gymnasium's wrappers that can be named, and what may be another with each."""
+_NUMBERS = {"observations": ["vector", "pixels"]}
+_NEEDS: dict[str, dict[str, list[str]]] = {
+    "RescaleObservation": _NUMBERS,
+    "FilterObservation": {"observations": ["composite"]},
+    "ReshapeObservation": _NUMBERS,
+    "DiscretizeObservation": _NUMBERS,
+    "GrayscaleObservation": {"observations": ["pixels"]},
+    "ResizeObservation": {"observations": ["pixels"]},
+    "ClipAction": {"actions": ["continuous"]},
+    "RescaleAction": {"actions": ["continuous"]},
+    "DiscretizeAction": {"actions": ["continuous"]},
+}
+_GIVES = {
+    "NormalizeObservation": {"observations": "vector"},
+    "FlattenObservation": {"observations": "vector"},
+    "GrayscaleObservation": {"observations": "pixels"},
+    "ResizeObservation": {"observations": "pixels"},
+    "ClipAction": {"actions": "continuous"},
+    "RescaleAction": {"actions": "continuous"},
+}
+_NOT_FOR_PICTURES = "changes the stacks of four grey pictures, 84×84 in uint8, that algorithms on pictures learn from"
 _FUNCTION = "takes a function, which no flag can say; write a wrapper of your own (docs/own-environments.md)"
 _OTHER_ARRAYS = "gives arrays that are not NumPy's, and the environments of MOSAIC do"
 REFUSED = {
@@ -53,7 +76,7 @@ REFUSED = {
     "NumpyToTorch": _OTHER_ARRAYS,
     "AtariPreprocessing": "is what algorithms on pictures (ppo_atari and others) do by themselves",
     "AddRenderObservation": "draws each step; algorithms on pictures see what the environment itself shows",
-    "Autoreset": "begins episodes anew by itself, which a run does already",
+    "Autoreset": "begins the next episode by itself, which a run does already",
     "PassiveEnvChecker": "is what 'mosaic envs check ENV' runs",
     "OrderEnforcing": "is around every environment already",
     "RecordEpisodeStatistics": "counts what charts/episodic_return and charts/episodic_length show already",
@@ -69,7 +92,7 @@ _BINS = {"anyOf": [dict(_COUNT), {"type": "array", "items": dict(_COUNT)}]}
 _KNOWN: dict[str, dict[str, dict[str, Any]]] = {
     # What the annotations do not say, because they name types of NumPy.
     "TimeLimit": {"max_episode_steps": _COUNT},
-    "FrameStackObservation": {"stack_size": _COUNT, "padding_type": {"enum": ["reset", "zero"]}},
+    "FrameStackObservation": {"stack_size": {**_COUNT, "maximum": 1000}, "padding_type": {"enum": ["reset", "zero"]}},
     "DelayObservation": {"delay": {"type": "integer", "minimum": 0}},
     "MaxAndSkipObservation": {"skip": {"type": "integer", "minimum": 2}},
     "NormalizeObservation": {"epsilon": {"type": "number", "exclusiveMinimum": 0}},
@@ -78,8 +101,11 @@ _KNOWN: dict[str, dict[str, dict[str, Any]]] = {
     "ReshapeObservation": {"shape": {"type": "array", "items": dict(_COUNT)}},
     "ResizeObservation": {"shape": {"type": "array", "items": dict(_COUNT), "minItems": 2, "maxItems": 2}},
     "DtypeObservation": {"dtype": {"enum": ["float32", "float64", "uint8", "int32", "int64"]}},
-    "DiscretizeObservation": {"bins": _BINS},
-    "DiscretizeAction": {"bins": _BINS},
+    "DiscretizeObservation": {
+        "bins": _BINS,
+        "multidiscrete": {"observations": {"false": "discrete", "true": "composite"}},
+    },
+    "DiscretizeAction": {"bins": _BINS, "multidiscrete": {"actions": {"false": "discrete", "true": "multi_discrete"}}},
     "FilterObservation": {
         "filter_keys": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}
     },
@@ -103,7 +129,10 @@ _KNOWN: dict[str, dict[str, dict[str, Any]]] = {
 
 def gymnasiums() -> list[dict[str, Any]]:
     """All of Gymnasium's wrappers for one environment."""
-    usable = [_described(name, _class_of(name), _KNOWN.get(name, {}), changes) for name, changes in USABLE.items()]
+    usable = [
+        _described(name, class_of(name), _KNOWN.get(name, {}), changes) | _fitting(name, changes)
+        for name, changes in USABLE.items()
+    ]
     return [*usable, *({"name": name, "refused": reason} for name, reason in REFUSED.items())]
 
 
@@ -118,10 +147,6 @@ def may_change_rewards(name: str, creator: Any) -> bool:
 
 def class_of(name: str) -> Any:
     """One of Gymnasium's that can be used."""
-    return _class_of(name)
-
-
-def _class_of(name: str) -> Any:
     from gymnasium import wrappers
 
     return getattr(wrappers, name)
@@ -150,6 +175,12 @@ def _described(
         "additionalProperties": schema["additionalProperties"],
         "changes": list(changes),
     }
+
+
+def _fitting(name: str, changes: tuple[str, ...]) -> dict[str, Any]:
+    """What one of Gymnasium's can be put around, and what is there then."""
+    reason = {"not_for_pictures": _NOT_FOR_PICTURES} if "observations" in changes else {}
+    return {"needs": _NEEDS.get(name, {}), "gives": _GIVES.get(name, {}), **reason}
 
 
 def _summary(creator: Any) -> str:

@@ -10,9 +10,11 @@ from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.daemon.news import Batch, Detail, Notice
 from mosaic.gui.models.daemon.news_feed import NewsFeed
 from mosaic.gui.models.form.notes import Notes
+from mosaic.gui.models.runs.alerts_model import Alerts
 from mosaic.gui.models.runs.log_model import LogModel
 from mosaic.gui.models.runs.runs_model import RunsModel
 from mosaic.gui.models.wording import name_of
+from mosaic.rpc.client import AlertNews
 from mosaic.spec import queue_place
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
@@ -42,6 +44,7 @@ class Studio(QObject):
         self.curves = Curves()
         self.log = LogModel()
         self.notes = Notes()
+        self.alerts = Alerts()
         self.current = ""
         """The run whose log and config are shown: the first of the selected."""
         self._selected: tuple[str, ...] = ()
@@ -53,7 +56,10 @@ class Studio(QObject):
         self.runs.why_queued = self.why_queued
         self._feed = feed
         feed.arrived.connect(self.take)
+        self.log.asked.connect(feed.ask_log)
+        self.log.counting.connect(feed.count_log)
         link.call_failed.connect(self._show_error)
+        self.alerts.came.connect(self._show_alert)
 
     @property
     def selected(self) -> Sequence[str]:
@@ -108,6 +114,10 @@ class Studio(QObject):
         self._show(drawn[0] if drawn else "")
         self.selection_changed.emit()
         self._feed.open(drawn)
+        # Once the feed knows the run, so that what is asked of its log is not asked of the one before.
+        self.log.open(self.current)
+        if (record := self.record()) is not None:
+            self.log.heard_of(record)
 
     def take(self, batch: Batch) -> None:
         if batch.removed:
@@ -117,14 +127,17 @@ class Studio(QObject):
         for points in batch.points:
             self.curves.take(points)
             self.opened_changed.emit(points.run_id)
-        for news in batch.lines:
-            self.log.append(news.lines)
+        for answer in batch.log:
+            self.log.take(answer)
         for detail in batch.details:
             self._detail = detail
             self.opened_changed.emit(detail.run_id)
         for notice in batch.notices:
             if not notice.run_id or self.runs.add_notice(notice.run_id, notice.message):
                 self.noticed.emit(notice)
+        self.alerts.take(batch.alerts)
+        if (current := self.record()) is not None:
+            self.log.heard_of(current)
         if batch.records or batch.removed:
             self.records_came.emit(batch.records, batch.removed)
             self.runs_changed.emit()
@@ -133,6 +146,13 @@ class Studio(QObject):
         """Tell the user; it stops nothing."""
         self.noticed.emit(Notice(message))
 
+    def _show_alert(self, alert: AlertNews) -> None:
+        is_good = alert.cause == "end"
+        if not is_good:
+            # The run is marked in the lists; what is said of it is there in the tool tip.
+            self.runs.add_notice(alert.run_id, alert.text)
+        self.noticed.emit(Notice(f"{alert.title}: {alert.text}", kind="info" if is_good else "warn"))
+
     def _show_error(self, error: MosaicError) -> None:
         self.warn(str(error))
 
@@ -140,10 +160,9 @@ class Studio(QObject):
         if run_id != self.current:
             self.current = run_id
             self._detail = None
-            self.log.reset(())
 
     def _forget(self, run_ids: Sequence[str]) -> None:
-        gone = [record for run_id in run_ids if (record := self.runs.get(run_id)) is not None]
+        gone = self.runs.of(run_ids)
         self.runs.remove(run_ids)
         if len(gone) == 1:
             self.noticed.emit(Notice(f"{name_of(gone[0])} is gone: it was deleted", kind="info"))

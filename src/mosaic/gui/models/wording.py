@@ -1,27 +1,11 @@
 """Events, tags and numbers in words: how the window says things."""
 
-import re
 from collections.abc import Mapping
 
-from mosaic.gui.models.daemon.news import Level, LogLine, LogSource
-from mosaic.gui.models.runs.terminal_text import plain
 from mosaic.plain_text import plain_line
 from mosaic.rpc.trainer_pb2 import Health
-from mosaic.spec.events import (
-    CheckpointSaved,
-    EvalBatch,
-    Event,
-    PolicySaved,
-    RunCompleted,
-    RunFailed,
-    RunStarted,
-    VideoSaved,
-    Warned,
-)
 from mosaic.spec.run_record import RunRecord
 
-_LEVEL = re.compile(r"\[(?P<structlog>debug|info|warning|error|critical)\s*\]|^(?P<bare>error|warning):", re.IGNORECASE)
-_LEVELS: Mapping[str, Level] = {"warning": "WARN", "error": "ERR", "critical": "ERR"}
 _TITLES: Mapping[str, str] = {
     "charts/SPS": "Steps per second",
     "charts/episodic_return": "Episodic return",
@@ -103,40 +87,3 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
-
-
-def line_of_event(event: Event) -> LogLine | None:
-    """An event in the log; what the charts show has no line."""
-    level: Level = "INFO"
-    match event.body:
-        case RunStarted() as body:
-            text = f"attempt {body.attempt} started · {body.algo} · {body.env_id} · seed {body.seed} · pid {body.pid}"
-            if body.resumed_from_step is not None:
-                text += f" · resumed from step {body.resumed_from_step:,}"
-        case CheckpointSaved() as body:
-            text = f"checkpoint saved · step {body.global_step:,} · {body.path}"
-        case PolicySaved() as body:
-            text = f"policy saved · step {body.global_step:,} · {body.path}"
-        case VideoSaved() as body:
-            text = f"video saved · episode {body.episode_id} · {body.path}"
-        case EvalBatch() as body:
-            level = "OK"
-            mean, std = number(float(body.mean)), number(float(body.std))
-            text = f"evaluation batch {body.batch} · {body.episodes} episodes · return {mean} ± {std}"
-        case Warned(message=message):
-            level, text = "WARN", message
-        case RunCompleted() as body:
-            level, text = "OK", f"{'stopped' if body.stopped else 'finished'} · {body.global_step:,} steps"
-        case RunFailed() as body:
-            level, text = "ERR", f"{body.error} at step {body.global_step:,}: {body.message}"
-        case _:
-            return None
-    return LogLine("events", plain_line(text), level, event.time)
-
-
-def line_of_output(line: bytes, source: LogSource) -> LogLine:
-    """A line that a worker printed, as a terminal would show it."""
-    text = plain(line.decode(errors="replace").rstrip("\n"))
-    found = _LEVEL.search(text[:60])
-    level = (found["structlog"] or found["bare"]).lower() if found else ""
-    return LogLine(source, text, _LEVELS.get(level, "INFO" if found else ""))

@@ -30,6 +30,8 @@ class Tab:
     icon: str
     area: Literal["centre", "middle", "bottom"]
     make: Callable[[Studio, Theme], QWidget]
+    is_shown: Callable[[Studio], bool] = lambda _: True
+    """Whether it has something to show; one that has not is opened by `Shell.bring_up`."""
 
 
 TABS: Sequence[Tab] = (
@@ -37,7 +39,7 @@ TABS: Sequence[Tab] = (
     Tab("Play", "play", "centre", PlayTab),
     Tab("Metrics", "chart-line", "middle", MetricsTab),
     Tab("Evaluate", "brain-circuit", "centre", EvaluateTab),
-    Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab),
+    Tab("TensorBoard", "chart-column-big", "centre", TensorBoardTab, TensorBoardTab.has_a_page),
     Tab("W&B", "cloud-upload", "centre", WandbTab),
     Tab("Overview", "sliders-horizontal", "centre", OverviewTab),
     Tab("Artifacts", "package", "centre", ArtifactsTab),

@@ -16,7 +16,17 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.evaluation.comparison_table import ComparisonTable
 from mosaic.gui.widgets.evaluation.histogram_view import HistogramView
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, icon_button, label, pages, row, split
+from mosaic.gui.widgets.labels_and_buttons import (
+    Card,
+    ElidedLabel,
+    Panel,
+    column,
+    icon_button,
+    label,
+    pages,
+    row,
+    split,
+)
 from mosaic.spec.states import TERMINAL
 
 if TYPE_CHECKING:
@@ -101,7 +111,12 @@ class EvaluateTab(QWidget):
     def _page(self, chart: "ScalarChart") -> QWidget:
         charts = split(
             _card("Distribution of the return", "share of the episodes; dashed: mean", self.histogram),
-            _card("Running estimate", "mean of the first n episodes, from 5 on with its 95 % interval", chart),
+            _card(
+                "Running estimate",
+                "mean, 95 % interval",
+                chart,
+                "Mean of the first n episodes, from 5 on with its 95 % interval",
+            ),
             sizes=[1, 1],
             line=False,
         )
@@ -112,11 +127,10 @@ class EvaluateTab(QWidget):
         return made
 
 
-def _card(title: str, about: str, content: QWidget) -> QFrame:
-    made = QFrame()
-    made.setProperty("card", True)
+def _card(title: str, about: str, content: QWidget, whole: str = "") -> QFrame:
+    made = Card()
     faint = ElidedLabel("faint")
     faint.setText(about)
-    faint.setToolTip(tip(about))
+    faint.setToolTip(tip(whole or about))
     column(made, row(label(title, "heading"), (faint, 1)), (content, 1), margins=(10, 8, 10, 8), spacing=6)
     return made

@@ -9,13 +9,16 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from mosaic.fastlane.viewer_lease import USUAL_FPS
 from mosaic.gui.models.daemon.news import Notice
+from mosaic.gui.models.live.burnt_numbers import with_numbers
 from mosaic.gui.models.live.clip_and_snapshot import Clip, Snapshots, kept_path
 from mosaic.gui.models.live.live_model import Live, ViewState
+from mosaic.gui.models.live.picture import Picture
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.labels_and_buttons import Panel, column, label, pages, row
+from mosaic.gui.widgets.live.agent_overlay import AgentOverlay
 from mosaic.gui.widgets.live.hud import Hud, Tone
 from mosaic.gui.widgets.live.live_grid import LiveGrid
 from mosaic.gui.widgets.tool_button import IconTool
@@ -41,17 +44,23 @@ class LiveTab(QWidget):
         self.clip: Clip | None = None
         self._filmed = ""
         self._snapshots = Snapshots()
+        self._burns_numbers = False
         self.line = label("", "muted")
         self.line.hide()
         self._back = IconTool(theme, "layout-grid", "Back to the grid", self.live.show_grid)
-        self._pause = IconTool(theme, "pause", "Pause the view", lambda: self.live.pause(not self.live.paused))
+        self._pause = IconTool(theme, "pause", "Pause the view", self.toggle_pause)
+        self._step = IconTool(theme, "chevron-right", "Next picture, then stop again (N)", self.next_picture)
+        self._explain = IconTool(theme, "brain-circuit", "What the agent sees and expects (E)", self.toggle_explained)
+        self._explain.setCheckable(True)
+        self.overlay = AgentOverlay(self.grid, theme)
         self._snapshot = IconTool(theme, "camera", "Save a snapshot", self.save_snapshot)
         self._record = IconTool(theme, "circle-dot", "Record a clip", self.toggle_clip)
-        self._options = IconTool(theme, "sliders-horizontal", "Frame rate and budget")
+        self._options = IconTool(theme, "sliders-horizontal", "Frame rate, budget, numbers in files")
         self._options.setMenu(self._make_menu())
         self._options.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._full = IconTool(theme, "maximize", "Full screen", self.toggle_full_screen)
-        tools = (self._back, self._pause, self._snapshot, self._record, self._options, self._full)
+        kept = self._snapshot, self._record, self._options, self._full
+        tools = (self._back, self._explain, self._pause, self._step, *kept)
         self._stack = pages(self.blank, self.grid)
         self.page = page = Panel()
         column(
@@ -68,6 +77,10 @@ class LiveTab(QWidget):
         self.live.changed.connect(self._show)
         self.grid.chosen.connect(self.live.focus)
         self.grid.left.connect(self.live.show_grid)
+        self.grid.pointed.connect(self.live.favour)
+        self.grid.pause_asked.connect(self.toggle_pause)
+        self.grid.step_asked.connect(self.next_picture)
+        self.grid.explain_asked.connect(self.toggle_explained)
         self.grid.width_shown.connect(self.live.ask_width)
         self._snapshots.saved.connect(self._tell)
         self._show()
@@ -108,14 +121,41 @@ class LiveTab(QWidget):
         self._full.show_icon("minimize" if full else "maximize")
         self._full.rename("Leave full screen" if full else "Full screen")
 
+    def toggle_pause(self) -> None:
+        """Freeze the view, or go on; the run does not notice."""
+        record = self.live.record
+        if record is not None and record.state in LIVE:
+            self.live.pause(not self.live.paused)
+
+    def toggle_explained(self) -> None:
+        """Show over the picture what the agent makes of the environment under the pointer, or of the first one."""
+        self.live.explain(not self.live.wishes.explain)
+        self._show_overlay()
+
+    def _show_overlay(self) -> None:
+        wanted = self.live.wishes.explain
+        self._explain.setChecked(wanted)
+        picture = self.live.picture() if wanted else None
+        self.overlay.show_text(picture.head.about if picture is not None else "")
+        self.grid.leave_room(self.overlay.width() if self.overlay.isVisibleTo(self.grid) else 0)
+
+    def next_picture(self) -> None:
+        record = self.live.record
+        if record is not None and record.state in LIVE:
+            self.live.step()
+
     def save_snapshot(self) -> None:
         if (picture := self.live.picture()) is not None:
+            picture = self._kept(picture)
             name = f"{self._name()}-step-{picture.head.global_step}"
             self._snapshots.save(picture, kept_path(self._studio.home, "snapshots", name, ".png"))
 
     def toggle_clip(self) -> None:
         if self.clip is not None:
             self.clip.stop()
+            return
+        record = self.live.record
+        if record is None or record.state not in LIVE:
             return
         path = kept_path(self._studio.home, "clips", self._name(), ".mp4")
         self.clip = Clip(path, fps=round(self.live.wishes.fps or USUAL_FPS))
@@ -124,6 +164,10 @@ class LiveTab(QWidget):
         self.live.pause(False)
         self.live.hold_open(True)
 
+    def _kept(self, picture: Picture) -> Picture:
+        """As it goes into a file."""
+        return with_numbers(picture, self._name()) if self._burns_numbers else picture
+
     @property
     def _is_full(self) -> bool:
         return self.page.parent() is None
@@ -131,9 +175,11 @@ class LiveTab(QWidget):
     def _came(self) -> None:
         picture = self.live.picture() if self.clip is not None else None
         if self.clip is not None and picture is not None and self._studio.current == self._filmed:
-            self.clip.add(picture)
+            self.clip.add(self._kept(picture))
         if self._stack.currentWidget() is not self.grid:
             self._show()
+        if self.live.wishes.explain:
+            self._show_overlay()
         self.grid.update()
 
     def _show(self) -> None:
@@ -167,7 +213,8 @@ class LiveTab(QWidget):
         self._back.setEnabled(self.live.may_show_grid and not paused)
         self._pause.setEnabled(runs)
         self._pause.show_icon("play" if paused else "pause")
-        self._pause.rename("Continue" if paused else "Pause the view: nothing is rendered meanwhile")
+        self._pause.rename("Go on (P)" if paused else "Freeze the view; the run goes on (P)")
+        self._step.setEnabled(runs and self.clip is None)
         self._snapshot.setEnabled(has_picture)
         self._record.setEnabled(runs or self.clip is not None)
 
@@ -207,7 +254,14 @@ class LiveTab(QWidget):
             for share in BUDGETS
         ]
         self._choices(menu, "Share of the learner's time, at most", shares)
+        menu.addSeparator()
+        self.burn = menu.addAction("Snapshots and clips with the numbers")
+        self.burn.setCheckable(True)
+        self.burn.toggled.connect(self._burn)
         return menu
+
+    def _burn(self, is_wanted: bool) -> None:
+        self._burns_numbers = is_wanted
 
     def _choices(self, menu: QMenu, title: str, choices: "list[tuple[str, partial[None], bool]]") -> list[QAction]:
         menu.addAction(title).setEnabled(False)

@@ -1,22 +1,26 @@
-"""The Metrics tab: a chart for each tag, the selected runs in each, redrawn four times a second while they learn."""
+"""The Metrics tab: a chart for each tag and those that the user adds, redrawn four times a second while runs learn."""
 
 import importlib
 import time
-from dataclasses import replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSettings, Qt, QTimer
 from PySide6.QtGui import QCursor, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from mosaic.config import JsonObject
 from mosaic.gui.models.charts.chart_export import ChartExport
+from mosaic.gui.models.charts.chart_layout import ChartLayout, ChartSpec, spec_of
 from mosaic.gui.models.charts.chart_options import ChartOptions
 from mosaic.gui.models.charts.charts_model import Charts, Member, group_name, grouped
 from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.studio import Studio
-from mosaic.gui.models.wording import name_of, number, thousands, title_of
+from mosaic.gui.models.wording import name_of, number, thousands
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.charts.card_contents import CardContents
+from mosaic.gui.widgets.charts.chart_arranger import ChartArranger
 from mosaic.gui.widgets.charts.chart_card import ChartCard
 from mosaic.gui.widgets.charts.chart_card_grid import CardGrid
 from mosaic.gui.widgets.charts.chart_card_tools import FORMATS, CardTools
@@ -55,8 +59,7 @@ class MetricsTab(QWidget):
         self.charts = Charts(studio.curves)
         self.saving = ChartExport()
         self._has_charts = False
-        self._log: dict[str, bool] = {}
-        """Of charts that differ from the others."""
+        self.contents = CardContents(studio, theme, self.charts, self.refresh)
         self._waiting: list[ChartCard] = []
         """To be drawn."""
         self._pointed: tuple[ChartCard, float | None] | None = None
@@ -64,9 +67,17 @@ class MetricsTab(QWidget):
         self._chips.setTextFormat(Qt.TextFormat.RichText)
         self.legend = Legend()
         self.controls = ChartControls(theme)
-        self.grid = CardGrid(self._make_card)
+        self.arranged = ChartLayout()
+        self.grid = CardGrid(self._make_card, self.arranged.span_of)
+        self.arranger = ChartArranger(self, self, studio, theme, self.arranged, self.grid, self.contents)
+        self.controls.add.clicked.connect(lambda _=False: self.arranger.ask_for_chart())
         self.tools = CardTools(
-            theme, self, log=self._toggle_log, save=self.save, full=lambda card: self.show_full(card.tag)
+            theme,
+            self,
+            log=self._toggle_log,
+            save=self.save,
+            full=lambda card: self.show_full(card.tag),
+            more=self.arranger.open_menu_of,
         )
         self.readout = Readout(theme, self)
         layout = column(self, row(self.controls, margins=(14, 10, 12, 4)))
@@ -85,7 +96,7 @@ class MetricsTab(QWidget):
         self._point = QTimer(self, singleShot=True, interval=POINT_MS)
         self._point.timeout.connect(self._show_cross)
         self.controls.changed.connect(self.refresh)
-        self.controls.log.toggled.connect(self._log.clear)
+        self.controls.log.toggled.connect(self.contents.log.clear)
         self.grid.verticalScrollBar().valueChanged.connect(self._draw)
         self.saving.done.connect(self._tell_saved)
         self.saving.failed.connect(self._tell_failed)
@@ -93,7 +104,7 @@ class MetricsTab(QWidget):
         theme.changed.connect(self.refresh)
         leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         leave.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        leave.activated.connect(lambda: self.show_full(""))
+        leave.activated.connect(self._leave)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -139,6 +150,20 @@ class MetricsTab(QWidget):
             for run_id, record in ((run_id, self._studio.runs.get(run_id)) for run_id in self._studio.selected)
         ]
 
+    def as_view(self) -> JsonObject:
+        """How the charts are shown, for a saved view."""
+        search = self.controls.search.text()
+        return {**asdict(self.controls.view), "search": search, "layout": self.arranged.to_json()}
+
+    def show_view(self, shown: JsonObject) -> None:
+        """As it was saved; what this version does not know is left out."""
+        self.controls.show_options({name: str(value) for name, value in shown.items()})
+        self.controls.search.setText(str(shown.get("search") or ""))
+        if "layout" in shown:
+            self.arranged.restore(str(shown["layout"]))
+            self.grid.place()
+        self.refresh()
+
     def refresh(self) -> None:
         """Bring everything up to date with the models; cheap where nothing changed."""
         # A dock behind other tabs counts as visible, and is not seen.
@@ -147,7 +172,14 @@ class MetricsTab(QWidget):
         self._show_chips()
         self._show_legend()
         wanted = self.controls.search.text().lower()
-        tags = [tag for tag in self._studio.curves.tags() if wanted in f"{tag} {title_of(tag)}".lower()]
+        self.contents.look(self.members())
+        natural = [*self._studio.curves.tags(), *self.contents.heat_keys()] if self._studio.selected else []
+        tags = [
+            key
+            for key in self.arranged.arranged(natural)
+            if wanted in f"{(spec := spec_of(key)).about} {spec.title}".lower()
+            and (natural or not self._studio.selected)
+        ]
         if tags != self.grid.tags:
             self.grid.show_tags(tags)
         if not tags:
@@ -161,6 +193,8 @@ class MetricsTab(QWidget):
         wanted = self.controls.search.text()
         if not self._studio.selected:
             text = "Select one or more runs on the left."
+        elif self.arranged.removed and not wanted and self._studio.curves.tags():
+            text = "Every chart was removed: Insert adds one, and the menu of + shows all again."
         elif wanted and self._studio.curves.tags():
             text = f"No chart matches “{wanted}”."
         else:
@@ -182,29 +216,53 @@ class MetricsTab(QWidget):
         """One chart as large as the tab; the same again, or none, shows all."""
         self.grid.show_full("" if tag == self.grid.full else tag)
         self.tools.refresh()
-        self.grid.setFocus()  # for the Escape that leads back
+        # For the Escape that leads back.
+        if tag in self.grid.tags:
+            self.grid.focus_card(tag, scrolls=bool(self.grid.full))
+        else:
+            self.grid.setFocus()
         self._draw()
+
+    def _leave(self) -> None:
+        """Escape: out of a chart's inside, then back to all charts."""
+        if self.grid.full:
+            self.show_full(self.grid.full)
+        elif self.grid.current in self.grid.tags:
+            self.grid.focus_card(self.grid.current)
+
+    def show_every_chart(self) -> None:
+        self.controls.search.clear()
+
+    def save_charts(self, settings: QSettings) -> None:
+        self.controls.save(settings)
+        settings.setValue("charts/layout", self.arranged.to_json())
+
+    def restore_charts(self, settings: QSettings) -> None:
+        self.controls.restore(settings)
+        self.arranged.restore(str(settings.value("charts/layout") or ""))
 
     def save(self, card: ChartCard, kind: str) -> None:
         """Ask where to, without waiting for the answer."""
         dialog = choose_file(
             self,
-            f"Save {title_of(card.tag)}",
+            f"Save {card.spec.title}",
             partial(self._save_as, card, kind),
             files=f"{FORMATS[kind]} (*.{kind})",
-            save_as=f"{card.tag.replace('/', '_')}.{kind}",
+            save_as=f"{file_name(card.spec)}.{kind}",
         )
         dialog.setDefaultSuffix(kind)
 
     def _save_as(self, card: ChartCard, kind: str, file: str) -> None:
         path = Path(file)
         if kind == "csv":
-            self.saving.save_points(path, card.tag, self.charts.points(card.tag, self.members()))
-        elif card.chart is not None:
+            self.saving.save_points(path, card.spec.y, self.charts.points(card.spec.y, self.members()))
+        elif card.chart is None:
+            self.saving.save_picture(path, card.grab().toImage())
+        else:
             from mosaic.gui.widgets.charts.chart_picture import as_png, as_svg
 
             paint = as_png if kind == "png" else as_svg
-            self.saving.save_picture(path, paint(card.chart, title_of(card.tag), self._theme))
+            self.saving.save_picture(path, paint(card.chart, card.spec.title, self._theme))
 
     def _tell_saved(self, text: str) -> None:
         self._studio.noticed.emit(Notice(text, kind="info"))
@@ -219,6 +277,8 @@ class MetricsTab(QWidget):
         card.changed.connect(self.tools.refresh)
         card.opened.connect(self.show_full)
         card.pointed.connect(self._point_at)
+        card.pressed.connect(self.arranger.press)
+        card.menu_asked.connect(self.arranger.open_menu_of)
         return card
 
     def _select(self) -> None:
@@ -226,7 +286,7 @@ class MetricsTab(QWidget):
         self.refresh()
 
     def _toggle_log(self, card: ChartCard) -> None:
-        self._log[card.tag] = not card.log
+        self.contents.log[card.tag] = not card.log
         self._draw()
 
     def _draw(self) -> None:
@@ -254,17 +314,10 @@ class MetricsTab(QWidget):
 
     def _draw_card(self, card: ChartCard, members: list[Member], view: ChartOptions, deadline: float) -> bool:
         """It waits no more, unless there was no time to make its curves; False if there was nothing to do."""
-        own = replace(view, log=self._log.get(card.tag, view.log))
-        wanted = self.charts.signature(card.tag, members, own)
-        if card.drawn == wanted:
+        drawn = self.contents.draw(card, members, view, deadline)
+        if drawn is not None:
             self._waiting.remove(card)
-            return False
-        curves = self.charts.curves_of(card.tag, members, own, deadline)
-        if curves is not None:
-            self._waiting.remove(card)
-            card.drawn = wanted
-            card.show_curves(curves, x_axis=own.x, log=own.log)
-        return True
+        return drawn is not False
 
     def _point_at(self, card: ChartCard, x: float | None) -> None:
         self._pointed = (card, x)
@@ -280,8 +333,10 @@ class MetricsTab(QWidget):
         pointed, x = self._pointed
         if x is None:
             self._pointed = None
+        axis = None if pointed.chart is None else pointed.chart.x_axis
         for card in self.grid.seen():
-            if card is not pointed and card.chart is not None:
+            # A tag as x has nothing in common with steps.
+            if card is not pointed and card.chart is not None and axis == card.chart.x_axis != "value":
                 card.chart.show_cross(x)
         if x is None or pointed.chart is None:
             self.readout.hide()
@@ -323,3 +378,9 @@ class MetricsTab(QWidget):
                 )
             entries.append((text, self._theme.curve(group[0].colour).name()))
         self.legend.show_entries(entries)
+
+
+def file_name(spec: ChartSpec) -> str:
+    """Proposed for a chart that is saved."""
+    parts = [part for part in (spec.y, spec.x) if part] if spec.kind != "parallel" else ["parallel"]
+    return "_against_".join(parts).replace("/", "_")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
+from mosaic.gui.assets import mono_font
 from mosaic.gui.models.daemon.news import Detail
 from mosaic.gui.models.runs.failure_advice import advice_on
 from mosaic.gui.models.studio import Studio
@@ -34,6 +36,7 @@ from mosaic.gui.widgets.labels_and_buttons import (
     split,
 )
 from mosaic.gui.widgets.table.differences_view import DifferencesView
+from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.plain_text import plain
 from mosaic.run_table.run_differences import RunFacts, compared, defaults_of
 from mosaic.spec.config_settings import settings_of
@@ -65,7 +68,7 @@ class OverviewTab(QWidget):
         self._pages = QStackedWidget()
         self._pages.addWidget(self.settings)
         self._pages.addWidget(self._config)
-        halves = split(self._left(), self._right(), sizes=[520, 480])
+        halves = split(self._left(), self._right(), sizes=[500, 500])
         halves.setChildrenCollapsible(True)
         column(self, halves, spacing=None)
         studio.selection_changed.connect(self.refresh)
@@ -105,7 +108,11 @@ class OverviewTab(QWidget):
             # A path or an id has nowhere to be broken: it may be wider than the page rather than widen it.
             value.setMinimumWidth(60)
             value.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-            facts.addWidget(label(name, "faint"), line, 0, Qt.AlignmentFlag.AlignTop)
+            if name in ("Run", "Folder"):
+                # In letters of one width every id is as wide as every other, and none is cut at 1280x720.
+                value.setFont(mono_font())
+            folder = (IconTool(self._theme, "copy", "Copy the path", self._copy_folder),) if name == "Folder" else ()
+            facts.addLayout(row(label(name, "faint"), *folder, 1, spacing=0), line, 0, Qt.AlignmentFlag.AlignTop)
             facts.addWidget(value, line, 1, Qt.AlignmentFlag.AlignTop)
         inside = QWidget()
         inside.setProperty("panel", True)
@@ -116,11 +123,10 @@ class OverviewTab(QWidget):
 
     def _right(self) -> QWidget:
         made = QWidget()
-        copy_folder = copy_button(self._theme, "Copy path", self._folder)
         copy_json = copy_button(self._theme, "Copy JSON", self._json)
         self.json_shown = chip_button("JSON", checked=False, toggled=self._toggle_json)
         self.json_shown.setToolTip("The config as it lies in the run's directory")
-        above = row(label("SETTINGS", "section"), 1, self.json_shown, copy_folder, copy_json)
+        above = row(label("CONFIG", "section"), 1, self.json_shown, copy_json)
         column(made, above, (self._pages, 1), margins=(12, 14, 16, 10), spacing=8)
         return made
 
@@ -167,9 +173,9 @@ class OverviewTab(QWidget):
             self.stderr.setText(tail)
         self.stderr.setVisible(bool(tail))
 
-    def _folder(self) -> str:
-        record = self._studio.record()
-        return record.run_dir if record else ""
+    def _copy_folder(self) -> None:
+        if (record := self._studio.record()) is not None:
+            QGuiApplication.clipboard().setText(plain(record.run_dir))
 
     def _json(self) -> str:
         return json.dumps(self._detail.config, indent=1, ensure_ascii=False) if self._detail else ""

@@ -22,8 +22,10 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.labels_and_buttons import Panel, chip_button, column, icon_button, label, pages, row
+from mosaic.gui.widgets.live.agent_overlay import AgentOverlay
 from mosaic.gui.widgets.play.compare_view import CompareView
 from mosaic.gui.widgets.play.llm_endpoint_row import LlmEndpointRow
+from mosaic.gui.widgets.play.mission_line import MissionLine
 from mosaic.gui.widgets.play.observation_view import ObservationView
 from mosaic.gui.widgets.play.play_picture import PlayPicture
 from mosaic.gui.widgets.play.play_setup import PlaySetup
@@ -58,6 +60,7 @@ class PlayTab(Panel):
         self.start: QPushButton = icon_button(theme, "play", "Start", primary=True)
         self.status = PlayStatus(play.name_of)
         self.hud, self.reason = self.status.hud, self.status.reason
+        self.mission = MissionLine()
         self.pause = IconTool(theme, "pause", "Pause", self._toggle_pause)
         self.step = IconTool(theme, "chevron-right", "One step", lambda: play.tell("step"))
         self.reset = IconTool(theme, "rotate-ccw", "Reset: begin the next episode", lambda: play.tell("reset"))
@@ -68,6 +71,9 @@ class PlayTab(Panel):
             name: chip_button(name, checked=name == "Video", toggled=partial(self._choose_view, name)) for name in VIEWS
         }
         self.board = PlayPicture(theme, self._picture, self._holds)
+        self.overlay = AgentOverlay(self.board, theme)
+        self.explain = IconTool(theme, "brain-circuit", "What the actor sees and expects, over the picture", self._show)
+        self.explain.setCheckable(True)
         self.blank = BlankPage(theme, "monitor-play", EMPTY)
         self.grid, self.raw = SymbolGrid(theme), ObservationView(theme)
         self.recordings = ReplayPage(studio, play, theme)
@@ -98,13 +104,16 @@ class PlayTab(Panel):
         self._show()
 
     def _arrange(self) -> None:
-        tools = (self.pause, self.step, self.reset, self.stop, self.take_over, self.control)
+        tools = (self.pause, self.step, self.reset, self.stop, self.setup.speed)
+        # Beside the numbers there is room, also at 1280x720.
+        who = row((self.status, 1), self.take_over, self.control, self.explain, spacing=6, margins=(12, 0, 8, 4))
         column(
             self,
             row((self.setup, 100), 1, self.start, margins=(12, 8, 12, 4)),
             row(self.endpoint, margins=(12, 0, 12, 4)),
             row(*tools, 1, *self.views.values(), spacing=4, margins=(8, 0, 12, 4)),
-            row(self.status, margins=(12, 0, 12, 4)),
+            who,
+            row((self.mission, 1), margins=(14, 0, 12, 4)),
             (row((self._stack, 1), self.side, spacing=0), 1),
             self.replay_bar,
         )
@@ -259,11 +268,12 @@ class PlayTab(Panel):
         self._show_control(lives and not state.get("replay") and len(self._seats()) == 1)
         self.status.setVisible(self._view not in ("Replay", "Compare"))
         self.status.show_state(status, state)
+        self.mission.show_state(state if self._view not in ("Replay", "Compare") else {})
         self.status.say(self._reason(status, state))
         self._show_replay(state)
         is_replay = bool(state.get("replay"))
         plays = lives and not is_replay and self._view in ("Video", "Grid") and self._has_person()
-        self.side.show_state(state, of=session.record.run_id if session else "", lives=lives, plays=plays)
+        self.side.show_state(session, state, lives=lives, plays=plays)
         self.side.setVisible(self.side.isVisibleTo(self) and self._view not in ("Replay", "Compare"))
         self.board.touch = state.get("touch") if lives else None
         self.board.captions = self._captions(state)
@@ -271,7 +281,15 @@ class PlayTab(Panel):
             self.gamepad.start()
         else:
             self.gamepad.stop()
+        self._show_overlay(state)
         self._show_page(state)
+
+    def _show_overlay(self, state: Mapping[str, Any]) -> None:
+        """Of copies in lock-step each has its own view; a session tells of one."""
+        may = self._view == "Video" and not state.get("lengths")
+        self.explain.setVisible(may)
+        self.overlay.show_state(state if may and self.explain.isChecked() else {})
+        self.board.leave_room(self.overlay.width() if self.overlay.isVisibleTo(self.board) else 0)
 
     def _has_person(self) -> bool:
         """Whether a person acts for any seat, always or once a key is pressed."""

@@ -1,18 +1,11 @@
 """The Sweeps tab: a page for each sweep: its history, its settings, what mattered, what fresh seeds confirm."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QPushButton, QTabWidget, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.studio import Studio
@@ -20,19 +13,22 @@ from mosaic.gui.models.sweeps import trial_plots
 from mosaic.gui.models.sweeps.sweeps_model import SweepsModel
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.blank_page import BlankPage
+from mosaic.gui.widgets.charts.dot_plot import DotPlot
+from mosaic.gui.widgets.charts.parallel_view import ParallelView
 from mosaic.gui.widgets.labels_and_buttons import (
+    Card,
     ElidedLabel,
     Panel,
-    PlainLabel,
+    SaidLabel,
     column,
     icon_button,
     label,
-    restyle,
+    pages,
     row,
+    scrolled,
+    split,
 )
 from mosaic.gui.widgets.sweeps.importance_view import ImportanceView
-from mosaic.gui.widgets.sweeps.parallel_view import ParallelView
-from mosaic.gui.widgets.sweeps.trial_plot import TrialPlot
 from mosaic.gui.widgets.sweeps.trial_table import ConfirmedTable, TrialTable
 from mosaic.gui.widgets.value_editors import Choice
 from mosaic.plain_text import plain_line
@@ -72,41 +68,36 @@ class SweepsTab(QWidget):
         self.choice.setAccessibleName("Sweep")
         self.choice.setMinimumWidth(200)
         self.line = ElidedLabel()
-        self.said = PlainLabel()
-        self.said.setWordWrap(True)
+        self.said = SaidLabel()
+        self.say = self.said.say
         self.buttons: dict[str, QPushButton] = {}
         for verb, icon, text, about in ACTIONS:
-            self.buttons[verb] = icon_button(theme, icon, text)
+            self.buttons[verb] = icon_button(theme, icon, text, partial(self.model.ask, verb))
             self.buttons[verb].setToolTip(tip(about))
-            self.buttons[verb].clicked.connect(lambda _=False, verb=verb: self.model.ask(verb))
-        self.train = icon_button(theme, "play", "Train the best")
+        self.train = icon_button(theme, "play", "Train the best", self._train)
         self.train.setToolTip("Put the best settings into the form of a new run")
-        self.train.clicked.connect(lambda _=False: self._train())
-        self.resume = icon_button(theme, "rotate-ccw", "Resume the pruned")
+        self.resume = icon_button(theme, "rotate-ccw", "Resume the pruned", self._resume)
         self.resume.setToolTip("Let the trials that were stopped go on to their end, exactly where they were")
-        self.resume.clicked.connect(lambda _=False: self.model.ask("resume", self.model.pruned))
         self.table = TrialTable(theme)
         self.table.run_asked.connect(self._select)
         self.confirmed = ConfirmedTable()
         self.statement = label("", "muted", selectable=True)
         self.statement.setWordWrap(True)
-        self.history = TrialPlot(theme, "Values of the trials")
-        self.scatter = TrialPlot(theme, "A setting against the value")
+        self.history = DotPlot(theme, "Values of the trials")
+        self.scatter = DotPlot(theme, "A setting against the value")
         self.setting = Choice(theme)
         self.setting.setMinimumWidth(130)
         self.setting.setAccessibleName("Setting of the scatter plot")
         self.pages = QTabWidget()
-        self.parallel = ParallelView(theme)
+        self.parallel = ParallelView(theme, "Parallel coordinates of the trials")
         self.importance = ImportanceView(theme)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.blank)
-        self._stack.addWidget(self._page())
+        # Scrolled where it is low: the tabs beside it would be as high as this one has to be.
+        self._stack = pages(self.blank, scrolled(self._page()))
         column(self, self._stack, spacing=None)
         self.choice.activated.connect(self._choose)
         self.setting.currentTextChanged.connect(self._show_scatter)
         self.model.changed.connect(self.refresh)
         self.model.said.connect(self.say)
-        self.say("", "ok")
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -124,11 +115,6 @@ class SweepsTab(QWidget):
     def show_sweep(self, sweep_id: str) -> None:
         """One that was just begun."""
         self.model.choose(sweep_id)
-
-    def say(self, text: str, level: str) -> None:
-        self.said.setText(text)
-        restyle(self.said, "said", level)
-        self.said.setVisible(bool(text))
 
     def refresh(self) -> None:
         sweeps, summary, state = self.model.sweeps, self.model.summary, self.model.state
@@ -159,6 +145,9 @@ class SweepsTab(QWidget):
     def _choose(self, place: int) -> None:
         self.model.choose(str(self.choice.itemData(place)))
 
+    def _resume(self) -> None:
+        self.model.ask("resume", self.model.pruned)
+
     def _train(self) -> None:
         document, best = self.model.best_document(), self.model.best
         if document is not None and best is not None:
@@ -186,35 +175,20 @@ class SweepsTab(QWidget):
 
     def _page(self) -> QWidget:
         made = Panel()
-        plots = QSplitter(Qt.Orientation.Horizontal)
-        plots.addWidget(_card("History", self.history))
-        plots.addWidget(_card("Parallel coordinates", self.parallel))
-        plots.setSizes([1, 2])
+        history, parallel = _card("History", self.history), _card("Parallel coordinates", self.parallel)
+        plots = split(history, parallel, sizes=[1, 2], line=False)
         lower = self.pages
         lower.setDocumentMode(True)
         results = QWidget()
         column(results, self.statement, (self.confirmed, 1), margins=(4, 8, 4, 0), spacing=8)
         lower.addTab(self.table, "Trials")
         lower.addTab(results, "Confirmed")
-        details = QSplitter(Qt.Orientation.Horizontal)
-        details.addWidget(_card("Importance", self.importance))
-        details.addWidget(_card("Against the value", self.scatter, self.setting))
-        details.setSizes([1, 1])
+        scatter = _card("Against the value", self.scatter, self.setting)
+        details = split(_card("Importance", self.importance), scatter, sizes=[1, 1], line=False)
         lower.addTab(details, "Settings")
-        whole = QSplitter(Qt.Orientation.Vertical)
-        whole.addWidget(plots)
-        whole.addWidget(lower)
-        whole.setSizes([200, 240])
-        for splitter in (plots, details, whole):
-            splitter.setChildrenCollapsible(False)
-        top = row(self.choice, self.line, *self.buttons.values(), self.resume, self.train)
-        top.setStretch(1, 1)
-        layout = QVBoxLayout(made)
-        layout.setContentsMargins(12, 8, 12, 8)
-        layout.setSpacing(8)
-        layout.addLayout(top)
-        layout.addWidget(self.said)
-        layout.addWidget(whole, 1)
+        whole = split(plots, lower, sizes=[200, 240], upright=True, line=False)
+        top = row(self.choice, (self.line, 1), *self.buttons.values(), self.resume, self.train)
+        column(made, top, self.said, (whole, 1), margins=(12, 8, 12, 8), spacing=8)
         return made
 
 
@@ -244,11 +218,6 @@ def _name_of(sweep: pb.Sweep) -> str:
 
 
 def _card(title: str, content: QWidget, *further: QWidget) -> QFrame:
-    made = QFrame()
-    made.setProperty("card", True)
-    layout = QVBoxLayout(made)
-    layout.setContentsMargins(10, 8, 10, 8)
-    layout.setSpacing(6)
-    layout.addLayout(row(label(title, "heading"), 1, *further))
-    layout.addWidget(content, 1)
+    made = Card()
+    column(made, row(label(title, "heading"), 1, *further), (content, 1), margins=(10, 8, 10, 8), spacing=6)
     return made

@@ -5,20 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QSettings, QTimer, Signal
-from PySide6.QtWidgets import QVBoxLayout
 
 from mosaic import config
 from mosaic.errors import ConfigError
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
-from mosaic.gui.models.table.run_table_model import Arrangement, RunTableModel
+from mosaic.gui.models.table.run_table_model import RunTableModel
 from mosaic.gui.models.table.table_values import TableValues
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import Panel
+from mosaic.gui.widgets.labels_and_buttons import Panel, column
 from mosaic.gui.widgets.table.bulk_actions import BulkActions
 from mosaic.gui.widgets.table.column_chooser import ColumnChooser
 from mosaic.gui.widgets.table.run_table_view import RunTableView
 from mosaic.gui.widgets.table.table_bar import TableBar
 from mosaic.gui.widgets.visibility import Visibility
+from mosaic.run_table.arrangement import Arrangement
 from mosaic.run_table.run_columns import source_of
 from mosaic.spec.run_record import RunRecord
 
@@ -42,15 +42,9 @@ class TableTab(Panel):
         self.actions_on_chosen = BulkActions(studio, theme, lambda: self.view.chosen)
         self._chooser: ColumnChooser | None = None
         self._is_open = False
-        self._typed = QTimer(self)
-        self._typed.setSingleShot(True)
+        self._typed = QTimer(self, singleShot=True)
         self._typed.timeout.connect(self._filter)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.bar)
-        layout.addWidget(self.view, 1)
-        layout.addWidget(self.actions_on_chosen)
+        column(self, self.bar, (self.view, 1), self.actions_on_chosen)
         self.bar.filter_changed.connect(self._type)
         self.bar.group_changed.connect(self._group)
         self.bar.differing_changed.connect(self._show_differing)

@@ -2,11 +2,13 @@
 
 import shlex
 from collections.abc import Callable
+from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.tracking.tensorboard_folders import TensorBoardFolders
 from mosaic.gui.models.tracking.tensorboard_process import TensorBoardProcess
@@ -22,6 +24,7 @@ from mosaic.gui.widgets.labels_and_buttons import (
     pages,
     read_only,
     row,
+    scrolled,
 )
 from mosaic.gui.widgets.tracking import web_view
 from mosaic.gui.widgets.tracking.web_view import WebView
@@ -47,14 +50,17 @@ class TensorBoardTab(QWidget):
         self.reload = icon_button(theme, "refresh-cw", "Reload", lambda: self.web and self.web.reload())
         self.open = icon_button(theme, "external-link", "Open in browser", self._open)
         self._copy = copy_button(theme, "Copy address", lambda: self.address)
-        self._stack = pages(self.page)
+        self._stack = pages(scrolled(self.page))
         parts = (self._status, self._address, 1, self.reload, self._copy, self.open)
         column(self, row(*parts, margins=(14, 8, 12, 8)), (self._stack, 1))
+        self._is_elsewhere = self._is_asked_for = False
+        """It is in the browser; it is to be opened there as soon as it can be."""
         self._look = QTimer(self, singleShot=True)
         self._look.timeout.connect(self._show_runs)
         self._reload_later = QTimer(self, singleShot=True, interval=1000 * RELOAD_S + 500)
         self._reload_later.timeout.connect(lambda: self.web and self.web.reload())
         self.board.changed.connect(self.refresh)
+        self.board.changed.connect(self._open_if_asked_for)
         self._folders.changed.connect(self.refresh)
         self.board.relinked.connect(self._reload_later.start)
         studio.selection_changed.connect(self._show_runs)
@@ -65,6 +71,40 @@ class TensorBoardTab(QWidget):
         if application is not None:
             application.aboutToQuit.connect(self.board.stop)
         self.refresh()
+
+    @staticmethod
+    def has_a_page(studio: Studio) -> bool:
+        """Without WebEngine a tab would only name a browser; of runs on another machine it has a command to show."""
+        return web_view.is_installed() or studio.link.is_remote
+
+    def open_elsewhere(self) -> None:
+        """In the browser, once TensorBoard is there; it follows the selection from then on."""
+        self._is_elsewhere = self._is_asked_for = True
+        if not self.runs():
+            self._is_asked_for = False
+            self._say("TensorBoard: select one or more runs first")
+        elif self.board.state == "failed":
+            self.board.retry()
+        self.board.show_runs(self.runs())
+        if self._is_asked_for:
+            self._say("TensorBoard is starting; it opens in the browser …", kind="info")
+        self._open_if_asked_for()
+
+    def _open_if_asked_for(self) -> None:
+        if not self._is_asked_for:
+            return
+        if self.board.state == "failed":
+            self._is_asked_for = False
+            last = self.board.output.strip().rpartition("\n")[2]
+            self._say(f"{self.board.problem} {last}".strip())
+        elif self.board.url:
+            self._is_asked_for = False
+            self._open()
+            here = f"; to have it in this window: {install_line('web')}" if not self._studio.link.is_remote else ""
+            self._say(f"TensorBoard is in the browser: {self.board.url}{here}", kind="info")
+
+    def _say(self, text: str, *, kind: Literal["info", "warn"] = "warn") -> None:
+        self._studio.noticed.emit(Notice(text, kind=kind))
 
     @property
     def address(self) -> str:
@@ -90,11 +130,12 @@ class TensorBoardTab(QWidget):
         return [BoardRun(name_of(record), record.run_dir) for record in self._records()]
 
     def _records(self) -> list[RunRecord]:
-        found = (self._studio.runs.get(run_id) for run_id in self._studio.selected)
-        return [record for record in found if record and record.run_dir]
+        return [record for record in self._studio.runs.of(self._studio.selected) if record.run_dir]
 
     def _show_runs(self) -> None:
-        if not self.visibleRegion().isEmpty():
+        if self._is_elsewhere and self.runs():
+            self.board.show_runs(self.runs())
+        elif not self.visibleRegion().isEmpty():
             if self._studio.link.is_remote:
                 self._folders.look(self._records())
             else:
@@ -119,9 +160,8 @@ class TensorBoardTab(QWidget):
         elif board.state == "failed":
             self.page.say("TensorBoard has ended", board.problem, code=board.output.strip(), button=self.page.retry)
         elif board.url:
-            install = "" if web_view.is_installed() else f" To have this page in the window: {install_line('web')}"
-            hint = f"{self._web_problem}.{install}"
-            self.page.say("TensorBoard is running", f"{board.url}\n\n{hint}", button=self.page.open)
+            install = "" if web_view.is_installed() else f"; to have it here: {install_line('web')}"
+            self.page.say("TensorBoard opens in the browser", f"{self._web_problem}{install}", button=self.page.open)
         else:
             self.page.say("TensorBoard is starting…", "This takes a few seconds.")
 

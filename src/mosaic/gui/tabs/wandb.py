@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
@@ -29,15 +29,18 @@ WORDS: Mapping[str, str] = {
     "synced": "Everything is on the server.",
     "failed": "The export failed. The run itself is not affected.",
 }
-NOT_EXPORTED = (
-    "This run is not exported to Weights & Biases.\n\n"
-    "Switch on “Track W&B” in the form's Tracking section, or start it with mosaic train … --track-wandb."
-)
+NOT_EXPORTED = "This run is not exported to Weights & Biases."
+ENDED = "Export it now, with all that it has logged."
+LIVES = "Export it after its end. To follow a run from its start, switch on “Track W&B” in the form's Tracking section."
+ELSEWHERE = "Its files are on the daemon's machine: run mosaic track RUN --to wandb there."
 WIDEST = 760
 
 
 class WandbTab(QWidget):
     """Looks at the run while the tab is seen."""
+
+    export_asked = Signal(str)
+    """Export this run, which was not tracked."""
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
@@ -60,7 +63,8 @@ class WandbTab(QWidget):
         self.key.setAccessibleName("API key")
         self.probe = icon_button(theme, "plug-zap", "Test the connection", self.model.probe)
         self.answer = label("", "muted", selectable=True, wraps=True)
-        self.blank = BlankPage(theme, "cloud-upload")
+        self.export = icon_button(theme, "cloud-upload", "Export this run", self._export, primary=True)
+        self.blank = BlankPage(theme, "cloud-upload", below=self.export)
         self.frame = WebFrame(theme, back=self.refresh_details, open_=self._open_page)
         self._stack = pages(self.blank, self._page(), self.frame)
         column(self, self._stack, spacing=None)
@@ -87,6 +91,7 @@ class WandbTab(QWidget):
         record, seen = self._studio.record(), self.model.seen
         if record is None or seen is None or seen.export is None or seen.run_id != record.run_id:
             self.blank.say(self._nothing(record, seen))
+            self.export.setVisible(self._may_export(record, seen))
             self._stack.setCurrentIndex(0)
             return
         self._show(record, seen, seen.export)
@@ -132,7 +137,18 @@ class WandbTab(QWidget):
             return "Select a run on the left."
         if self.model.problem:
             return self.model.problem
-        return "" if seen is None else NOT_EXPORTED
+        if seen is None:
+            return ""
+        ended = LIVES if record.state not in TERMINAL else ELSEWHERE if self._studio.link.is_remote else ENDED
+        return f"{NOT_EXPORTED}\n\n{ended}"
+
+    def _may_export(self, record: RunRecord | None, seen: Seen | None) -> bool:
+        is_past = record is not None and record.state in TERMINAL and record.kind == "train"
+        return is_past and seen is not None and not self._studio.link.is_remote and not self.model.problem
+
+    def _export(self) -> None:
+        if (record := self._studio.record()) is not None:
+            self.export_asked.emit(record.run_id)
 
     def _show(self, record: RunRecord, seen: Seen, export: Export) -> None:
         shown = "syncing" if self.model.syncing else export.state

@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
+from mosaic.gui.models.runs.run_actions import Action, RunActions
 from mosaic.gui.models.shown_text import tip
 from mosaic.plain_text import plain, plain_line
 
@@ -30,6 +31,20 @@ def confirm(
     agreed.clicked.connect(lambda _=False: then())
     box.open()
     return box
+
+
+def ask_and_do(parent: QWidget, does: RunActions, action: Action, *, selected: int = 0) -> None:
+    """Do it to the selected runs that it fits, after its question, which names how many of those it leaves out."""
+    runs = does.fitting(action)
+    if not runs:
+        return
+    if action.question is None:
+        does.do(action, runs)
+        return
+    left = selected - len(runs)
+    rest = f"\n\n{left:,} of the selected runs stay as they are: their state does not allow it." if left > 0 else ""
+    title, question = action.title.removesuffix("…"), action.question(runs) + rest
+    confirm(parent, title, question, action.answers_for(runs), lambda: does.do(action, runs))
 
 
 def ask_text(parent: QWidget, title: str, label: str, text: str, then: Callable[[str], object]) -> QInputDialog:

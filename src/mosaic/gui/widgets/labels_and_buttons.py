@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, TypeVar
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QFrame,
     QHBoxLayout,
     QLabel,
     QLayout,
@@ -21,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.gui.assets import keep_icon, mono_font
+from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.plain_text import plain
 
@@ -69,6 +71,28 @@ class Panel(QWidget):
         super().__init__()
         self.setProperty("panel", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+
+class SaidLabel(PlainLabel):
+    """A sentence about what was just done; it takes no room when there is nothing to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWordWrap(True)
+        self.hide()
+
+    def say(self, text: str, level: str) -> None:
+        self.setText(text)
+        restyle(self, "said", level)
+        self.setVisible(bool(text))
+
+
+class Card(QFrame):
+    """A part of a page, with a border of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("card", True)
 
 
 def restyle(widget: QWidget, name: str, value: object) -> None:
@@ -125,11 +149,27 @@ def search_field(theme: Theme, placeholder: str, changed: Callable[[str], None])
 
 
 def chip_button(text: str, *, checked: bool, toggled: Callable[[bool], None]) -> QPushButton:
-    made = QPushButton(text)
-    made.setProperty("chip", True)
+    made = chip(text)
     made.setCheckable(True)
     made.setChecked(checked)
     made.toggled.connect(toggled)
+    return made
+
+
+def chip(text: str, clicked: Callable[[], object] | None = None, *, about: str = "") -> QPushButton:
+    """A small button among others in a line."""
+    made = push(text, clicked)
+    made.setProperty("chip", True)
+    made.setToolTip(tip(about))
+    return made
+
+
+def push(text: str, clicked: Callable[[], object] | None = None, *, default: bool = False) -> QPushButton:
+    """`default` is the one that Return presses in a dialog."""
+    made = QPushButton(text)
+    made.setDefault(default)
+    if clicked is not None:
+        made.clicked.connect(lambda _=False: clicked())
     return made
 
 
@@ -137,11 +177,9 @@ def icon_button(
     theme: Theme, icon: str, text: str, clicked: Callable[[], object] | None = None, *, primary: bool = False
 ) -> QPushButton:
     """`primary` is what most want to do here."""
-    made = QPushButton(f" {text}")
+    made = push(f" {text}", clicked)
     made.setProperty("primary", primary)
     keep_icon(theme, icon, made.setIcon, "on_accent" if primary else "muted")
-    if clicked is not None:
-        made.clicked.connect(lambda _=False: clicked())
     return made
 
 

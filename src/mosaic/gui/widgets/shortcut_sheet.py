@@ -31,7 +31,11 @@ IN_PLACES: Sequence[tuple[str, Sequence[Line]]] = (
     ),
     (
         "Live view",
-        (("Arrows, Return", "mark a tile, show it alone"), ("F11, Escape", "leave the whole screen")),
+        (
+            ("Arrows, Return", "mark a tile, drawn at the full rate; show it alone"),
+            ("P, N", "freeze the view, or go on; the next picture"),
+            ("F11, Escape", "leave the whole screen"),
+        ),
     ),
     (
         "Log",

@@ -7,16 +7,16 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QMainWindow, QTabBar, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar, QTabWidget, QWidget
 
 from mosaic.gui.assets import keep_icon
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import icon_label, label, restyle
+from mosaic.gui.widgets.labels_and_buttons import icon_label, label, restyle, row
 
 Area: TypeAlias = Literal["centre", "middle", "bottom"]
 BESIDE_TITLE = 66
 """Pixels of a tab that are not its title, at most: the space at its ends, the icon, and what is between."""
-SHARES: dict[Area, int] = {"centre": 42, "middle": 38, "bottom": 20}
+SHARES: dict[Area, int] = {"centre": 37, "middle": 46, "bottom": 17}
 """Of the height, where there is room for all three."""
 
 
@@ -106,6 +106,12 @@ class TabDocks(QMainWindow):
                     other.hide()
         self.bring_up(title)
 
+    def panel_of(self, widget: QWidget | None) -> str:
+        """The tab that a widget is in; empty if it is in none."""
+        if widget is None:
+            return ""
+        return next((title for title, dock in self.docks.items() if dock.isAncestorOf(widget)), "")
+
     def put_back(self) -> None:
         """The tabs as they were before one of them was maximised."""
         if self.maximised:
@@ -184,12 +190,8 @@ class _TitleBar(QWidget):
         self.setProperty("lone", True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._is_folded = False
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(14, 0, 14, 0)
-        layout.setSpacing(7)
-        layout.addWidget(icon_label(theme, page.icon, size=15))
-        layout.addWidget(label(page.title, "heading"))
-        layout.addStretch(1)
+        parts = (icon_label(theme, page.icon, size=15), label(page.title, "heading"), 1)
+        row(*parts, of=self, margins=(14, 0, 14, 0), spacing=7)
 
     def fold(self, folded: bool) -> None:
         """Take no room, because there is a tab."""

@@ -1,5 +1,6 @@
 """`policy:RUN` or `policy:FILE`: a trained policy, seeing what it saw in training."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mosaic.play.actor import Choice, Context, Outcome, View
 from mosaic.play.arenas.arena import Arena
 from mosaic.spec import manifest, policy_facts
 from mosaic.spec.actors import ActorDescriptor
+from mosaic.spec.environment_settings import spoken
 from mosaic.spec.files import policy_digest
 from mosaic.spec.run_dir import Home, checked_run_id
 
@@ -37,7 +39,11 @@ DESCRIPTOR = ActorDescriptor(
 class PolicyActor:
     """Samples as in training, from a generator that each episode seeds; or takes the likeliest action."""
 
-    def __init__(self, actor: Policy, batch: Batch, *, deterministic: bool) -> None:
+    def __init__(
+        self, actor: Policy, batch: Batch, *, deterministic: bool, trained_with: Mapping[str, Any] | None = None
+    ) -> None:
+        self.trained_with = trained_with
+        """Settings of the environment; None if it was trained in another one."""
         self._actor = actor
         self._batch = batch
         self._masked = how_seen(batch.space)[1]
@@ -82,7 +88,8 @@ def make(argument: str, context: Context) -> PolicyActor:
         log.warning("policy.other_code", path=str(path), meaning=remark)
     batch = _batch(context.arena, *how_seen(file.observation_space))
     _check_fit(file, batch, context.arena.env_id)
-    return PolicyActor(actor, batch, deterministic=context.deterministic)
+    trained_with = file.env_settings if file.env_id == context.arena.env_id else None
+    return PolicyActor(actor, batch, deterministic=context.deterministic, trained_with=trained_with)
 
 
 def find(argument: str, home: Home) -> Path:
@@ -133,6 +140,8 @@ def _check_fit(file: PolicyFile, batch: Batch, env_id: str) -> None:
                 " policy in it, or with --observations pixels"
             )
         if not is_like(trained, given):
+            settings = spoken(file.env_settings)
             raise PolicyError(
                 f"the policy has {name} space {trained}, {env_id} has {given}; it was trained in {file.env_id}"
+                f"{f' with {settings}' if settings else ''}"
             )

@@ -24,7 +24,7 @@ Result = tuple[Any, float, bool, bool]
 
 
 @dataclass(frozen=True, kw_only=True)
-class News:
+class Outcome:
     """What came of the last action of a seat, once that is known."""
 
     seat: str
@@ -65,7 +65,7 @@ class Arena:
         self.info: Mapping[str, Any] = {}
         self.rewards: Mapping[str, float] = {}
         """Of each seat, for the last step."""
-        self.news: Sequence[News] = ()
+        self.news: Sequence[Outcome] = ()
         """What came of earlier actions, and became known by the last step."""
         self.over: Literal["terminated", "truncated", ""] = ""
         """How the episode ended."""
@@ -181,7 +181,7 @@ class Arena:
         self.over = outcome_of(*result[2:])
         self.rewards = {SEAT: result[1]}
         self.news = (
-            News(
+            Outcome(
                 seat=SEAT,
                 action=action,
                 observation=observation,

@@ -17,7 +17,7 @@ from mosaic.envs.action_names import known_names
 from mosaic.envs.observations.action_masks import without_mask_part
 from mosaic.envs.observations.parted_rows import MASK
 from mosaic.errors import EnvironmentFailed
-from mosaic.play.arenas.arena import Arena, News, Picture, Result
+from mosaic.play.arenas.arena import Arena, Outcome, Picture, Result
 from mosaic.play.arenas.pettingzoo_games import Game, Together, Turns
 
 MAX_NAMES = 256
@@ -116,20 +116,20 @@ class GameArena(Arena):
         self.news = self._told(seat)
         return self._observation, self.rewards[seat], self.over == "terminated", self.over == "truncated"
 
-    def _told(self, acted: str) -> list[News]:
+    def _told(self, acted: str) -> list[Outcome]:
         """A seat hears what came of its action when it is to act again, and when it is out."""
         for seat, reward in self.rewards.items():
             self._gained[seat] += reward
         # Together: all choices have an outcome once the first one is asked again.
         round_over = self.order == "together" and self.seats.index(self.turn) <= self.seats.index(acted)
-        told: list[News] = []
+        told: list[Outcome] = []
         for seat in [each for each in self.seats if each in self._done]:
             terminated, truncated = self._game.ended.get(seat, (False, False))
             out = terminated or truncated or not self._game.turn
             if not (out or round_over or (self.order == "turns" and seat == self._game.turn)):
                 continue
             told.append(
-                News(
+                Outcome(
                     seat=seat,
                     action=self._done.pop(seat),
                     observation=self.seen(seat),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mosaic.play.arenas.arena import Arena, News, Picture, Result
+from mosaic.play.arenas.arena import Arena, Outcome, Picture, Result
 from mosaic.spec.episode_file import Shown
 
 
@@ -135,7 +135,7 @@ def in_colour(picture: Picture) -> Picture:
     return picture[..., :3] if picture.ndim == 3 else picture[..., None].repeat(3, axis=2)
 
 
-def _of(seat: str, news: News) -> News:
+def _of(seat: str, news: Outcome) -> Outcome:
     from dataclasses import replace
 
     return replace(news, seat=seat)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from mosaic.errors import ActorFailed
-from mosaic.play.actor import Choice, Outcome, View
+from mosaic.play.actor import Choice, View
 from mosaic.play.actor_thread import ActorThread
 from mosaic.play.arenas.arena import Arena, Result
 from mosaic.play.recording.episode_writer import EpisodeWriter
@@ -59,16 +59,7 @@ class PlayedEpisode:
             rewards = self.arena.rewards if len(self.players) > 1 else None
             self._recording.step(now.t, player.seat, actor_thread.word, choice.action, result, rewards=rewards)
         for news in self.arena.news:
-            self.players[news.seat].tell(
-                Outcome(
-                    action=news.action,
-                    observation=news.observation,
-                    reward=news.reward,
-                    terminated=news.terminated,
-                    truncated=news.truncated,
-                    info=news.info,
-                )
-            )
+            self.players[news.seat].tell(news)
 
     def end(self, outcome: Ended) -> None:
         if outcome != "stopped":

@@ -9,6 +9,7 @@ from typing import Any
 
 from cleanrl_worker.sdk.record.event_recorder import EventRecorder
 from cleanrl_worker.sdk.record.manifest_writer import ManifestWriter
+from mosaic.envs.facts import mission
 from mosaic.errors import EnvironmentFailed
 from mosaic.fastlane.ring import RingWriter
 from mosaic.fastlane.ring_layout import Tile
@@ -89,7 +90,8 @@ class SessionSetup:
     def sum_up(self) -> None:
         """`play_summary.json`: every episode, and what came of a replay."""
         compared = self.session.played_episode.comparison
-        summary = {"episodes": self._results, "replay": compared.as_json() if compared else None}
+        summary: dict[str, Any] = {"episodes": self._results, "replay": compared.as_json() if compared else None}
+        summary["env_settings"] = dict(self._arena.settings)
         summary["actors"] = {
             seat: player.agent.actor.summary()
             for seat, player in self.session.players.items()
@@ -130,7 +132,8 @@ class SessionSetup:
             )
         else:
             actor = now.last.actor or players[self._arena.turn].actor_thread(1).word
-        return f"episode {now.episode}, {actor}" + (f": {self.session.pace.reason}" if self.session.pace.reason else "")
+        said = self.session.pace.reason or mission(self._arena.unwrapped)
+        return f"episode {now.episode}, {actor}" + (f": {said}" if said else "")
 
     def _tiles(self) -> list[Tile]:
         """Length and return of every environment that is shown."""

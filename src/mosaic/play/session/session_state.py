@@ -6,12 +6,17 @@ from typing import Any
 import numpy as np
 
 from mosaic.config import JsonValue
+from mosaic.envs.facts import mission
+from mosaic.play.actors.policy import PolicyActor
+from mosaic.play.arenas.arena import Arena
 from mosaic.play.arenas.legal_moves import moves_of
 from mosaic.play.arenas.lockstep_arena import LockstepArena
 from mosaic.play.arenas.symbolic_grid import symbolic_grid_of
 from mosaic.play.json_values import to_json
 from mosaic.play.key_maps import touch_of
+from mosaic.play.session.player import Player
 from mosaic.play.session.session import Session
+from mosaic.spec.environment_settings import spoken
 
 MAX_NUMBERS = 4096
 """Observations of more numbers than this are described, not sent."""
@@ -22,6 +27,8 @@ def state_of(session: Session) -> dict[str, Any]:
     last, person = now.last, session.orders.human_input.person
     return {
         "status": _status(session),
+        "env_settings": spoken(arena.settings),
+        "mission": mission(arena.unwrapped),
         "reason": session.pace.reason,
         "episode": now.episode,
         "seed": now.seed,
@@ -32,7 +39,11 @@ def state_of(session: Session) -> dict[str, Any]:
         "turn": arena.turn,
         "speed": session.pace.speed,
         "seats": {
-            seat: {"actor": player.agent.word if player.agent else "human", "control": player.control}
+            seat: {
+                "actor": player.agent.word if player.agent else "human",
+                "control": player.control,
+                "trained_with": _trained_with(player, arena),
+            }
             for seat, player in session.players.items()
         },
         "last": {
@@ -58,6 +69,14 @@ def state_of(session: Session) -> dict[str, Any]:
         "pictures_problem": arena.pictures_problem,
         "replay": compared.as_json() if (compared := session.played_episode.comparison) else None,
     }
+
+
+def _trained_with(player: Player, arena: Arena) -> str:
+    """The settings that a policy was trained with in this environment, where it plays with others; else empty."""
+    actor = player.agent.actor if player.agent is not None else None
+    if not isinstance(actor, PolicyActor) or actor.trained_with is None or actor.trained_with == arena.settings:
+        return ""
+    return spoken(actor.trained_with) or "no settings"
 
 
 def _status(session: Session) -> str:

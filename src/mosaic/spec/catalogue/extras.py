@@ -37,11 +37,16 @@ PICTURES = Extra("atari", ("cv2",))
 MINIGRID = Extra("minigrid", ("minigrid",))
 PETTINGZOO = Extra("pettingzoo", ("pygame", "mpe2", "pettingzoo"))
 ENVPOOL = Extra("envpool", ("envpool",))
+DM_CONTROL = Extra("dmcontrol", ("mujoco", "dm_control"))
+PROCGEN = Extra("procgen", ("PyQt5", "envpool"))
+"""Its games are envpool's; PyQt5 is the folder of the Qt libraries that these are linked with."""
 SB3 = Extra("sb3", ("stable_baselines3",))
 GUI = Extra("gui", ("PySide6", "pyqtgraph"))
 HUB = Extra("hub", ("huggingface_hub",))
 PLOTS = Extra("plots", ("matplotlib",))
 SWEEP = Extra("sweep", ("optuna", "yaml"))
+ASSISTANT = Extra("mcp", ("mcp",))
+BROWSER = Extra("browser", ("starlette", "uvicorn", "websockets"))
 MINARI = Extra("minari", ("h5py", "minari"))
 TRACKERS = {
     "wandb": Extra("wandb", ("wandb",)),
@@ -66,6 +71,9 @@ MUJOCO_IDS = (
 BOX2D_IDS = r"^(BipedalWalker|BipedalWalkerHardcore|CarRacing|LunarLander|LunarLanderContinuous)-v\d+$"
 ATARI_IDS = r"^ALE/|NoFrameskip-v\d+$"
 MINIGRID_IDS = r"^(MiniGrid|BabyAI)-"
+DM_CONTROL_IDS = r"^dm_control/"
+PROCGEN_IDS = r"^procgen/"
+ENVPOOL_IDS = r"^envpool/"
 PETTINGZOO_FURTHER = (
     (r"pistonball|waterworld", "pymunk"),
     (r"multiwalker", "Box2D"),
@@ -79,6 +87,9 @@ ENVIRONMENTS = (
     (ATARI_IDS, ATARI),
     (MINIGRID_IDS, MINIGRID),
     (PETTINGZOO_IDS, PETTINGZOO),
+    (DM_CONTROL_IDS, DM_CONTROL),
+    (PROCGEN_IDS, PROCGEN),
+    (ENVPOOL_IDS, ENVPOOL),
 )
 
 
@@ -103,6 +114,7 @@ def of_module(module: str) -> Extra | None:
         MINIGRID,
         PETTINGZOO,
         ENVPOOL,
+        DM_CONTROL,
         SB3,
         HUB,
         MINARI,

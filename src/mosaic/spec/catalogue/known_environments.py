@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mosaic.spec import environment_settings, own_code
+from mosaic.errors import Problem
+from mosaic.spec import own_code
+from mosaic.spec.catalogue import environment_kinds
 from mosaic.spec.seat_names import has_several
 from mosaic.spec.wrappers import SETTING
 
@@ -50,8 +52,17 @@ class Found:
             return replace(self, **dict.fromkeys(_KINDS, ""), seats=()) if settings else self
         if self.seats:
             return replace(self, actions="", seats=())
-        kinds = {name: getattr(self, name) for name in _KINDS}
-        return replace(self, **environment_settings.kinds_with(settings, self.settings, kinds))
+        return replace(self, **environment_kinds.kinds_with(settings, self.settings, self._kinds))
+
+    def misfits(self, settings: Mapping[str, Any]) -> list[Problem]:
+        """Of checked settings: the wrapper that is known not to fit this environment."""
+        if self.settings is None or self.seats:
+            return []
+        return list(environment_kinds.misfits(settings, self.settings, self._kinds, env_id=self.env_id))
+
+    @property
+    def _kinds(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in _KINDS}
 
 
 def look(

@@ -45,7 +45,17 @@ _CONSTANT = re.compile(r"\w+\s*[:=]")
 _ARGS = re.compile(r"(?:^@[^\n]*\n)*^class Args\b(\([^)]*\))?", re.MULTILINE)
 _SETTINGS = tuple(f"settings/{name}.py" for name in ("constructor", "described", "known_bounds", "settings_schema"))
 _WRAPPERS = "wrapping/wrapper_schema.py"
-_WHOLE = ("families.py", "family.py", "description.py", "seats.py", "memory_tasks.py", *_SETTINGS)
+_TASKS = (
+    "dm_control_tasks.py",
+    "grid_games/__init__.py",
+    "grid_games/grid_game.py",
+    "memory_tasks.py",
+    "pools/pool_catalogue.py",
+    "pools/pool_task.py",
+    "pools/procgen_tasks.py",
+    "pools/pool_maker.py",
+)
+_WHOLE = ("families.py", "family.py", "description.py", "seats.py", *_TASKS, *_SETTINGS)
 """Files of `mosaic.envs` beside those of the families that say what is described of an environment."""
 
 

@@ -142,7 +142,7 @@ def choose(run_dir: RunDir, *, quick: bool = False) -> Choice:
             damaged.append(str(error))
     if damaged:
         listed = "\n  ".join(problem.partition(";")[0] for problem in damaged)
-        raise CheckpointError(f"run {run_dir.run_id} has no whole checkpoint; submit it anew:\n  {listed}")
+        raise CheckpointError(f"run {run_dir.run_id} has no whole checkpoint; submit it again:\n  {listed}")
     return Choice(None)
 
 

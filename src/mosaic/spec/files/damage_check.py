@@ -72,7 +72,7 @@ def look_at_policy(path: Path) -> Finding | None:
         problem = f"{path} cannot be read: {error.strerror or error}"
     except PolicyError as error:
         problem = str(error).partition(";")[0]
-    advice = "resume the run: it writes the policy anew from its newest whole checkpoint"
+    advice = "resume the run: it writes the policy again from its newest whole checkpoint"
     return Finding(what="policy", path=path, result="damaged", problem=problem, advice=advice)
 
 

@@ -22,7 +22,7 @@ MARKED_BYTES = 2**16
 """The metadata comes first in the sorted header."""
 NO_DIGEST = "was written by an earlier version, without a digest: damage in it would not be noticed"
 ADVICE = (
-    "evaluate another policy, or 'mosaic resume RUN' writes it anew from the run's newest checkpoint;"
+    "evaluate another policy, or 'mosaic resume RUN' writes it again from the run's newest checkpoint;"
     " 'mosaic verify' says what else is damaged"
 )
 
@@ -64,6 +64,11 @@ def check(data: bytes, *, what: str) -> bool:
     if not ours:
         raise PolicyError(f"{what} is a policy of another version of MOSAIC, not {FORMAT}")
     return whole is not None
+
+
+def metadata(data: bytes) -> dict[str, str]:
+    """From the header of a policy that was checked."""
+    return json.loads(data[8 : _header_end(data)])["__metadata__"]
 
 
 def refuse_damaged(data: bytes, *, what: str) -> None:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +15,18 @@ from mosaic.operating_system import nameless_file
 from mosaic.spec.files.files_of_run import open_regular
 
 
-def write_atomically(path: Path, content: str | bytes, *, durable: bool = True) -> None:
+def write_atomically(path: Path, content: str | bytes, *, durable: bool = True, mode: int | None = None) -> None:
     """Temporary name, fsync, rename, fsync of the folder; on any error the old file stays and nothing is left over.
 
-    Without `durable` nothing is synced: whole for every reader, but after a power cut it may be damaged or gone.
+    Without `durable` nothing is synced: whole for every reader, but after a power cut it may be damaged or gone. `mode`
+    says who may read it, whatever the umask is.
     """
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         with temporary.open("wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             if durable:
@@ -76,20 +80,35 @@ def scratch_file() -> IO[bytes]:
 
 
 @contextmanager
-def one_at_a_time(lock: Path) -> Generator[None]:
-    """Wait for the lock (flock) of a file, which is made and stays, and hold it while a file is read and rewritten."""
+def one_at_a_time(lock: Path, *, busy: Exception | None = None, wait_s: float = 0.0) -> Generator[int]:
+    """Hold the lock (flock) of a file, which is made and stays; the kernel lets go of it however the holder ends.
+
+    Waits as long as another process holds it, or raises `busy` after `wait_s`: who asks `is_locked` holds it for a
+    moment, too.
+    """
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + wait_s
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if busy is None else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as held:
+                if time.monotonic() >= deadline:
+                    raise busy or held from None
+                time.sleep(0.02)
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds the lock (flock) of a file; OSError if there is no such file."""
-    # Without waiting for a writer, where a pipe lies in the place of the file.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    """Whether a living process holds the lock (flock) of a file. One that is missing is not made: disks may be full."""
+    try:
+        # Without waiting for a writer, where a pipe lies in the place of the file.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -112,8 +112,10 @@ class Preset:
 def parse(text: str | bytes, *, what: str) -> Preset:
     """ConfigError with everything that is wrong with it, apart from settings that the algorithm does not have."""
     preset = config.from_json_text(Preset, text, what=what)
-    problems = [Problem(f"settings.{name}", "is no part of a preset") for name in OUTSIDE if name in preset.settings]
-    problems += [Problem(f"options.{name}", "is no option of a run") for name in preset.options if name not in OPTIONS]
+    problems = [Problem(f"settings.{name}", "is not part of a preset") for name in OUTSIDE if name in preset.settings]
+    problems += [
+        Problem(f"options.{name}", "is not an option of a run") for name in preset.options if name not in OPTIONS
+    ]
     if preset.name != preset.name.strip():
         problems.append(Problem("name", "begins or ends with a blank"))
     if preset.measured and len(preset.measured.seeds) != len(preset.measured.scores):

@@ -8,7 +8,8 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,17 @@ def answer(number: int, handler: Handler) -> Handler:
             _caught.discard(number)
         _write()
     return before
+
+
+@contextmanager
+def answered_by(handlers: Mapping[signal.Signals, Handler]) -> Generator[None]:
+    """While it is open, signals are answered so; then as before."""
+    previous = {number: answer(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            answer(number, handler)
 
 
 def is_caught(pid: int, number: int) -> bool:

@@ -5,14 +5,13 @@ exists without it. The kernel lets go of it when the worker ends, however it end
 no second worker can be started beside the first.
 """
 
-import errno
-import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from mosaic.errors import InvalidTransition
 from mosaic.spec.files.files_of_run import NotAFile
+from mosaic.spec.files.shared_files import one_at_a_time
 from mosaic.spec.run_dir import RunDir
 
 INHERITED = "MOSAIC_LIFE_LOCK_INHERITED"
@@ -22,20 +21,11 @@ INHERITED = "MOSAIC_LIFE_LOCK_INHERITED"
 @contextmanager
 def life_lock(run_dir: RunDir) -> Generator[int]:
     """The lock, taken, as an open file; raises InvalidTransition if a worker holds it."""
-    try:
-        descriptor = os.open(run_dir.life_lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise NotAFile(run_dir.life_lock) from error
-        raise
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InvalidTransition(f"run {run_dir.run_id} already has a living worker; stop that one first") from None
+    if run_dir.life_lock.is_symlink():
+        raise NotAFile(run_dir.life_lock)
+    busy = InvalidTransition(f"run {run_dir.run_id} already has a living worker; stop that one first")
+    with one_at_a_time(run_dir.life_lock, busy=busy) as descriptor:
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

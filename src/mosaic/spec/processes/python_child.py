@@ -58,9 +58,26 @@ class PythonChild:
         run: Any = subprocess.run
         return run(self.command, env=self.environment, cwd=self.cwd, check=False, **options)
 
+    def start_apart(self, log: Path) -> "subprocess.Popen[bytes]":
+        """In a session of its own, which outlives the process that starts it; what it prints is appended to a file."""
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            return self.popen(stdin=subprocess.DEVNULL, stdout=descriptor, stderr=descriptor, start_new_session=True)
+        finally:
+            os.close(descriptor)
+
     def take_over(self) -> NoReturn:
         """This process becomes it."""
         os.execve(self.command[0], self.command, self.environment)
+
+
+def wait_or_kill(process: "subprocess.Popen[Any]", wait_s: float) -> None:
+    """Wait for the end of a process that was asked to end."""
+    try:
+        process.wait(wait_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def environment(

@@ -18,6 +18,7 @@ PROVIDERS = (
     "pettingzoo",
     "mpe2",
     "envpool",
+    "dm_control",
     "torch",
     "mosaic-rl",
 )

@@ -18,18 +18,23 @@ from typing import IO
 import psutil
 
 from mosaic import operating_system
-from mosaic.errors import MosaicError
+from mosaic.errors import MosaicError, Problem
 from mosaic.spec.files.shared_files import is_locked, scratch_file
+from mosaic.spec.logs import log_times
 from mosaic.spec.processes import caught_signals, process_identity
 from mosaic.spec.processes.life_lock import life_lock
 from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.processes.python_child import NOWHERE, PythonChild
+from mosaic.spec.run_config import TrainRunConfig
 from mosaic.spec.run_dir import RunDir
-from mosaic.trainer.engines.engine import Launch
+from mosaic.spec.run_record import RunRecord
+from mosaic.trainer.engines.engine import Collected, Handle, Launch, Probe, Surroundings
 from mosaic.trainer.engines.separate_process import LocalApart
 from mosaic.trainer.engines.warm_worker import WarmWorker
-from mosaic.trainer.runs import out_of_memory
+from mosaic.trainer.machine import gpus
+from mosaic.trainer.runs import out_of_memory, schedule
 from mosaic.trainer.runs.out_of_memory import Usage
+from mosaic.trainer.runs.schedule import Slots
 
 REAP_S = 1.0
 ZYGOTE_READY_S = 60.0
@@ -38,7 +43,9 @@ ZYGOTE_READY_S = 60.0
 class LocalEngine:
     """Processes of this machine."""
 
-    def __init__(self) -> None:
+    runs_here = True
+
+    def __init__(self, _: Surroundings | None = None) -> None:
         self._children: set[int] = set()
         """Workers that we started and have not waited for yet: their pids cannot belong to another process."""
         self._exit_codes: dict[int, int] = {}
@@ -48,17 +55,31 @@ class LocalEngine:
         self._adopts = operating_system.adopt_orphans()
         """Workers that the zygote forks become our own children, so that their exit codes reach us."""
 
-    def launch(self, launch: Launch) -> int:
+    def misfits(self, config: TrainRunConfig, slots: Slots) -> Sequence[Problem]:
+        if config.resources.gpus <= slots.gpus:
+            return ()
+        return [Problem("--gpus", f"{config.resources.gpus:g} asked for, this machine has {slots.gpus}")]
+
+    def choose(self, queued: Sequence[RunRecord], live: Sequence[RunRecord], slots: Slots) -> Sequence[RunRecord]:
+        return schedule.choose(queued, live, slots)
+
+    def probe(self) -> Probe:
+        memory = psutil.virtual_memory().total / 2**30
+        found = [f"{operating_system.available_cores()} cores, {memory:.0f} GiB of memory", *gpus.names()]
+        return Probe(found=found, start="mosaic train ppo")
+
+    def launch(self, launch: Launch) -> Handle:
         with self._lock, life_lock(launch.run_dir) as lock:
             launch.run_dir.logs.mkdir(parents=True, exist_ok=True)
             run_dir = launch.run_dir
+            log_times.mark_all(run_dir)
             with run_dir.open(run_dir.stdout, append=True) as out, run_dir.open(run_dir.stderr, append=True) as err:
                 files = (out.fileno(), err.fileno(), lock)
                 pid = self._fork(launch, files) or _spawn(launch, files)
             self._exit_codes.pop(pid, None)
             self._usages.pop(pid, None)
             self._children.add(pid)
-            return pid
+            return Handle(run_dir=run_dir, engine=launch.engine, epoch=launch.epoch, pid=pid)
 
     def start_apart(self, module: str, argv: Sequence[str], environment: Mapping[str, str], cwd: Path) -> LocalApart:
         output = scratch_file()
@@ -116,7 +137,8 @@ class LocalEngine:
             out.seek(0)
             return out.read() if status == 0 else None
 
-    def is_alive(self, run_dir: RunDir, pid: int) -> bool:
+    def poll(self, handle: Handle) -> bool:
+        run_dir, pid = handle.run_dir, handle.pid
         if pid in self._children:
             try:
                 return not operating_system.has_ended(pid)
@@ -125,32 +147,42 @@ class LocalEngine:
         who = _identity(run_dir)
         if who is not None and who.pid == pid:
             return who.is_alive
-        return _is_locked(run_dir)
+        return is_locked(run_dir.life_lock)
 
-    def stop(self, pid: int) -> None:
+    def pid_of(self, handle: Handle) -> int:
+        who = _identity(handle.run_dir)  # Not written yet, or damaged: the life lock tells that it lives.
+        return who.pid if who is not None and who.is_alive else 0
+
+    def stop(self, handle: Handle) -> bool:
+        if not handle.pid:
+            return False
         # Only the leader: a SIGTERM to its environment processes would take them from under its last checkpoint.
-        _signal(pid, signal.SIGTERM)
+        _signal(handle.pid, signal.SIGTERM)
+        return True
 
-    def would_save(self, pid: int) -> bool:
+    def would_save(self, handle: Handle) -> bool:
         """A worker catches SIGTERM once it can save, not after the first one (`cleanrl_worker.sdk.stop_and_hold`)."""
-        return caught_signals.is_caught(pid, signal.SIGTERM)
+        return caught_signals.is_caught(handle.pid, signal.SIGTERM)
 
-    def hold(self, pid: int) -> None:
+    def hold(self, handle: Handle) -> None:
         # SIGUSR1 and SIGUSR2 kill a process that has no handler for them.
-        if caught_signals.is_caught(pid, signal.SIGUSR1):
-            _signal(pid, signal.SIGUSR1)
+        if caught_signals.is_caught(handle.pid, signal.SIGUSR1):
+            _signal(handle.pid, signal.SIGUSR1)
 
-    def let_go(self, pid: int) -> None:
-        if caught_signals.is_caught(pid, signal.SIGUSR2):
-            _signal(pid, signal.SIGUSR2)
+    def let_go(self, handle: Handle) -> None:
+        if caught_signals.is_caught(handle.pid, signal.SIGUSR2):
+            _signal(handle.pid, signal.SIGUSR2)
 
-    def kill(self, pid: int, run_dir: RunDir) -> None:
-        for victim in self.session_of(pid, run_dir):
+    def kill(self, handle: Handle) -> None:
+        for victim in self.session_of(handle.pid, handle.run_dir):
             _signal(victim, signal.SIGKILL)
 
-    def clear_away(self, pid: int, run_dir: RunDir) -> int | None:
+    def collect(self, handle: Handle) -> Collected:
+        pid = handle.pid
+        if not pid:
+            return Collected()
         # The session before the leader: once that is waited for, its pid may be given to another process.
-        self.kill(pid, run_dir)
+        self.kill(handle)
         self._reap_session(pid)
         caught_signals.forget(pid)
         if pid in self._children:
@@ -159,10 +191,11 @@ class LocalEngine:
             self._children.discard(pid)
             self._usages[pid] = Usage(peak_bytes=operating_system.peak_bytes(used.ru_maxrss), address_limit_bytes=limit)
             self._exit_codes[pid] = os.waitstatus_to_exitcode(status)
-        return self._exit_codes.get(pid)
+        return Collected(exit_code=self._exit_codes.get(pid), usage=self._usages.get(pid, Usage()))
 
-    def usage_of(self, pid: int) -> Usage:
-        return self._usages.get(pid, Usage())
+    def forget(self, handle: Handle) -> None:
+        self._exit_codes.pop(handle.pid, None)
+        self._usages.pop(handle.pid, None)
 
     def session_of(self, pid: int, run_dir: RunDir) -> list[int]:
         """The worker and its living children; empty if its pid belongs to another process by now."""
@@ -231,14 +264,6 @@ def _identity(run_dir: RunDir) -> ProcessIdentity | None:
         return process_identity.read(run_dir.worker)
     except (OSError, MosaicError):
         return None
-
-
-def _is_locked(run_dir: RunDir) -> bool:
-    # Asked without making the file: that needs a disk with room.
-    try:
-        return is_locked(run_dir.life_lock)
-    except FileNotFoundError:
-        return False
 
 
 def _session(pid: int) -> int:

@@ -10,7 +10,7 @@ from mosaic.spec import run_list, run_record
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import TERMINAL
-from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.engines.engine import Engine, EngineOf, Handle
 from mosaic.trainer.index import salvage
 from mosaic.trainer.index.index_store import Store
 from mosaic.trainer.index.ingest import RunIngest
@@ -24,10 +24,10 @@ log = get_logger()
 class Removed:
     """Runs whose directories a user has removed while the daemon runs."""
 
-    def __init__(self, home: Home, store: Store, engine: Engine) -> None:
+    def __init__(self, home: Home, store: Store, engine_of: EngineOf) -> None:
         self._home = home
         self._store = store
-        self._engine = engine
+        self._engine_of = engine_of
         self._seen = -1
         self._some_live = False
 
@@ -42,7 +42,10 @@ class Removed:
         ended = [
             record
             for record in gone
-            if record.state in TERMINAL or not self._engine.is_alive(self._home.run(record.run_id), record.pid)
+            if record.state in TERMINAL
+            or not self._engine_of(record.engine).poll(
+                Handle(run_dir=self._home.run(record.run_id), engine=record.engine, epoch=record.epoch, pid=record.pid)
+            )
         ]
         self._store.put([replace(record, deleted=True) for record in ended])
         self._seen, self._some_live = changed, len(ended) < len(gone)

@@ -21,7 +21,9 @@ from mosaic.spec.run_list import all_runs
 MAX_EPISODES = 1000
 MAX_OF_A_RUN = 10_000
 """What one message can carry."""
-_COLUMNS = "run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path"
+_COLUMNS = "run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path, env_settings"
+_LAYOUT = 2
+"""Number of these columns' layout; a file with another one is made again."""
 _SCHEMA = f"""CREATE TABLE IF NOT EXISTS episodes ({_COLUMNS}, bytes, PRIMARY KEY (run_id, episode)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS episodes_by_environment ON episodes (env_id, started_at);"""
 
@@ -51,7 +53,7 @@ class EpisodeIndex:
     def _find(self, run_id: str, env_id: str, limit: int, *, index: str | None = None) -> list[pb.RecordedEpisode]:
         connection = sqlite3.connect(index or self._home.episodes)
         try:
-            connection.executescript(_SCHEMA)
+            _lay_out(connection)
             with connection:
                 self._bring_up_to_date(connection, [self._home.run(run_id)] if run_id else list(all_runs(self._home)))
             most = MAX_OF_A_RUN if run_id else MAX_EPISODES
@@ -99,9 +101,17 @@ class EpisodeIndex:
             json.dumps({seat: str(total) for seat, total in found.returns.items()}),
             head.started_at,
             run_dir.relative(path),
+            json.dumps(head.env_settings) if head.env_settings else "",
             size,
         )
         connection.execute(f"INSERT OR REPLACE INTO episodes VALUES ({', '.join('?' * len(row))})", row)
+
+
+def _lay_out(connection: sqlite3.Connection) -> None:
+    [layout] = connection.execute("PRAGMA user_version").fetchone()
+    if layout != _LAYOUT:
+        connection.executescript(f"DROP TABLE IF EXISTS episodes; PRAGMA user_version = {_LAYOUT};")
+    connection.executescript(_SCHEMA)
 
 
 def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
@@ -113,8 +123,8 @@ def _files(run_dir: RunDir) -> Iterator[tuple[Path, int]]:
                 yield path, found.st_size
 
 
-def _message(row: tuple[str, int, str, int, str, str, int, str, float, str]) -> pb.RecordedEpisode:
-    run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path = row
+def _message(row: tuple[str, int, str, int, str, str, int, str, float, str, str]) -> pb.RecordedEpisode:
+    run_id, episode, env_id, seed, seats, outcome, length, returns, started_at, path, env_settings = row
     return pb.RecordedEpisode(
         run_id=run_id,
         episode=episode,
@@ -126,4 +136,5 @@ def _message(row: tuple[str, int, str, int, str, str, int, str, float, str]) -> 
         returns={seat: float(total) for seat, total in json.loads(returns).items()},
         started_at=started_at,
         path=path,
+        env_settings_json=env_settings,
     )

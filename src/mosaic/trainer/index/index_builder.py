@@ -8,6 +8,7 @@ that a client asks for is read at once. So is, at the start, an ended run whose 
 were read: what was written to them meanwhile is shown.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,7 @@ from mosaic.spec.run_record import Progress, RunRecord
 from mosaic.spec.states import LIVE, TERMINAL, RunState
 from mosaic.trainer.engines.engine import Engine
 from mosaic.trainer.index import directory_reader
-from mosaic.trainer.index.index_store import Store
+from mosaic.trainer.index.index_store import REFUSED, Store
 from mosaic.trainer.index.ingest import RunIngest
 
 BATCH = 200
@@ -143,12 +144,12 @@ class Indexing:
         if run_id in self._unlisted:
             self._list([run_id])
         record = self._store.get(run_id)
-        if record is not None and record.state in TERMINAL:
-            self._note_changed({run_id: record.events_bytes})
-        if run_id not in self._unread:
-            return self._store.get(run_id)
-        if record is not None and not self._is_long(run_id):
-            self._commit({run_id: self._progress(run_id)})
+        # A question is answered on a full disk, too: what cannot be noted now is read again later.
+        with contextlib.suppress(*REFUSED):
+            if record is not None and record.state in TERMINAL:
+                self._note_changed({run_id: record.events_bytes})
+            if run_id in self._unread and record is not None and not self._is_long(run_id):
+                self._commit({run_id: self._progress(run_id)})
         return self._store.get(run_id)
 
     def catch_up(self) -> None:

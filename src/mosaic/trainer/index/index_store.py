@@ -36,6 +36,8 @@ CREATE TABLE IF NOT EXISTS runs (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_by_revision ON runs (revision);
 CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state, deleted) WHERE NOT deleted;
+CREATE INDEX IF NOT EXISTS runs_queued ON runs (json_extract(record, '$.engine'), priority DESC, run_id)
+    WHERE state = 'queued' AND NOT deleted;
 CREATE INDEX IF NOT EXISTS runs_by_kind ON runs (json_extract(record, '$.kind')) WHERE NOT deleted;
 CREATE INDEX IF NOT EXISTS runs_by_key ON runs (client_key) WHERE client_key != '';
 CREATE TABLE IF NOT EXISTS unread (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -66,6 +68,8 @@ NOT_ITS_FAULT = (
     "SQLITE_NOMEM",
 )
 """Errors that say nothing about what is in the file."""
+REFUSED = (OSError, sqlite3.OperationalError)
+"""A disk without room, without inodes, or read-only: for a file beside the index, and for the index."""
 DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 log = get_logger()
@@ -227,9 +231,16 @@ class Store:
         marks = ",".join("?" * len(names))
         return self._query(f"WHERE state IN ({marks}) AND NOT deleted ORDER BY run_id", names)
 
-    def queue(self, limit: int) -> list[RunRecord]:
-        """The first queued runs, in the order in which they start."""
-        return self._query("WHERE state = 'queued' AND NOT deleted ORDER BY priority DESC, run_id LIMIT ?", (limit,))
+    def engines_of_queue(self) -> list[str]:
+        """Those that queued runs wait for."""
+        engine = "json_extract(record, '$.engine')"
+        question = f"SELECT DISTINCT {engine} FROM {self._runs} WHERE state = 'queued' AND NOT deleted"
+        return sorted(row[0] for row in self._rows(question))
+
+    def queue(self, limit: int, *, engine: str) -> list[RunRecord]:
+        """The first queued runs of an engine, in the order in which they start."""
+        which = "state = 'queued' AND NOT deleted AND json_extract(record, '$.engine') = ?"
+        return self._query(f"WHERE {which} ORDER BY priority DESC, run_id LIMIT ?", (engine, limit))
 
     def changed_since(self, revision: int, limit: int = 1000) -> list[RunRecord]:
         return self._query("WHERE revision > ? ORDER BY revision LIMIT ?", (revision, limit))
@@ -387,7 +398,7 @@ def _record(text: str) -> RunRecord:
     # Written by ourselves a moment ago: checked by type here and there, not field by field as a stranger's would be.
     data = json.loads(text)
     data["state"] = RunState(data["state"])
-    for name in ("stderr_tail", "sparkline", "gpu_ids", "tags"):
+    for name in ("stderr_tail", "sparkline", "gpu_ids", "tags", "warnings"):
         data[name] = tuple(data[name])
     return RunRecord(**data)
 

@@ -1,29 +1,27 @@
 """Reading a run's events into its progress and its metrics, incrementally, each event once."""
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from math import fsum
-from typing import Annotated, Any
-
-from annotated_types import Ge
+from dataclasses import dataclass, field
+from typing import Any
 
 from mosaic import config
+from mosaic.alerts.alert_rules import RunWatch, WatchState
 from mosaic.errors import ConfigError
+from mosaic.plain_text import plain_line
 from mosaic.spec.events import (
+    RETURN_TAG,
     Episode,
     EvalBatch,
     Event,
     EventReader,
     Heartbeat,
-    Number,
     RunCompleted,
     RunFailed,
     RunStarted,
     Scalars,
     Step,
-    number,
+    Warned,
     scalars_of,
 )
 from mosaic.spec.files.files_of_run import is_regular
@@ -32,11 +30,14 @@ from mosaic.spec.return_tags import is_return
 from mosaic.spec.run_dir import Home, RunDir
 from mosaic.spec.run_record import Progress
 from mosaic.trainer.index.metric_columns import NoColumns, RunMetrics
+from mosaic.trainer.index.return_course import CourseState, ReturnCourse
 
 CHUNK_BYTES = 2**18
 """Read at one look: some 20 ms of work, so that no client waits longer for the supervisor."""
-SPARK_POINTS = 48
 CURSOR_EVERY_BYTES = 8 * 2**20
+MOST_WARNINGS = 5
+"""Kept of a run; its log has all."""
+LONGEST_WARNING = 300
 
 
 @dataclass(frozen=True)
@@ -70,22 +71,18 @@ class Cursor:
     """Environment steps done."""
     steps_per_s: float
     """Lately."""
-    returns: tuple[Number, ...]
-    """The last returns."""
-    best: Number | None
-    """Highest of their means."""
-    spark: tuple[Number, ...]
-    """The course of their mean."""
-    spark_stride: Annotated[int, Ge(1)]
-    """Returns between two of these points."""
-    spark_skip: Step
-    """Returns since the last point."""
+    returns: CourseState
+    """What lists show of the returns."""
     has_episodes: bool = False
     """Whole episodes were reported."""
     started: RunStarted | None
     """How the newest attempt began."""
     ending: Ending | None
     """How it ended."""
+    watch: WatchState = field(default_factory=WatchState)
+    """What the rules of alerts remember."""
+    warnings: tuple[str, ...] = ()
+    """The first that it warned of."""
 
 
 class RunIngest:
@@ -98,11 +95,14 @@ class RunIngest:
         self.metrics = (RunMetrics if keep_metrics else NoColumns)(home.metrics / run_dir.run_id)
         self.behind = False
         """There was more to read than one look takes."""
+        self.watch = RunWatch()
+        """The rules of alerts."""
         self._saved_offset = 0
         self._take_by_kind: Mapping[type[Any], Callable[[Event, Any], None]] = {
             Scalars: self._take_scalars,
             Episode: self._take_episode,
             Heartbeat: self._take_heartbeat,
+            Warned: self._take_warned,
             RunStarted: self._take_start,
             EvalBatch: self._take_batch,
             RunCompleted: self._take_completed,
@@ -121,11 +121,9 @@ class RunIngest:
         self._global_step = 0
         self._has_episodes = False
         self._steps_per_s = 0.0
-        self._returns: deque[float] = deque(maxlen=100)
-        self._best: float | None = None
-        self._spark: list[float] = []
-        self._spark_stride = 1
-        self._spark_skip = 0
+        self._returns = ReturnCourse()
+        self._warnings: tuple[str, ...] = ()
+        self.watch.begin(total_steps=0, is_fresh=True)
 
     @property
     def started_attempt(self) -> int:
@@ -147,17 +145,17 @@ class RunIngest:
 
     @property
     def progress(self) -> Progress:
-        every_second = self._spark[::2] if len(self._spark) > SPARK_POINTS else self._spark
         return Progress(
             global_step=self._global_step,
             steps_per_s=self._steps_per_s,
-            last_return=_mean(self._returns) if self._returns else None,
-            best_return=self._best,
+            last_return=self._returns.mean,
+            best_return=self._returns.best,
             last_seq=self.last_seq,
-            sparkline=tuple(every_second),
+            sparkline=self._returns.sparkline,
             damaged_lines=self._events.damaged,
             first_damaged_line=self._events.first_damaged,
             newer_events=self._events.newer,
+            warnings=self._warnings,
             events_bytes=self._lines.size,
         )
 
@@ -206,14 +204,12 @@ class RunIngest:
             newer=self._events.newer,
             global_step=self._global_step,
             steps_per_s=self._steps_per_s,
-            returns=tuple(number(value) for value in self._returns),
-            best=None if self._best is None else number(self._best),
-            spark=tuple(number(value) for value in self._spark),
-            spark_stride=self._spark_stride,
-            spark_skip=self._spark_skip,
+            returns=self._returns.state(),
             has_episodes=self._has_episodes,
             started=self.started,
             ending=self.ending,
+            watch=self.watch.state(),
+            warnings=self._warnings,
         )
         self.metrics.save(config.to_json(cursor))
 
@@ -234,12 +230,13 @@ class RunIngest:
         self._events = EventReader(lines=cursor.lines, last_seq=cursor.last_seq, skipped=cursor.skipped)
         self._events.damaged, self._events.first_damaged = cursor.damaged, cursor.first_damaged
         self._events.newer = cursor.newer
-        self._spark, self._spark_stride = [float(value) for value in cursor.spark], cursor.spark_stride
-        self._spark_skip, self._has_episodes = cursor.spark_skip, cursor.has_episodes
-        self.started, self.ending = cursor.started, cursor.ending
-        self._returns.extend(float(value) for value in cursor.returns)
+        self._has_episodes = cursor.has_episodes
+        self.started, self.ending, self._warnings = cursor.started, cursor.ending, cursor.warnings
+        if self.started is not None:
+            self._begin_watch(self.started)
+        self.watch.restore(cursor.watch)
+        self._returns.restore(cursor.returns)
         self._global_step, self._steps_per_s = cursor.global_step, cursor.steps_per_s
-        self._best = None if cursor.best is None else float(cursor.best)
         self._lines.offset = self._lines.size = self._saved_offset = cursor.offset
 
     def _take_scalars(self, event: Event, body: Scalars) -> None:
@@ -249,9 +246,12 @@ class RunIngest:
         append, time = self.metrics.append, event.time
         for tag, value in scalars_of(body).items():
             append(tag, step, value, time)
+            if value - value != 0.0:
+                self.watch.take_odd(tag, step, value)
             # Of a script that logs no whole episodes.
             if not self._has_episodes and is_return(tag):
-                self._take_return(value)
+                self._returns.take(value)
+                self.watch.take_return(step, value)
 
     def _take_episode(self, event: Event, body: Episode) -> None:
         step = body.global_step
@@ -259,16 +259,24 @@ class RunIngest:
         self._has_episodes = True
         for tag, value in scalars_of(body).items():
             self.metrics.append(tag, step, value, event.time)
-        self._take_return(float(body.episodic_return))
+        value = float(body.episodic_return)
+        self._returns.take(value)
+        self.watch.take_return(step, value)
 
     def _take_heartbeat(self, _: Event, body: Heartbeat) -> None:
         self._global_step, self._steps_per_s = body.global_step, body.steps_per_s
 
+    def _take_warned(self, _: Event, body: Warned) -> None:
+        text = plain_line(body.message)
+        text = text if len(text) <= LONGEST_WARNING else f"{text[:LONGEST_WARNING]}…"
+        if len(self._warnings) < MOST_WARNINGS and text not in self._warnings:
+            self._warnings = (*self._warnings, text)
+
     def _take_batch(self, event: Event, body: EvalBatch) -> None:
-        self._returns.clear()
+        self._returns.forget_last()
         mean = float(body.mean)
         self.metrics.append("eval/mean_return", body.batch, mean, event.time)
-        self._take_return(mean)
+        self._returns.take(mean)
 
     def _take_completed(self, _: Event, body: RunCompleted) -> None:
         self._global_step = body.global_step
@@ -278,29 +286,21 @@ class RunIngest:
         self._global_step = body.global_step
         self.ending = Ending(completed=False, message=f"{body.error}: {body.message}")
 
-    def _take_return(self, value: float) -> None:
-        self._returns.append(value)
-        self._spark_skip += 1
-        mean = _mean(self._returns)
-        # One that is not a number is above nothing.
-        if mean > self._best if self._best is not None else mean == mean:
-            self._best = mean
-        if self._spark_skip >= self._spark_stride:
-            self._spark_skip = 0
-            self._spark.append(mean)
-            if len(self._spark) >= 2 * SPARK_POINTS:
-                self._spark = self._spark[::2]
-                self._spark_stride *= 2
-
     def _take_start(self, _: Event, body: RunStarted) -> None:
         self.started, self.ending = body, None
+        self._begin_watch(body)
         if body.resumed_from_step is not None:
-            self.metrics.rewind(body.resumed_from_step)
+            self._rewind(body.resumed_from_step)
             self._global_step = body.resumed_from_step
 
+    def _rewind(self, step: int) -> None:
+        """Drop what lies after the checkpoint: the resumed run does it again."""
+        # Where each return is an episode's: scripts, whose returns have many names, and evaluations are not resumed.
+        are_episodes = self._returns.taken == self.metrics.count(RETURN_TAG)
+        self.metrics.rewind(step)
+        if are_episodes:
+            taken = self.metrics.count(RETURN_TAG)
+            self._returns.rewind(taken, self.metrics.values(RETURN_TAG, self._returns.first_needed(taken)))
 
-def _mean(values: deque[float]) -> float:
-    try:
-        return fsum(values) / len(values)
-    except (OverflowError, ValueError):  # The sum of huge returns, or of both infinities.
-        return sum(values) / len(values)
+    def _begin_watch(self, body: RunStarted) -> None:
+        self.watch.begin(total_steps=body.total_timesteps, is_fresh=body.resumed_from_step is None)

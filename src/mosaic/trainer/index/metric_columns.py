@@ -18,6 +18,8 @@ import re
 import shutil
 import struct
 import threading
+from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic import config
 from mosaic.errors import ConfigError
+from mosaic.spec.events import RETURN_TAG
 from mosaic.spec.files.shared_files import read_small, write_atomically
 from mosaic.spec.run_record import Steps
 
@@ -108,6 +111,19 @@ class RunMetrics:
                     with contextlib.suppress(OSError):
                         _truncate(column)
 
+    def count(self, tag: str) -> int:
+        """Rows of a tag."""
+        column = self._columns.get(tag)
+        return 0 if column is None else column.count + len(column.pending) // ROW
+
+    def values(self, tag: str, first: int) -> list[float]:
+        """Those of a tag from that row on; few, as a rule."""
+        column = self._columns.get(tag)
+        if column is None:
+            return []
+        written = list(_rows(column, first)[1::ROW])
+        return written + column.pending[1 + ROW * max(0, first - column.count) :: ROW]
+
     def save(self, cursor: dict[str, Any]) -> None:
         """Remember how far the columns go."""
         self.flush()
@@ -129,15 +145,15 @@ class RunMetrics:
         self._columns, self.generation = columns, listed.generation
         return cursor
 
-    def _column(self, name: str, count: int) -> _Column:
-        """A column of the cursor, cut to its rows; ValueError if it is none of ours, or shorter than that."""
+    def _column(self, name: str, count: int, *, cut: bool = True) -> _Column:
+        """A column of the cursor, with `cut` to its rows; ValueError if it is none of ours, or shorter than that."""
         column = _Column(self._folder / name, count)
         if not _COLUMN_NAME.fullmatch(name) or column.path.is_symlink():
             raise ValueError("no column has such a name")
         size = column.path.stat().st_size
         if size < count * ROW_BYTES:
             raise ValueError("a column is shorter than its cursor says")
-        if size > count * ROW_BYTES:
+        if size > count * ROW_BYTES and cut:
             _truncate(column)
         return column
 
@@ -179,16 +195,32 @@ class RunMetrics:
 
 
 class NoColumns(RunMetrics):
-    """Keeps nothing: for a reader that only wants to know how far a run came."""
+    """Writes nothing: for a reader that only wants to know how far a run came, and how well.
 
-    def append(self, tag: str, step: int, value: float, time: float) -> None:
-        pass
+    It keeps the returns of episodes in memory, because a resumed run takes some back.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._steps, self._returns = array("d"), array("d")
+
+    def append(self, tag: str, step: int, value: float, time: float) -> None:  # noqa: ARG002
+        if tag == RETURN_TAG:
+            self._steps.append(step)
+            self._returns.append(value)
 
     def flush(self) -> None:
         pass
 
     def rewind(self, step: int) -> None:
-        pass
+        kept = bisect_right(self._steps, step)
+        del self._steps[kept:], self._returns[kept:]
+
+    def count(self, tag: str) -> int:
+        return len(self._returns) if tag == RETURN_TAG else 0
+
+    def values(self, tag: str, first: int) -> list[float]:
+        return self._returns[first:].tolist() if tag == RETURN_TAG else []
 
     def save(self, cursor: dict[str, Any]) -> None:
         pass
@@ -197,12 +229,16 @@ class NoColumns(RunMetrics):
         """The cursor of columns that were kept before: what they tell need not be read again."""
         try:
             cursor: dict[str, Any] = config.loads(read_small(self._folder / "cursor.json"))
-        except (OSError, ConfigError):
+            listed = config.from_json(_Columns, {name: cursor.pop(name) for name in COLUMN_FIELDS})
+            name, count = listed.columns.get(RETURN_TAG, ("", 0))
+            rows = _rows(self._column(name, count, cut=False)) if count else ()
+        except (OSError, ValueError, KeyError, ConfigError):
             return None
-        return {name: value for name, value in cursor.items() if name not in COLUMN_FIELDS}
+        self._steps, self._returns = array("d", rows[::ROW]), array("d", rows[1::ROW])
+        return cursor
 
-    def clear(self, *, generation: int = 0) -> None:
-        pass
+    def clear(self, *, generation: int = 0) -> None:  # noqa: ARG002
+        self._steps, self._returns = array("d"), array("d")
 
 
 def _rows_up_to(column: _Column, step: int) -> int:
@@ -217,6 +253,15 @@ def _rows_up_to(column: _Column, step: int) -> int:
             else:
                 high = middle
     return low
+
+
+def _rows(column: _Column, first: int = 0) -> tuple[float, ...]:
+    """What is written from that row on, as one row of numbers."""
+    if first >= column.count:
+        return ()
+    with column.path.open("rb") as file:
+        file.seek(first * ROW_BYTES)
+        return struct.unpack(f"<{(column.count - first) * ROW}d", file.read((column.count - first) * ROW_BYTES))
 
 
 def _up_to(pending: list[float], step: int) -> list[float]:

@@ -12,7 +12,7 @@ from mosaic.spec.manifest import Manifest
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import Placed
 from mosaic.spec.states import RunState
-from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.engines.engine import Engine, Handle
 from mosaic.trainer.index.ingest import RunIngest
 
 MAX_SEED = 2**32 - 1
@@ -62,7 +62,7 @@ def _placed(run_dir: RunDir, ingest: RunIngest, engine: Engine, found: Manifest,
 
 
 def _state(run_dir: RunDir, ingest: RunIngest, engine: Engine) -> tuple[RunState, str]:
-    if engine.is_alive(run_dir, 0):
+    if engine.poll(Handle(run_dir=run_dir)):
         return RunState.RUNNING, "started outside the daemon"
     if ingest.ending is None:
         return RunState.LOST, "its worker ended without a message"

@@ -48,7 +48,8 @@ class Health:
             low.append(f"queued runs wait for room: {supervisor.waiting_for_room}")
         if unwritten := len(supervisor.unwritten()):
             low.append(f"the disk refuses to be written: what happened to {unwritten} runs is in memory only")
-        used = sum(min(run.cpus, supervisor.slots.cpus) for run in supervisor.store.by_states(LIVE) if run.pid)
+        here = [run for run in supervisor.store.by_states(LIVE) if run.pid and supervisor.runs_here(run)]
+        used = sum(min(run.cpus, supervisor.slots.cpus) for run in here)
         found = pb.Health(
             pid=os.getpid(),
             uptime_s=time.monotonic() - self._started,

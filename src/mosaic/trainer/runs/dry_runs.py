@@ -20,14 +20,13 @@ from mosaic.spec.processes.life_lock import INHERITED
 from mosaic.spec.run_config import TrainRunConfig
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer.catalogue.daemon_catalogue import Catalogue
-from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.engines.engine import EngineOf, Workshop
 from mosaic.trainer.engines.warm_worker import THREAD_VARIABLES
 from mosaic.trainer.runs import submit
 from mosaic.trainer.runs.run_secrets import hide, of_dry_run
 from mosaic.trainer.runs.schedule import Slots
-from mosaic.trainer.runs.submit import Accepted
+from mosaic.trainer.runs.submit import Accepted, CallerGone
 from mosaic.trainer.runs.worker_table import WORKERS
-from mosaic.trainer.serving.streams import CallerGone
 
 TIMEOUT_S = 300.0
 LOOK_S = 0.01
@@ -38,11 +37,12 @@ MAX_OUTPUT_BYTES = 1 << 20
 class DryRuns:
     """Tries configs; nothing is left behind."""
 
-    def __init__(self, home: Home, slots: Slots, catalogue: Catalogue, engine: Engine) -> None:
+    def __init__(self, home: Home, slots: Slots, catalogue: Catalogue, workshop: Workshop, engine_of: EngineOf) -> None:
         self._home = home
         self._slots = slots
         self._catalogue = catalogue
-        self._engine = engine
+        self._workshop = workshop
+        self._engine_of = engine_of
 
     def run(self, document: JsonObject, *, is_wanted: Callable[[], bool]) -> Iterator[pb.DryRunUpdate]:
         """What the worker prints, in pieces of whole lines, and at the end what came of it."""
@@ -68,6 +68,7 @@ class DryRuns:
             refuse_code=catalogue.refuse_code,
             sees_pixels=catalogue.sees_pixels,
             misfits_of=catalogue.misfits_of,
+            engine_of=self._engine_of,
             **options,
         )
         return accepted
@@ -80,7 +81,7 @@ class DryRuns:
         parsed = run_config.parse(accepted.document)
         variables = _variables(parsed, self._home, accepted.secrets)
         module = WORKERS[accepted.record.kind].module
-        trial = self._engine.start_apart(module, argv, variables, folder)
+        trial = self._workshop.start_apart(module, argv, variables, folder)
         deadline = time.monotonic() + TIMEOUT_S
         said, rest = b"", b""
         try:

@@ -12,7 +12,7 @@ from mosaic.errors import MissingExtra, Problem, UnknownEnvironment
 from mosaic.scripts.script import is_script
 from mosaic.spec import actors, environment_settings
 from mosaic.spec.actors import ActorDescriptor
-from mosaic.spec.catalogue import fitting, known_environments
+from mosaic.spec.catalogue import environment_kinds, fitting, known_environments
 from mosaic.spec.catalogue.known_environments import Found
 from mosaic.spec.catalogue.shipped_catalogue import Holding
 from mosaic.spec.run_config import PlayExtras, TrainExtras, TrainRunConfig, WorkerConfig
@@ -57,15 +57,27 @@ def problems_of(
         return problems
     if isinstance(worker.extras, TrainExtras):
         algorithms = known.document.get("algorithms", ())
-        return [
-            *_of_training(worker, found.with_settings(settings), algorithms),
-            *_not_for_pictures(worker.algo, found, settings, algorithms),
-        ]
+        # What cannot be put around it says nothing of what would be there then.
+        return list(_of_settings(worker.algo, found, settings, algorithms)) or list(
+            _of_training(worker, found.with_settings(settings), algorithms)
+        )
+    if problems := found.misfits(settings):
+        return problems
     found = found.with_settings(settings)
     if isinstance(worker.extras, PlayExtras):
         descriptors = () if "actors" in known.stale else known.document.get("actors", ())
         return list(_of_playing(worker.extras, found, [config.from_json(ActorDescriptor, one) for one in descriptors]))
     return []
+
+
+def _of_settings(
+    algo: str, found: Found, settings: Mapping[str, Any], algorithms: Sequence[Mapping[str, Any]]
+) -> Iterator[Problem]:
+    """Checked ones, which this algorithm or this environment cannot have."""
+    sees_pictures = any(one["name"] == algo and one["observations"] == fitting.PIXELS for one in algorithms)
+    if found.settings is not None and sees_pictures:
+        yield from environment_kinds.not_for_pictures(settings, found.settings)
+    yield from found.misfits(settings)
 
 
 def _of_training(worker: WorkerConfig, found: Found, algorithms: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -75,17 +87,6 @@ def _of_training(worker: WorkerConfig, found: Found, algorithms: Sequence[Mappin
     known = {one["name"]: _Needs(one["name"], one["actions"], one["observations"]) for one in algorithms}
     if worker.algo in known and (reason := fitting.misfit(known[worker.algo], found, known.values())):
         yield Problem(ENVIRONMENT, reason)
-
-
-def _not_for_pictures(
-    algo: str, found: Found, settings: Mapping[str, Any], algorithms: Sequence[Mapping[str, Any]]
-) -> Iterator[Problem]:
-    """Settings that an algorithm with convolutions cannot have."""
-    sees_pictures = any(one["name"] == algo and one["observations"] == fitting.PIXELS for one in algorithms)
-    known: Mapping[str, Any] = found.settings["properties"] if found.settings is not None and sees_pictures else {}
-    for name in settings:
-        if reason := known.get(name, {}).get("not_for_pictures"):
-            yield Problem(environment_settings.flag_of(name), reason)
 
 
 def _of_playing(options: PlayExtras, found: Found, descriptors: Sequence[ActorDescriptor]) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ def newest(run_dir: RunDir) -> Start:
     """The newest whole one; CheckpointError if there is none."""
     chosen = checkpoint_files.choose(run_dir, quick=_size(run_dir) > READ_BYTES)
     if chosen.folder is None:
-        raise CheckpointError(f"run {run_dir.run_id} has no checkpoint to resume from; submit it anew")
+        raise CheckpointError(f"run {run_dir.run_id} has no checkpoint to resume from; submit it again")
     return Start(checkpoint_files.step_of(chosen.folder), remarks=chosen.remarks)
 
 
@@ -34,7 +34,7 @@ def of_step(run_dir: RunDir, step: int) -> Start:
     """That of a step, which a user chose; CheckpointError if it is not there or damaged."""
     there = checkpoint_files.steps(run_dir)
     if step not in there:
-        listed = f"there are {', '.join(map(str, there))}" if there else "it has none; submit it anew"
+        listed = f"there are {', '.join(map(str, there))}" if there else "it has none; submit it again"
         raise CheckpointError(f"run {run_dir.run_id} has no checkpoint of step {step}; {listed}")
     folder = run_dir.checkpoint(step)
     has_digests = checkpoint_files.check(folder, quick=_bytes(folder) > READ_BYTES)

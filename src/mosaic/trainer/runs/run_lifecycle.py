@@ -4,19 +4,19 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from mosaic.errors import ConfigError, MosaicError
+from mosaic.errors import MosaicError
 from mosaic.log import get_logger
 from mosaic.scripts.script import is_script
 from mosaic.spec import run_record
-from mosaic.spec.processes import process_identity
 from mosaic.spec.run_record import Placed, RunRecord
 from mosaic.spec.states import TERMINAL, RunState
-from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.engines.engine import EngineOf
 from mosaic.trainer.runs import verdicts
 from mosaic.trainer.runs.run_records import Records
 from mosaic.trainer.runs.run_secrets import Secrets
-from mosaic.trainer.runs.verdicts import Memory, Verdict
+from mosaic.trainer.runs.verdicts import Verdict
 from mosaic.trainer.runs.watched_runs import Watched, WatchedRuns
 
 PROGRESS_INTERVAL_S = 0.5
@@ -41,7 +41,7 @@ class RunLifecycle:
         self,
         records: Records,
         watched_runs: WatchedRuns,
-        engine: Engine,
+        engine_of: EngineOf,
         patience: Patience,
         secrets: Secrets,
         *,
@@ -49,7 +49,7 @@ class RunLifecycle:
     ) -> None:
         self._records = records
         self._watched_runs = watched_runs
-        self._engine = engine
+        self._engine_of = engine_of
         self._patience = patience
         self._secrets = secrets
         self._news = news
@@ -61,7 +61,7 @@ class RunLifecycle:
         if record.state is RunState.PAUSED and not record.pid:
             return False
         # Asked before the events are read: what is written before the end is then certainly read after it.
-        alive = self._engine.is_alive(self._records.dir_of(record), record.pid)
+        alive = self._engine_of(record.engine).poll(self._records.handle_of(record))
         try:
             watched.news |= watched.ingest.poll()
         except OSError:
@@ -81,23 +81,20 @@ class RunLifecycle:
 
     def ask_to_stop(self, record: RunRecord, watched: Watched) -> None:
         """Only a worker that lives: its pid may belong to another process by now."""
-        if record.pid and self._engine.is_alive(self._records.dir_of(record), record.pid):
-            watched.stop_asked = True
-            self._engine.let_go(record.pid)
-            self._engine.stop(record.pid)
+        engine, handle = self._engine_of(record.engine), self._records.handle_of(record)
+        if engine.poll(handle):
+            engine.let_go(handle)
+            watched.stop_asked = engine.stop(handle)
 
     def _adopt(self, record: RunRecord) -> RunRecord:
         """Learn the process id of a worker that another daemon, or a person, started."""
         if record.pid:
             return record
-        try:
-            who = process_identity.read(self._records.dir_of(record).worker)
-        except (OSError, ConfigError):  # Not written yet, or damaged: the life lock tells that it lives.
+        pid = self._engine_of(record.engine).pid_of(self._records.handle_of(record))
+        if not pid:
             return record
-        if not who.is_alive:
-            return record
-        log.info("run.adopted", run_id=record.run_id, pid=who.pid)
-        return self._records.change(record, durable=False, pid=who.pid)
+        log.info("run.adopted", run_id=record.run_id, pid=pid)
+        return self._records.change(record, durable=False, pid=pid)
 
     def _note(self, record: RunRecord, watched: Watched, *, final: bool) -> RunRecord:
         """Bring the record in line with the events."""
@@ -123,13 +120,13 @@ class RunLifecycle:
                 if not watched.killed:
                     log.warning("run.killed", run_id=record.run_id, pid=record.pid, after_s=self._patience.stop_s)
                 watched.killed = True
-                self._engine.kill(record.pid, self._records.dir_of(record))
+                self._engine_of(record.engine).kill(self._records.handle_of(record))
             else:
                 self._ask_once(record, watched)
         elif record.state is RunState.PAUSED:
             if watched.release_deadline is None:
                 # A daemon before us may have been killed before it could say so.
-                self._engine.hold(record.pid)
+                self._engine_of(record.engine).hold(self._records.handle_of(record))
                 watched.release_deadline = now + self._patience.pause_s
             elif now >= watched.release_deadline and not is_script(record.algo):
                 # A script has no checkpoint to come back from: it keeps its resources and waits.
@@ -137,16 +134,15 @@ class RunLifecycle:
 
     def _ask_once(self, record: RunRecord, watched: Watched) -> None:
         """A daemon before us may have asked already, and asking twice would end the worker without a checkpoint."""
-        if not watched.stop_asked and record.pid and self._engine.would_save(record.pid):
+        if not watched.stop_asked and self._engine_of(record.engine).would_save(self._records.handle_of(record)):
             self.ask_to_stop(record, watched)
 
     def _judge(self, record: RunRecord, watched: Watched) -> Verdict:
         run_dir = self._records.dir_of(record)
-        code = self._engine.clear_away(record.pid, run_dir) if record.pid else None
+        collected = self._engine_of(record.engine).collect(self._records.handle_of(record))
         ending = watched.ingest.ending if watched.ingest.started_attempt >= record.attempt else None
         tail = self._secrets.redacted(record.run_id, verdicts.last_lines(run_dir))
-        memory = Memory(self._engine.usage_of(record.pid), watched.kernel)
-        return verdicts.judge(record, ending, code, tail, killed=watched.killed, memory=memory)
+        return verdicts.judge(record, ending, collected, tail, killed=watched.killed, kernel=watched.kernel)
 
     def _ended_before(self, record: RunRecord) -> Placed | None:
         """The end that `run.json` tells and the index does not: a daemon was killed between the two."""
@@ -161,12 +157,18 @@ class RunLifecycle:
         run_dir = self._records.dir_of(record)
         if verdict.exit_code is None and (ended := self._ended_before(record)) is not None:
             self._records.change(record, durable=True, **vars(ended))
-        elif record.state is RunState.PAUSED and verdict.ending is not None and verdict.ending.stopped:
+        elif record.state is RunState.PAUSED and (verdict.again or _was_stopped(verdict)):
             reason = "paused; its resources are given back"
             self._records.change(record, durable=True, pid=0, resume_from="", reason=reason)
         elif record.state is RunState.STARTING and verdict.ending is None and verdict.exit_code is None:
             # The daemon was killed between its decision and the start: nothing ran, so it may run now.
-            self._records.change(record, durable=True, state=RunState.QUEUED, pid=0)
+            reason = verdict.again or record.reason
+            self._records.change(record, durable=True, state=RunState.QUEUED, pid=0, gpu_ids=(), reason=reason)
+        elif verdict.again:
+            # Not a move of the run's own: its machine was taken from it.
+            log.warning("run.again", run_id=record.run_id, epoch=record.epoch, reason=verdict.again)
+            again: dict[str, Any] = {"pid": 0, "gpu_ids": (), "resume_from": "", "reason": verdict.again}
+            self._records.change(record, durable=True, state=RunState.QUEUED, **again)
         else:
             # A cache: a full disk must not keep the run from its end.
             with contextlib.suppress(OSError):
@@ -174,4 +176,9 @@ class RunLifecycle:
             self._secrets.retire(run_dir, [run_dir.stdout, run_dir.stderr])
             told = {"exit_code": verdict.exit_code, "stderr_tail": verdict.stderr_tail}
             self._records.end(record, verdict.state, verdict.reason, **told)
+        self._engine_of(record.engine).forget(self._records.handle_of(record))
         self._watched_runs.forget(record.run_id)
+
+
+def _was_stopped(verdict: Verdict) -> bool:
+    return verdict.ending is not None and verdict.ending.stopped

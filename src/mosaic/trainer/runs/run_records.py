@@ -4,7 +4,6 @@ Where the disk refuses, what happened to a run is held in memory, shown as if it
 room again. What a user asks for, and what must not be forgotten, is refused instead.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,10 +15,8 @@ from mosaic.spec import run_record, states
 from mosaic.spec.run_dir import Home, RunDir, checked_run_id
 from mosaic.spec.run_record import Progress, RunRecord
 from mosaic.spec.states import TERMINAL, RunState
-from mosaic.trainer.index.index_store import Store
-
-REFUSED = (OSError, sqlite3.OperationalError)
-"""A disk without room, without inodes, or read-only: for `run.json`, and for the index."""
+from mosaic.trainer.engines.engine import Handle
+from mosaic.trainer.index.index_store import REFUSED, Store
 
 log = get_logger()
 
@@ -36,6 +33,10 @@ class Records:
 
     def dir_of(self, record: RunRecord) -> RunDir:
         return self.home.run(record.run_id)
+
+    def handle_of(self, record: RunRecord) -> Handle:
+        """Its newest start."""
+        return Handle(run_dir=self.dir_of(record), engine=record.engine, epoch=record.epoch, pid=record.pid)
 
     def get(self, run_id: str) -> RunRecord:
         record = self.bring(checked_run_id(run_id))

@@ -6,9 +6,8 @@ A play session has a user waiting in front of it: it takes no slot, and begins a
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mosaic.spec.queue_place import PLAY, turn
 from mosaic.spec.run_record import RunRecord
-
-PLAY = "play"
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ def choose(queued: Iterable[RunRecord], live: Sequence[RunRecord], slots: Slots)
     """The runs to start, with the GPUs that they get; the first that does not fit holds back all behind it."""
     free = left_over(live, slots)
     chosen: list[RunRecord] = []
-    for record in sorted(queued, key=lambda run: (run.kind != PLAY, -run.priority, run.run_id)):
+    for record in sorted(queued, key=lambda run: (run.kind != PLAY, *turn(run))):
         if record.kind == PLAY:
             chosen.append(record)
             continue

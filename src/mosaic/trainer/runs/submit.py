@@ -13,6 +13,7 @@ from typing import Any
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, MosaicError, Problem
+from mosaic.near_names import near_names
 from mosaic.rpc.codec import to_message
 from mosaic.scripts.script import is_script
 from mosaic.spec import policy_facts, run_config, run_record, ulid
@@ -21,7 +22,9 @@ from mosaic.spec.catalogue import extras
 from mosaic.spec.files.shared_files import share, sync_folder, write_atomically
 from mosaic.spec.run_config import PlayExtras, PolicyEvalExtras, TrainExtras, TrainRunConfig
 from mosaic.spec.run_dir import Home, new_run_id
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import Placed, RunRecord, tags_in, with_tags
+from mosaic.trainer.engines import ENGINES, UnknownEngine
+from mosaic.trainer.engines.engine import EngineOf
 from mosaic.trainer.runs.schedule import Slots
 from mosaic.trainer.runs.worker_table import WORKERS
 
@@ -29,6 +32,13 @@ MAX_SEEDS = 1000
 MAX_KEY = 200
 MAX_CPUS = 4096
 PLAY_PRIORITY = 1000
+
+
+class CallerGone(MosaicError):
+    """A call whose client does not wait for its answer any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the client has given up; nothing was done")
 
 
 @dataclass(frozen=True)
@@ -53,12 +63,17 @@ def check(
     refuse_code: Callable[[TrainRunConfig], None],
     sees_pixels: Callable[[str], bool],
     misfits_of: Callable[[TrainRunConfig], Sequence[Problem]],
+    engine_of: EngineOf,
+    default_engine: str = "local",
 ) -> list[Accepted]:
     """Every run that this submit makes, or ConfigError with all that is wrong with it."""
     clean, secrets = run_config.take_secrets(document)
     run_config.refuse_secrets(clean)
     parsed = run_config.parse(clean)
-    _check_request(parsed, seeds, client_key, slots)
+    _check_request(parsed, seeds, client_key)
+    if misfits := engine_of(parsed.resources.engine).misfits(parsed, slots):
+        raise ConfigError(misfits, what="submit")
+    with_tags(Placed(run_id=""), add=tags_in(parsed.tags))
     refuse_code(parsed)
     refuse_missing(parsed, sees_pixels=sees_pixels)
     problems = [*_problems_of_settings(parsed, settings_of), *misfits_of(parsed)]
@@ -69,6 +84,7 @@ def check(
     for seed in seeds or [_own_seed(parsed)]:
         own = _with_seed(clean, seed, name=parsed.run_name, many=len(seeds) > 1)
         record = _record(run_config.parse(own), own, group=group, client_key=client_key, priority=priority)
+        record = replace(record, engine=parsed.resources.engine or default_engine)
         _check_sendable(record)
         accepted.append(Accepted(record, own, secrets))
     return accepted
@@ -126,7 +142,7 @@ def next_id(after: str) -> str:
     return fresh if fresh > after else ulid.after(after)
 
 
-def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str, slots: Slots) -> None:
+def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str) -> None:
     worker = parsed.metadata.worker
     kind = worker.config.extras.mode
     problems: list[Problem] = []
@@ -141,8 +157,9 @@ def _check_request(parsed: TrainRunConfig, seeds: Sequence[int], client_key: str
         problems.append(Problem("client_key", f"must be at most {MAX_KEY} characters"))
     if parsed.resources.cpus > MAX_CPUS:
         problems.append(Problem("--cpus", f"must be at most {MAX_CPUS}"))
-    if parsed.resources.gpus > slots.gpus:
-        problems.append(Problem("--gpus", f"{parsed.resources.gpus:g} asked for, this machine has {slots.gpus}"))
+    engine = parsed.resources.engine
+    if engine and engine not in ENGINES:
+        problems.append(Problem("--engine", str(UnknownEngine(engine, near_names(engine, ENGINES)))))
     if problems:
         raise ConfigError(problems, what="submit")
 
@@ -203,6 +220,7 @@ def _record(parsed: TrainRunConfig, document: JsonObject, *, group: str, client_
         kind=kind,
         label=label,
         notes=worker.extras.notes,
+        tags=with_tags(Placed(run_id=""), add=tags_in(parsed.tags)),
         algo=algo,
         env_id=worker.env_id,
         seed=worker.seed,
@@ -263,7 +281,7 @@ def _of_play(options: PlayExtras) -> None:
 
 
 def _trained_by(path: Path) -> str:
-    """Empty for what is no policy file: the worker says what it is."""
+    """Empty for what is not a policy file: the worker says what it is."""
     try:
         return policy_facts.read(path).algo if path.is_file() else ""
     except MosaicError:

@@ -5,7 +5,7 @@ import errno
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,17 +17,20 @@ from mosaic.spec.processes.process_identity import ProcessIdentity
 from mosaic.spec.run_dir import Home
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, TERMINAL, RunState
-from mosaic.trainer.engines.engine import Engine
+from mosaic.trainer.agents.leases import OldStart
+from mosaic.trainer.engines.engine import EngineOf
 from mosaic.trainer.index import directory_reader
 from mosaic.trainer.index.index_builder import Indexing, is_tended
-from mosaic.trainer.index.index_store import Store
+from mosaic.trainer.index.index_store import REFUSED, Store
 from mosaic.trainer.index.ingest import RunIngest
 from mosaic.trainer.machine.repeated_errors import RepeatedErrors
-from mosaic.trainer.runs import branched_run, changed_code, resume_checkpoint, schedule, submit
+from mosaic.trainer.runs import branched_run, changed_code, resume_checkpoint, submit
+from mosaic.trainer.runs.run_alerts import RunAlerts
 from mosaic.trainer.runs.run_lifecycle import Patience, RunLifecycle
-from mosaic.trainer.runs.run_records import REFUSED, Records
+from mosaic.trainer.runs.run_records import Records
 from mosaic.trainer.runs.run_secrets import Secrets
 from mosaic.trainer.runs.schedule import Slots
+from mosaic.trainer.runs.submit import Accepted, CallerGone
 from mosaic.trainer.runs.watched_runs import WatchedRuns
 from mosaic.trainer.runs.worker_command import Launching
 from mosaic.trainer.serving.change_signal import ChangeSignal
@@ -38,6 +41,8 @@ SCAN_INTERVAL_S = 2.0
 RELEASE_WAIT_S = 10.0
 END_WAIT_S = 5.0
 """How long a resume waits for processes of an attempt that has ended."""
+MOST_AT_ONCE = 64
+"""Queued runs that an engine of other machines is asked about at once."""
 WRITE_INTERVAL_S = 1.0
 """How often it is tried to write down what the disk has refused."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -51,11 +56,17 @@ class Supervisor:
     """Owns every change of a run. Methods may be called from any thread; the loop runs in its own."""
 
     def __init__(
-        self, home: Home, store: Store, engine: Engine, slots: Slots, change_signal: ChangeSignal, patience: Patience
+        self,
+        home: Home,
+        store: Store,
+        engine_of: EngineOf,
+        slots: Slots,
+        change_signal: ChangeSignal,
+        patience: Patience,
     ) -> None:
         self.home = home
         self.store = store
-        self.engine = engine
+        self._engine_of = engine_of
         self.slots = slots
         self.change_signal = change_signal
         self.patience = patience
@@ -64,18 +75,21 @@ class Supervisor:
         self.warm = True
         """Keep a pre-imported worker ready for the next start."""
         self.secrets = Secrets()
-        self.submitting = threading.Lock()
+        self._submitting = threading.Lock()
         """Held from the look for a client key to the commit: two submits with one key make one run."""
         self._lock = threading.RLock()
         self._records = Records(home, store, self._changed)
         self._watched_runs = WatchedRuns(home)
         self._run_lifecycle = RunLifecycle(
-            self._records, self._watched_runs, engine, patience, self.secrets, news=change_signal.ring
+            self._records, self._watched_runs, engine_of, patience, self.secrets, news=change_signal.ring
         )
         self._launching = Launching(home, cpus=slots.cpus)
         self._exporters = Exporters(home)
-        self._removed = directory_reader.Removed(home, store, engine)
-        self.indexing = Indexing(home, store, engine, lock=self._lock, read_on=self._read_on, tell=self._changed)
+        self.alerts = RunAlerts(home, store.get, self._watch_of, tell=change_signal.ring)
+        self._removed = directory_reader.Removed(home, store, engine_of)
+        self.indexing = Indexing(
+            home, store, engine_of("local"), lock=self._lock, read_on=self._read_on, tell=self._changed
+        )
         self._records.bring = self.indexing.bring
         self._complaints = RepeatedErrors()
         self._next_scan = 0.0
@@ -89,6 +103,7 @@ class Supervisor:
     def start(self) -> None:
         # The folders were listed a moment ago (`reindex.clear`, `Indexing.start`).
         self._next_scan = time.monotonic() + SCAN_INTERVAL_S
+        self.alerts.start()
         self._thread.start()
 
     def close(self, *, save: bool = True) -> None:
@@ -97,6 +112,7 @@ class Supervisor:
         self._closing.set()
         self._wake.set()
         self._thread.join()
+        self.alerts.close()
         if save:
             with self._lock:
                 self._save_all()
@@ -115,16 +131,50 @@ class Supervisor:
     def get(self, run_id: str) -> RunRecord:
         return self._records.get(run_id)
 
+    def runs_here(self, record: RunRecord) -> bool:
+        """Whether it takes slots of this machine."""
+        return self._engine_of(record.engine).runs_here
+
+    def counts_on(self, run_id: str, epoch: int) -> bool:
+        """Whether this start of a run is its newest one and goes on."""
+        record = self.store.get(run_id)
+        return record is not None and record.state in LIVE and record.epoch == epoch
+
     def indexed(self, counts: Mapping[str, int]) -> tuple[int, int]:
         """Runs that the index has whole and runs of the home, given how many are listed in each state."""
         unlisted, unread = self.indexing.missing
         listed = sum(counts.values())
         return max(listed - unread, 0), listed + unlisted
 
+    def accept(
+        self, accepted: Sequence[Accepted], *, client_key: str, is_wanted: Callable[[], bool]
+    ) -> tuple[list[RunRecord], bool]:
+        """Make the runs of a submit once, however often it is sent; whether an earlier one with its key made some."""
+        # Before that an earlier run with this key, or with a higher id, may not be known.
+        self.indexing.wait_until_listed(is_wanted)
+        with self._submitting:
+            if not is_wanted():
+                # The caller has given up, and asks again with the same key if the run is still wanted.
+                raise CallerGone
+            known = self.store.by_key(client_key) if client_key else []
+            missing = submit.still_missing(accepted, known)
+            if known and (not missing or len(known) >= len(accepted)):
+                return known, True
+            # Before anything is made: a worker would fail at once where there is less.
+            disk_room.check(self.home.runs)
+            records = submit.write(self.home, missing, after=self.store.newest_id)
+            for record, item in zip(records, missing, strict=True):
+                self.secrets.keep(record.run_id, item.secrets)
+            return [*known, *self.add(records)], bool(known)
+
     def add(self, records: Sequence[RunRecord]) -> list[RunRecord]:
-        """Accept runs whose directories are complete; durable when this returns."""
-        with self._lock:
-            stored = self.store.put(records, durable=True)
+        """Accept runs whose directories are complete; durable when this returns, and nothing of them if it raises."""
+        try:
+            with self._lock:
+                stored = self.store.put(records, durable=True)
+        except BaseException:
+            submit.take_back(self.home, records)
+            raise
         self._changed()
         return stored
 
@@ -153,8 +203,8 @@ class Supervisor:
                 raise InvalidTransition(f"run {run_id} is not a training run; it cannot be paused, only cancelled")
             record = self._records.move(record, RunState.PAUSED, reason="paused by the user")
             self._watched_runs.of(record).release_deadline = time.monotonic() + self.patience.pause_s
-            if self.engine.is_alive(self._records.dir_of(record), record.pid):
-                self.engine.hold(record.pid)
+            if self._engine_of(record.engine).poll(self._records.handle_of(record)):
+                self._engine_of(record.engine).hold(self._records.handle_of(record))
             return record
 
     def go_on(self, run_id: str) -> RunRecord:
@@ -172,7 +222,7 @@ class Supervisor:
                 watched = self._watched_runs.of(record)
                 if not watched.stop_asked:
                     watched.release_deadline = None
-                    self.engine.let_go(record.pid)
+                    self._engine_of(record.engine).let_go(self._records.handle_of(record))
                     return self._records.move(record, RunState.RUNNING, reason="")
             # It is just saving, to give its resources back: it goes on from that checkpoint.
             if time.monotonic() > deadline:
@@ -206,19 +256,19 @@ class Supervisor:
     def _wait_for_the_end(self, record: RunRecord) -> None:
         """What a worker started may end a moment after the worker, and holds the lock of the run until then."""
         deadline = time.monotonic() + END_WAIT_S
-        run_dir = self._records.dir_of(record)
-        while record.state in TERMINAL and self.engine.is_alive(run_dir, record.pid) and time.monotonic() < deadline:
+        handle = self._records.handle_of(record)
+        while record.state in TERMINAL and self._engine_of(record.engine).poll(handle) and time.monotonic() < deadline:
             self.change_signal.wait(self.change_signal.rings, 0.05)
 
     def _resumable(self, run_id: str) -> RunRecord:
         record = self.get(run_id)
         states.reopen(record.state, run_id=run_id)
-        if self.engine.is_alive(self._records.dir_of(record), record.pid):
+        if self._engine_of(record.engine).poll(self._records.handle_of(record)):
             raise InvalidTransition(f"a worker of run {run_id} still lives; stop it before you resume")
         return record
 
     def _branch(self, run_id: str, start: resume_checkpoint.Start, client_key: str) -> RunRecord:
-        with self.submitting:
+        with self._submitting:
             known = self.store.by_key(client_key) if client_key else []
             if known:
                 return known[0]
@@ -227,11 +277,7 @@ class Supervisor:
             disk_room.check(self.home.runs)
             new_id = submit.next_id(self.store.newest_id)
             record = branched_run.write(self.home, parent, start.step, run_id=new_id, client_key=client_key)
-            try:
-                return self.add([replace(record, reason="; ".join([record.reason, *start.remarks]))])[0]
-            except BaseException:
-                submit.take_back(self.home, [record])
-                raise
+            return self.add([replace(record, reason="; ".join([record.reason, *start.remarks]))])[0]
 
     def delete(self, run_id: str) -> None:
         with self._lock:
@@ -260,7 +306,7 @@ class Supervisor:
         self._watched_runs.forget(run_id)
         self.secrets.forget(run_id)
         self._exporters.forget(run_id)
-        for path in self.home.configs.glob(f"*-{run_id}*.json"):
+        for path in (*self.home.configs.glob(f"*-{run_id}*.json"), self.home.starts / f"{run_id}.json"):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.home.metrics / run_id, ignore_errors=True)
 
@@ -349,6 +395,7 @@ class Supervisor:
                     current = self.store.get(record.run_id)
                     if current is not None and current.state in LIVE:
                         keys = self.secrets.of(current.run_id)
+                        self.alerts.follow(current, self._watched_runs.of(current).ingest)
                         busy |= self._run_lifecycle.look_after(current)
                         self._exporters.look_after(self.get(current.run_id), keys)
             except Exception as error:  # A border: as above, for one run.
@@ -358,6 +405,7 @@ class Supervisor:
             ("supervisor.scan", self._take_in_orphans),
             ("supervisor.queue", self._start_queued),
             ("supervisor.export", self._tick_exporters),
+            ("supervisor.alerts", self._tick_alerts),
         ):
             try:
                 step()
@@ -379,13 +427,24 @@ class Supervisor:
             with self._lock:
                 self._exporters.tick()
 
+    def _tick_alerts(self) -> None:
+        if self.indexing.is_listed:
+            with self._lock:
+                self.alerts.tick()
+
+    def _watch_of(self, record: RunRecord) -> RunIngest:
+        """Of a run that has ended, read to its end."""
+        ingest = self._watched_runs.of(record).ingest
+        ingest.catch_up()
+        return ingest
+
     def _take_in_orphans(self) -> None:
         now = time.monotonic()
         if now < self._next_scan:
             return
         self._next_scan = now + SCAN_INTERVAL_S
         # A submit that is being written is not an orphan.
-        if self.submitting.acquire(blocking=False):
+        if self._submitting.acquire(blocking=False):
             try:
                 with self._lock:
                     gone = self._removed.take_out()
@@ -396,23 +455,32 @@ class Supervisor:
                     if gone:
                         self._changed()
             finally:
-                self.submitting.release()
+                self._submitting.release()
 
     def _start_queued(self) -> None:
         with self._lock:
             if not self.indexing.is_listed:
                 return  # An earlier run, or one that takes slots, may not be known yet.
-            # Each takes a slot at least, and the first that does not fit holds back all behind it.
-            queued = self.store.queue(self.slots.cpus + 1)
-            live = [run for run in self.store.by_states(LIVE) if run.pid or run.state is not RunState.PAUSED]
-            chosen = schedule.choose(queued, live, self.slots) if queued else []
-            if chosen and self._has_room():
-                for record in chosen:
-                    try:
-                        self._start(record)
-                    except REFUSED as error:
-                        self.waiting_for_room = f"the disk of the home refuses to be written: {error}"
-                        raise
+            for name in self.store.engines_of_queue():
+                try:
+                    self._start_queued_of(name)
+                except Exception as error:  # A border: an engine that fails does not hold back those after it.
+                    self._complaints.tell("supervisor.queue", error, engine=name)
+
+    def _start_queued_of(self, name: str) -> None:
+        engine = self._engine_of(name)
+        # Each takes a slot at least, and the first that does not fit holds back all behind it.
+        most = self.slots.cpus + 1 if engine.runs_here else MOST_AT_ONCE
+        queued = self.store.queue(most, engine=name)
+        live = [run for run in self.store.by_states(LIVE) if run.pid or run.state is not RunState.PAUSED]
+        chosen = engine.choose(queued, [run for run in live if run.engine == name], self.slots)
+        if chosen and self._has_room():
+            for record in chosen:
+                try:
+                    self._start(record)
+                except REFUSED as error:
+                    self.waiting_for_room = f"the disk of the home refuses to be written: {error}"
+                    raise
 
     def _has_room(self) -> bool:
         """A worker would fail at once where there is too little: the queue waits instead, and goes on by itself."""
@@ -432,25 +500,31 @@ class Supervisor:
         ingest.catch_up()
         # The worker counts the attempts in its own spool; the next one is the one after the last that began.
         attempt = ingest.started_attempt + 1
-        changes = {"attempt": attempt, "started_at": record.started_at or time.time(), "pid": 0}
+        epoch = record.epoch + 1
+        changes = {"attempt": attempt, "epoch": epoch, "started_at": record.started_at or time.time(), "pid": 0}
         # On disk before the worker exists: a daemon that dies in between finds either no lock or a living worker.
         moving = {"reason": "", "gpu_ids": record.gpu_ids, **changes}
         record = self._records.move(record, RunState.STARTING, must_write=True, **moving)
+        self.alerts.follow(record, ingest)
         try:
             secrets = self.secrets.of(record.run_id)
-            launch = self._launching.make(run_dir, record, target=self.target, secrets=secrets)
-            pid = self.engine.launch(launch)
+            engine = self._engine_of(record.engine)
+            launch = self._launching.make(
+                run_dir, record, target=self.target, secrets=secrets, runs_here=engine.runs_here
+            )
+            handle = engine.launch(launch)
         except (MosaicError, OSError) as error:
-            if isinstance(error, OSError) and error.errno in NO_ROOM:
+            # The start before it may still work, or the disk is full: neither is for ever.
+            if isinstance(error, OldStart) or (isinstance(error, OSError) and error.errno in NO_ROOM):
                 self._complaints.tell("run.not_launched", error, run_id=record.run_id)
                 self._records.change(record, durable=True, state=RunState.QUEUED, gpu_ids=())
             else:
                 self._records.end(record, RunState.FAILED, f"the worker could not be started: {error}")
             return
-        log.info("run.launched", run_id=record.run_id, pid=pid, attempt=record.attempt)
-        self._records.change(record, durable=False, pid=pid)
+        log.info("run.launched", run_id=record.run_id, pid=handle.pid, attempt=record.attempt, epoch=handle.epoch)
+        self._records.change(record, durable=False, pid=handle.pid)
         if self.warm:
-            self.engine.warm_up()
+            self._engine_of("").warm_up()
 
     def _changed(self) -> None:
         self.change_signal.ring()

@@ -9,6 +9,7 @@ from mosaic.scripts.script import is_script
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
+from mosaic.trainer.engines.engine import Collected
 from mosaic.trainer.index.ingest import Ending
 from mosaic.trainer.runs import out_of_memory
 from mosaic.trainer.runs.out_of_memory import KernelCounts, Usage
@@ -41,14 +42,25 @@ class Verdict:
     ending: Ending | None
     exit_code: int | None
     stderr_tail: tuple[str, ...] = ()
+    again: str = ""
+    """Why it goes on from its newest checkpoint: neither the run nor a user is the reason of the end."""
 
 
 def judge(
-    record: RunRecord, ending: Ending | None, code: int | None, tail: tuple[str, ...], *, killed: bool, memory: Memory
+    record: RunRecord,
+    ending: Ending | None,
+    collected: Collected,
+    tail: tuple[str, ...],
+    *,
+    killed: bool,
+    kernel: KernelCounts,
 ) -> Verdict:
     """From what the worker said and how it ended."""
+    code, memory = collected.exit_code, Memory(collected.usage, kernel)
     if record.cancel_asked:
         return Verdict(*_cancelled(record, ending, killed=killed), ending, code)
+    if collected.again and (ending is None or (ending.completed and ending.stopped)):
+        return Verdict(RunState.LOST, collected.again, ending, code, tail, again=collected.again)
     if ending is not None and ending.completed:
         kept = "" if is_script(record.algo) else "; a checkpoint is kept"
         reason = ending.message or (f"stopped early by a signal{kept}" if ending.stopped else "")
@@ -56,6 +68,8 @@ def judge(
     if ending is not None:
         reason = out_of_memory.in_words(ending.message, memory.usage) or ending.message
         return Verdict(RunState.FAILED, reason, ending, code, tail)
+    if collected.reason:
+        return Verdict(RunState.LOST if code is None else RunState.FAILED, collected.reason, ending, code, tail)
     if code is None:
         reason = "the worker is gone, and how it ended is not known; resume it from its last checkpoint"
         return Verdict(RunState.LOST, reason, ending, code, tail)

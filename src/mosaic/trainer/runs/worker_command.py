@@ -29,16 +29,16 @@ class Launching:
         self._cpus = cpus
         self._slots = itertools.count(_last_slot(home) + 1)
 
-    def make(self, run_dir: RunDir, record: RunRecord, *, target: str, secrets: Mapping[str, str]) -> Launch:
+    def make(
+        self, run_dir: RunDir, record: RunRecord, *, target: str, secrets: Mapping[str, str], runs_here: bool = True
+    ) -> Launch:
         """The start of this run's next attempt; leaves `worker-<RUN>-<slot>.json` behind."""
         accepted = self._home.config(record.run_id)
         document = config.loads(accepted.read_bytes(), what="stored config")
         worker_config = self._home.worker_config(record.run_id, next(self._slots))
         share(accepted, worker_config)
-        cpus = min(record.cpus, self._cpus)
-        argv = ["--config", str(worker_config), "--run-dir", str(run_dir.root)]
-        if record.kind == "train":
-            argv += ["--cpus", str(cpus), "--grpc", "--grpc-target", target, *_resuming(run_dir, record)]
+        cpus = min(record.cpus, self._cpus) if runs_here else record.cpus
+        trains = record.kind == "train"
         environment = {name: str(cpus) for name in THREAD_VARIABLES}
         environment["MOSAIC_HOME"] = str(self._home.root)
         environment[INHERITED] = "1"
@@ -48,7 +48,12 @@ class Launching:
         return Launch(
             run_dir=run_dir,
             module=WORKERS[record.kind].module,
-            argv=argv,
+            engine=record.engine,
+            epoch=record.epoch,
+            config=worker_config,
+            options=["--cpus", str(cpus)] if trains else [],
+            target=target if trains else "",
+            resume=_resuming(run_dir, record) if trains else None,
             environment={**environment, **_keys(record, document, secrets)},
             # Thread pools of a pre-imported process were sized when it started.
             warm=cpus == 1,
@@ -61,13 +66,12 @@ def _keys(record: RunRecord, document: JsonObject, secrets: Mapping[str, str]) -
     return of_worker(run_config.parse(document).metadata.worker.config, {**os.environ, **secrets})
 
 
-def _resuming(run_dir: RunDir, record: RunRecord) -> list[str]:
+def _resuming(run_dir: RunDir, record: RunRecord) -> str | None:
     if record.resume_from:
-        # A user chose it; newer ones are there only if the user let them go.
-        return ["--resume", str(run_dir.inside(record.resume_from)), "--discard-newer"]
+        return record.resume_from
     # An attempt that ended before its first checkpoint left a spool behind: the next one goes on with that.
     begun = run_dir.events.exists() or bool(checkpoint_files.steps(run_dir))
-    return ["--resume", str(run_dir.root)] if begun else []
+    return "" if begun else None
 
 
 def _last_slot(home: Home) -> int:

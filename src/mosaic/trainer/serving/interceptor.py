@@ -130,7 +130,7 @@ def _same_kind(handler: Any, behaviour: Any) -> Any:
 
 
 def _parser(handler: Any) -> Any:
-    """gRPC's own answer to bytes that are no message is "internal error", and a traceback in the log for each."""
+    """gRPC's own answer to bytes that are not a message is "internal error", and a traceback in the log for each."""
 
     def parse(data: bytes) -> Any:
         try:

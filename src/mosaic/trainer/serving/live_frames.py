@@ -104,6 +104,7 @@ def stream(
         fps=request.fps or None,
         tile_width=request.tile_width,
         budget=request.budget or None,
+        explain=request.explain,
     )
     noted, next_at = "", 0.0
     with Viewer(ring, wishes) as viewer:

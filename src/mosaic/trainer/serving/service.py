@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, cast
 import grpc
 
 from mosaic import __version__, config
+from mosaic.alerts.alert_settings import check_run as check_alerts_of_run
 from mosaic.config import JsonObject
 from mosaic.errors import (
     CheckpointError,
@@ -23,6 +24,7 @@ from mosaic.errors import (
     UnsafePath,
 )
 from mosaic.fastlane.ring_files import RingRefused
+from mosaic.near_names import near_names
 from mosaic.rpc import policy_info
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
@@ -32,15 +34,19 @@ from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import LIVE, RunState
 from mosaic.sweep.sweep_dir import SweepNotFound
+from mosaic.trainer.agents.agents import Agents
+from mosaic.trainer.agents.watched_frames import WatchedFrames
 from mosaic.trainer.catalogue.daemon_catalogue import Catalogue
+from mosaic.trainer.engines import UnknownEngine
+from mosaic.trainer.engines.all_engines import AllEngines
 from mosaic.trainer.index import run_artifacts
 from mosaic.trainer.index.episode_index import EpisodeIndex
 from mosaic.trainer.index.index_store import CACHED, Page
 from mosaic.trainer.index.policy_list import Policies
 from mosaic.trainer.index.run_values import RunValues
+from mosaic.trainer.logs.log_requests import LogRequests
 from mosaic.trainer.machine.health import Health
 from mosaic.trainer.runs import submit
-from mosaic.trainer.runs.accept_once import accept_once
 from mosaic.trainer.runs.dry_runs import DryRuns
 from mosaic.trainer.runs.supervisor import Supervisor
 from mosaic.trainer.serving import live_frames, play_relay, streams
@@ -51,6 +57,8 @@ MAX_PAGE = 1000
 MAX_PAGE_BYTES = 16 * 2**20
 """Of the 32 MiB that a message may have."""
 MAX_CONFIG_BYTES = 1024 * 1024
+MAX_OFFSET = 2**62
+"""Of a file; no file is that long, and a system call takes no more."""
 MAX_TEXT = 1000
 MAX_NOTES = 64 * 1024
 MAX_POINTS = 1_000_000
@@ -71,24 +79,37 @@ STATUS: dict[type[MosaicError], grpc.StatusCode] = {
     RingRefused: grpc.StatusCode.FAILED_PRECONDITION,
     HomeUnusable: grpc.StatusCode.RESOURCE_EXHAUSTED,
     streams.DaemonEnding: grpc.StatusCode.UNAVAILABLE,
-    streams.CallerGone: grpc.StatusCode.CANCELLED,
+    submit.CallerGone: grpc.StatusCode.CANCELLED,
 }
 
 
 class TrainerService:
     """One method per rpc; the work is the supervisor's."""
 
-    def __init__(self, supervisor: Supervisor, catalogue: Catalogue, health: Health, sweeps: Sweeps) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        engines: AllEngines,
+        catalogue: Catalogue,
+        health: Health,
+        sweeps: Sweeps,
+        agents: Agents,
+        frames: WatchedFrames,
+    ) -> None:
         self._supervisor = supervisor
         self._catalogue = catalogue
         self._health = health
         self._sweeps = sweeps
         self._store = supervisor.store
         self._home = supervisor.home
-        self._dry_runs = DryRuns(self._home, supervisor.slots, catalogue, supervisor.engine)
+        self._engines = engines
+        self._agents = agents
+        self._frames = frames
+        self._dry_runs = DryRuns(self._home, supervisor.slots, catalogue, engines.workshop, engines.of)
         self._policies = Policies(self._home, self._store)
         self._episodes = EpisodeIndex(supervisor.home)
         self._values = RunValues(self._home, supervisor.get, lambda record: supervisor.ingest_of(record).metrics)
+        self._logs = LogRequests(supervisor, lambda run_id: self._dir(supervisor.get(run_id)))
         self._messages: dict[str, pb.Run] = {}
 
     def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunReply:
@@ -97,12 +118,13 @@ class TrainerService:
         accepted = self._check_run(
             _document(request.config_json), seeds=seeds, client_key=request.client_key, priority=request.priority
         )
-        runs, known = accept_once(supervisor, accepted, client_key=request.client_key, is_wanted=context.is_active)
+        runs, known = supervisor.accept(accepted, client_key=request.client_key, is_wanted=context.is_active)
         return pb.SubmitRunReply(runs=map(to_message, runs), known=known)
 
     def _check_run(
         self, document: JsonObject, *, seeds: Sequence[int] = (), client_key: str = "", priority: int = 0
     ) -> list[submit.Accepted]:
+        check_alerts_of_run(self._home, document)
         return submit.check(
             document,
             seeds=seeds,
@@ -113,6 +135,8 @@ class TrainerService:
             refuse_code=self._catalogue.refuse_code,
             sees_pixels=self._catalogue.sees_pixels,
             misfits_of=self._catalogue.misfits_of,
+            engine_of=self._engines.of,
+            default_engine=self._engines.default,
         )
 
     def ValidateRun(self, request: pb.ValidateRunRequest, context: Any) -> pb.ValidateRunReply:
@@ -182,6 +206,9 @@ class TrainerService:
     def WatchRuns(self, request: pb.WatchRunsRequest, context: Any) -> Iterator[pb.Run]:
         return streams.runs(self._store, self._supervisor.change_signal, request.after_revision, context)
 
+    def WatchAlerts(self, request: pb.WatchAlertsRequest, context: Any) -> Iterator[pb.Alert]:
+        return streams.alerts(self._supervisor.alerts, self._supervisor.change_signal, request.after_revision, context)
+
     def WatchEvents(self, request: pb.WatchEventsRequest, context: Any) -> Iterator[pb.EventLine]:
         record = self._supervisor.get(request.run_id)
         return streams.events(self._supervisor, self._dir(record), request, context)
@@ -227,15 +254,30 @@ class TrainerService:
             )
         return streams.log(self._supervisor, run_dir, paths[request.stream], request.offset, request.follow, context)
 
+    def ReadLog(self, request: pb.ReadLogRequest, context: Any) -> pb.LogPage:
+        return self._logs.page(request)
+
+    def FindInLog(self, request: pb.FindInLogRequest, context: Any) -> pb.FindInLogReply:
+        return self._logs.find(request)
+
+    def CountLog(self, request: pb.CountLogRequest, context: Any) -> Iterator[pb.LogCount]:
+        return self._logs.count(request, context)
+
     def ListArtifacts(self, request: pb.RunId, context: Any) -> pb.ListArtifactsReply:
         found, damage = run_artifacts.listed(self._dir(self._supervisor.get(request.run_id)))
         return pb.ListArtifactsReply(artifacts=found, damage=damage)
 
     def StreamFrames(self, request: pb.StreamFramesRequest, context: Any) -> Iterator[pb.LiveFrame]:
         record = self._supervisor.get(request.run_id)
-        return live_frames.stream(
-            self._dir(record), live_frames.checked(request), self._supervisor.change_signal, context
-        )
+        checked, signal = live_frames.checked(request), self._supervisor.change_signal
+        if self._engines.of(record.engine).runs_here:
+            return live_frames.stream(self._dir(record), checked, signal, context)
+        start = self._agents.linked(record.run_id)
+        if start is None:
+            where = f"it does not run, or its agent ({record.engine}) is not linked"
+            raise live_frames.NoLiveView(f"run {record.run_id} has no live view now: {where}")
+        wanted = lambda: context.is_active() and not signal.closed  # noqa: E731
+        return self._frames.stream(start, checked, is_wanted=wanted)
 
     def ListFiles(self, request: pb.RunId, context: Any) -> pb.ListFilesReply:
         run_dir = self._dir(self._supervisor.get(request.run_id))
@@ -247,6 +289,8 @@ class TrainerService:
         except NotAFile:
             reason = f"'{request.path}' is not a file of run {request.run_id}; ListFiles lists them"
             raise UnsafePath(reason) from None
+        if request.offset:
+            file.seek(min(request.offset, MAX_OFFSET))
         return _chunks(file)
 
     def ListAlgorithms(self, request: pb.Empty, context: Any) -> pb.ListAlgorithmsReply:
@@ -358,6 +402,18 @@ class TrainerService:
             if request.events:
                 wanted = request.events[-1].seq
                 yield pb.PublishEventsReply(acknowledged_seq=self._supervisor.wait_for_event(run_id, wanted))
+
+    def ListEngines(self, request: pb.ListEnginesRequest, context: Any) -> pb.ListEnginesReply:
+        names = [name for name in self._engines.names if request.name in ("", name)]
+        if not names:
+            raise UnknownEngine(request.name, near_names(request.name, self._engines.names))
+        engines = [pb.EngineInfo(name=name, is_default=name == self._engines.default) for name in names]
+        for info in engines:
+            probe = self._engines.of(info.name).probe()
+            info.found.extend(probe.found)
+            info.missing.extend(probe.missing)
+            info.start = probe.start
+        return pb.ListEnginesReply(engines=engines)
 
     def GetHealth(self, request: pb.Empty, context: Any) -> pb.Health:
         health = self._health.look()

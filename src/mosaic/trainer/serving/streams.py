@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mosaic.alerts.alert_journal import Entry
 from mosaic.errors import MosaicError
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.codec import to_message
@@ -13,6 +14,7 @@ from mosaic.spec.files.spool_reader import LineReader
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.states import TERMINAL
 from mosaic.trainer.index.index_store import Store
+from mosaic.trainer.runs.run_alerts import RunAlerts
 from mosaic.trainer.runs.run_secrets import masked
 from mosaic.trainer.runs.supervisor import Supervisor
 from mosaic.trainer.serving.change_signal import ChangeSignal
@@ -34,13 +36,6 @@ class DaemonEnding(MosaicError):
         super().__init__("the daemon is ending; the next one goes on from where this stream was")
 
 
-class CallerGone(MosaicError):
-    """A call whose client does not wait for its answer any more."""
-
-    def __init__(self) -> None:
-        super().__init__("the client has given up; nothing was done")
-
-
 def runs(store: Store, change_signal: ChangeSignal, after_revision: int, context: Any) -> Iterator[pb.Run]:
     """Every run that changed after a revision, then every change; of changes in quick succession only the last."""
     # A revision that this index has not reached is of an index that was lost: everything is news.
@@ -53,6 +48,30 @@ def runs(store: Store, change_signal: ChangeSignal, after_revision: int, context
             yield to_message(record)
         if not changed:
             change_signal.wait(heard, WAIT_S)
+
+
+def alerts(found: RunAlerts, change_signal: ChangeSignal, after_revision: int, context: Any) -> Iterator[pb.Alert]:
+    """Every alert that changed after a revision, then every change."""
+    revision = after_revision
+    while context.is_active() and not change_signal.closed:
+        heard = change_signal.rings
+        newer = found.newer(revision)
+        for entry in newer:
+            revision = entry.revision
+            yield _alert_message(entry)
+        if not newer:
+            change_signal.wait(heard, WAIT_S)
+
+
+def _alert_message(entry: Entry) -> pb.Alert:
+    alert = entry.alert
+    names = ("alert_id", "number", "run_id", "attempt", "cause", "title", "text", "time", "global_step")
+    deliveries = [
+        pb.AlertDelivery(to=to, outcome=one.outcome, tries=one.tries, reason=one.reason)
+        for to, one in entry.deliveries.items()
+    ]
+    facts = {name: getattr(alert, name) for name in names}
+    return pb.Alert(**facts, deliveries=deliveries, revision=entry.revision)
 
 
 def events(

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from mosaic.errors import MosaicError
 from mosaic.log import get_logger
+from mosaic.spec.processes import secret_keys
+from mosaic.spec.processes.python_child import PythonChild
 from mosaic.spec.run_dir import Home
 from mosaic.sweep import sweep_state
-from mosaic.sweep.start_controller import start
 from mosaic.sweep.sweep_dir import SweepDir, all_sweeps
 
 LOOK_S = 1.0
@@ -100,12 +101,21 @@ class Controllers:
             self._drop(child)
             return
         child.written = _size(child.sweep)
-        child.process = start(self._home, child.sweep)
+        child.process = self._start(child.sweep)
         log.info("sweep.controller_started", sweep_id=child.sweep.sweep_id, pid=child.process.pid)
+
+    def _start(self, sweep: SweepDir) -> "subprocess.Popen[bytes]":
+        return PythonChild(
+            module="mosaic.sweep",
+            words=(str(sweep.root),),
+            # Not for itself: it starts the daemon again that was killed, whose exporters need them.
+            keys=secret_keys.ALL,
+            variables={"MOSAIC_HOME": str(self._home.root), "OMP_NUM_THREADS": "1"},
+        ).start_apart(sweep.log)
 
     def _may_try_again(self, child: _Child, code: int) -> bool:
         if code < 0 or _size(child.sweep) > child.written:
-            # Killed from outside, or it got on: that is no fault that repeats itself.
+            # Killed from outside, or it got on: that is not a fault that repeats itself.
             child.crashes = 0
             return True
         if child.crashes >= len(BACKOFF_S):

@@ -1,7 +1,8 @@
 """The algorithms as the shared suite runs them: a line in `CASES`, or `default_case`. Tiny, but all is exercised."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,11 +53,17 @@ class Case:
     learning: Learning | None = None
     """None for an algorithm without a line in `CASES` (`default_case`)."""
 
+    def with_data(self, folder: Path) -> "Case":
+        """Of an algorithm that learns from a data set: with the one in this folder."""
+        data = {"dataset": str(folder / "suite" / "aim-v0")}
+        learning = self.learning and replace(self.learning, settings={**self.learning.settings, **data})
+        return replace(self, settings={**self.settings, **data}, learning=learning)
+
     @property
     def flags(self) -> list[str]:
-        return flags_of(
-            {"algo": self.algo, "env_id": self.env_id, "total_timesteps": self.total_timesteps} | {**self.settings}
-        )
+        facts = {"algo": self.algo, "env_id": self.env_id, "total_timesteps": self.total_timesteps}
+        histograms = {} if self.algo == "bdi_q" else {"histograms_every": 2}  # A table is not a network.
+        return flags_of({**facts, **histograms, **self.settings})
 
 
 def flags_of(settings: Mapping[str, Any]) -> list[str]:
@@ -65,14 +72,22 @@ def flags_of(settings: Mapping[str, Any]) -> list[str]:
 
 def ascend_the_policy_gradient(patch: pytest.MonkeyPatch) -> None:
     """PPO that makes good actions rarer."""
-    for algo in ("ppo", "ppo_continuous_action", "rpo_continuous_action", "ppo_lstm", "ppo_atari", "ppo_rnd"):
+    for algo in (
+        "ppo",
+        "ppo_continuous_action",
+        "rpo_continuous_action",
+        "ppo_lstm",
+        "ppo_atari",
+        "ppo_rnd",
+        "ppo_resident",
+    ):
         module: Any = algorithm_catalogue.load(algo)
         right = module.normalised
         patch.setattr(module, "normalised", lambda advantages, right=right: -right(advantages))
 
 
 def subtract_the_future(patch: pytest.MonkeyPatch) -> None:
-    """DQN or C51 that is afraid of what follows."""
+    """Learning from a replay memory that is afraid of rewards."""
     right = ReplayBuffer.sample
 
     def wrong(self: Any, *parts: Any) -> Any:
@@ -115,6 +130,14 @@ def flee_the_critic(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "actor_loss", lambda *parts, right=right: -right(*parts))
 
 
+def avoid_what_was_done(patch: pytest.MonkeyPatch) -> None:
+    """Learning from data that makes likely what is worse there, or what is not there at all."""
+    subtract_the_future(patch)
+    module: Any = algorithm_catalogue.load("bc")
+    right = module.cloning_loss
+    patch.setattr(module, "cloning_loss", lambda *parts: -right(*parts).clamp(max=3))
+
+
 def dread_the_reward(patch: pytest.MonkeyPatch) -> None:
     """Plans that are worth least where they lead to the goal."""
     module: Any = algorithm_catalogue.load("bdi_q")
@@ -123,6 +146,7 @@ def dread_the_reward(patch: pytest.MonkeyPatch) -> None:
 
 
 LIGHTS = "worker_pictures:Lights-v0"
+LAMPS, AIM = "worker_vectors:test/Lamps-v0", "worker_vectors:test/Aim-v0"
 
 
 CASES = {
@@ -151,6 +175,20 @@ CASES = {
             learning=Learning(
                 env_id="CartPole-v1",
                 total_timesteps=25_000,
+                above=150,
+                sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="ppo_resident",
+            env_id="CartPole-v1",
+            total_timesteps=2048,
+            settings={"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2},
+            tags=PPO_TAGS | {"charts/avg_episodic_return", "charts/avg_episodic_length"},
+            learning=Learning(
+                env_id="CartPole-v1",
+                total_timesteps=60_000,
+                settings={"num_envs": 32},
                 above=150,
                 sign_error=ascend_the_policy_gradient,
             ),
@@ -447,6 +485,214 @@ CASES = {
                 # One answer in four is right without a memory.
                 above=0.9,
                 sign_error=ascend_the_policy_gradient,
+            ),
+        ),
+        Case(
+            algo="qr_dqn",
+            env_id="CartPole-v1",
+            total_timesteps=600,
+            settings={
+                "buffer_size": 250,
+                "learning_starts": 150,
+                "batch_size": 8,
+                "train_frequency": 4,
+                "target_network_frequency": 130,
+                "n_quantiles": 5,
+            },
+            tags=frozenset(f"losses/{name}" for name in ("loss", "q_values")),
+            learning=Learning(
+                env_id=LAMPS,
+                total_timesteps=600,
+                settings={
+                    "buffer_size": 600,
+                    "learning_starts": 100,
+                    "batch_size": 16,
+                    "train_frequency": 2,
+                    "target_network_frequency": 100,
+                    "n_quantiles": 8,
+                    "learning_rate": 0.002,
+                    "gamma": 0.0,
+                },
+                above=9,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="sac_discrete",
+            env_id="CartPole-v1",
+            total_timesteps=600,
+            settings={"buffer_size": 250, "learning_starts": 150, "batch_size": 8, "target_network_frequency": 130},
+            tags=frozenset(
+                f"losses/{name}"
+                for name in (
+                    "qf1_values",
+                    "qf2_values",
+                    "qf1_loss",
+                    "qf2_loss",
+                    "qf_loss",
+                    "actor_loss",
+                    "alpha",
+                    "alpha_loss",
+                    "entropy",
+                )
+            ),
+            learning=Learning(
+                env_id=LAMPS,
+                total_timesteps=600,
+                settings={
+                    "learning_starts": 100,
+                    "batch_size": 32,
+                    "update_frequency": 2,
+                    "policy_lr": 0.002,
+                    "q_lr": 0.002,
+                    "gamma": 0.0,
+                },
+                above=9,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="tqc_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=400,
+            settings={
+                "buffer_size": 200,
+                "learning_starts": 200,
+                "batch_size": 8,
+                "n_quantiles": 5,
+                "top_quantiles_to_drop": 1,
+            },
+            tags=frozenset(f"losses/{name}" for name in ("qf_values", "qf_loss", "actor_loss", "alpha", "alpha_loss")),
+            learning=Learning(
+                env_id=AIM,
+                total_timesteps=500,
+                settings={
+                    "learning_starts": 100,
+                    "batch_size": 32,
+                    "n_quantiles": 5,
+                    "top_quantiles_to_drop": 0,
+                    "q_lr": 0.002,
+                    "policy_lr": 0.002,
+                    "gamma": 0.0,
+                },
+                above=8,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="crossq_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=400,
+            settings={
+                "buffer_size": 200,
+                "learning_starts": 200,
+                "batch_size": 8,
+                "critic_width": 16,
+                "renorm_warmup": 50,
+            },
+            tags=frozenset(
+                f"losses/{name}"
+                for name in (
+                    "qf1_values",
+                    "qf2_values",
+                    "qf1_loss",
+                    "qf2_loss",
+                    "qf_loss",
+                    "actor_loss",
+                    "alpha",
+                    "alpha_loss",
+                )
+            ),
+            learning=Learning(
+                env_id=AIM,
+                total_timesteps=500,
+                settings={
+                    "learning_starts": 100,
+                    "batch_size": 32,
+                    "critic_width": 32,
+                    "policy_delay": 1,
+                    "q_lr": 1e-2,
+                    "renorm_momentum": 0.1,
+                    "gamma": 0.0,
+                },
+                above=8,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="simba_sac_continuous_action",
+            env_id="Pendulum-v1",
+            total_timesteps=400,
+            settings={
+                "buffer_size": 200,
+                "learning_starts": 200,
+                "batch_size": 8,
+                "updates_per_step": 1,
+                "actor_width": 8,
+                "critic_width": 16,
+                "critic_blocks": 1,
+            },
+            tags=frozenset(
+                f"losses/{name}"
+                for name in (
+                    "qf1_values",
+                    "qf2_values",
+                    "qf1_loss",
+                    "qf2_loss",
+                    "qf_loss",
+                    "actor_loss",
+                    "alpha",
+                    "alpha_loss",
+                )
+            ),
+            learning=Learning(
+                env_id=AIM,
+                total_timesteps=500,
+                settings={
+                    "learning_starts": 100,
+                    "batch_size": 32,
+                    "updates_per_step": 1,
+                    "actor_width": 16,
+                    "critic_width": 32,
+                    "critic_blocks": 1,
+                    "q_lr": 0.002,
+                    "policy_lr": 0.002,
+                    "gamma": 0.0,
+                },
+                above=8,
+                sign_error=subtract_the_future,
+            ),
+        ),
+        Case(
+            algo="bc",
+            env_id=AIM,
+            total_timesteps=400,
+            settings={"batch_size": 8},
+            tags=frozenset({"losses/loss"}),
+            learning=Learning(
+                env_id=AIM,
+                total_timesteps=300,
+                settings={"batch_size": 32, "learning_rate": 3e-3, "best_episodes": 0.5},
+                # With the worse half of the episodes too it is 8.
+                above=9,
+                sign_error=avoid_what_was_done,
+            ),
+        ),
+        Case(
+            algo="iql",
+            env_id=AIM,
+            total_timesteps=400,
+            settings={"batch_size": 8},
+            tags=frozenset(
+                f"losses/{name}"
+                for name in ("qf1_values", "qf2_values", "qf_loss", "values", "value_loss", "actor_loss")
+            ),
+            learning=Learning(
+                env_id=AIM,
+                total_timesteps=300,
+                settings={"batch_size": 32, "learning_rate": 3e-3, "temperature": 10, "gamma": 0.0},
+                above=9,
+                sign_error=avoid_what_was_done,
             ),
         ),
     )

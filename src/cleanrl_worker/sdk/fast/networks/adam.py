@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -9,27 +10,49 @@ import torch
 from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
 
 
-class Adam:
-    """`torch.optim.Adam` without weight decay, over whole vectors in place.
+class Moments:
+    """Two vectors that an optimiser keeps of its gradients, and `names`, what they are called in a checkpoint."""
 
-    The moments are kept as plain decayed sums, Σ βᵏ·g and Σ βᵏ·g², which are torch's averages without the factor
-    (1 - β): that factor joins the scalars of a step, and two passes over the vector fall away.
-    """
+    names: ClassVar[tuple[str, str]]
 
     def __init__(self, flat: FlatParameters, *, eps: float = 1e-8, betas: tuple[float, float] = (0.9, 0.999)) -> None:
         self.flat = flat
         self._eps = eps
         self._beta1, self._beta2 = betas
         self._steps = 0
-        self._gradient_sum: Floats = np.zeros_like(flat.values)
-        self._square_sum: Floats = np.zeros_like(flat.values)
+        self._first: Floats = np.zeros_like(flat.values)
+        self._second: Floats = np.zeros_like(flat.values)
         self._scratch: Floats = np.empty_like(flat.values)
+
+    def state(self) -> dict[str, Floats | int]:
+        """A copy of all that `load` needs to go on bit for bit."""
+        first, second = self.names
+        return {"steps": self._steps, first: self._first.copy(), second: self._second.copy()}
+
+    def load(self, state: Mapping[str, Floats | int]) -> None:
+        """Go on from a `state()` of a network with as many parameters."""
+        for name, target in zip(self.names, (self._first, self._second), strict=True):
+            if np.shape(state[name]) != target.shape:
+                what = f"{type(self).__name__} state {name!r}"
+                raise ValueError(f"{what} has shape {np.shape(state[name])}, the network {target.shape}")
+            target[...] = state[name]
+        self._steps = int(state["steps"])
+
+
+class Adam(Moments):
+    """`torch.optim.Adam` without weight decay, over whole vectors in place.
+
+    The moments are kept as plain decayed sums, Σ βᵏ·g and Σ βᵏ·g², which are torch's averages without the factor
+    (1 - β): that factor joins the scalars of a step, and two passes over the vector fall away.
+    """
+
+    names = ("gradient_sum", "square_sum")
 
     def step(self, learning_rate: float, *, max_norm: float | None = None) -> None:
         """Move the values against the flat gradient, which is first scaled down to `max_norm`."""
         clip(self.flat, max_norm)
         self._steps += 1
-        gradient, first, second, scratch = self.flat.gradient, self._gradient_sum, self._square_sum, self._scratch
+        gradient, first, second, scratch = self.flat.gradient, self._first, self._second, self._scratch
         np.multiply(first, self._beta1, first)
         np.add(first, gradient, first)
         np.multiply(second, self._beta2, second)
@@ -48,21 +71,9 @@ class Adam:
         return moments_of(
             self.flat,
             self._steps,
-            exp_avg=(1 - self._beta1) * self._gradient_sum,
-            exp_avg_sq=(1 - self._beta2) * self._square_sum,
+            exp_avg=(1 - self._beta1) * self._first,
+            exp_avg_sq=(1 - self._beta2) * self._second,
         )
-
-    def state(self) -> dict[str, Floats | int]:
-        """A copy of all that `load` needs to go on bit for bit."""
-        return {"steps": self._steps, "gradient_sum": self._gradient_sum.copy(), "square_sum": self._square_sum.copy()}
-
-    def load(self, state: Mapping[str, Floats | int]) -> None:
-        """Go on from a `state()` of a network with as many parameters."""
-        for name, target in (("gradient_sum", self._gradient_sum), ("square_sum", self._square_sum)):
-            if np.shape(state[name]) != target.shape:
-                raise ValueError(f"Adam state {name!r} has shape {np.shape(state[name])}, the network {target.shape}")
-            target[...] = state[name]
-        self._steps = int(state["steps"])
 
 
 def clip_gradient_norm(gradient: Floats, max_norm: float) -> float:

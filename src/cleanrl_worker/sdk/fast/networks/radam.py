@@ -1,36 +1,27 @@
 """RAdam on one flat parameter vector."""
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import torch
 
-from cleanrl_worker.sdk.fast.networks.adam import clip, moments_of
-from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.networks.adam import Moments, clip, moments_of
 
 
-class RAdam:
+class RAdam(Moments):
     """`torch.optim.RAdam` without weight decay, over whole vectors in place.
 
     It is Adam that leaves out the division by the gradient's size until that is known well enough (the sixth step with
     the usual betas), and then scales the step by how well.
     """
 
-    def __init__(self, flat: FlatParameters, *, eps: float = 1e-8, betas: tuple[float, float] = (0.9, 0.999)) -> None:
-        self.flat = flat
-        self._eps = eps
-        self._beta1, self._beta2 = betas
-        self._steps = 0
-        self._average: Floats = np.zeros_like(flat.values)
-        self._square_average: Floats = np.zeros_like(flat.values)
-        self._scratch: Floats = np.empty_like(flat.values)
+    names = ("average", "square_average")
 
     def step(self, learning_rate: float, *, max_norm: float | None = None) -> None:
         """Move the values against the flat gradient, which is first scaled down to `max_norm`."""
         clip(self.flat, max_norm)
         self._steps += 1
-        gradient, first, second, scratch = self.flat.gradient, self._average, self._square_average, self._scratch
+        gradient, first, second, scratch = self.flat.gradient, self._first, self._second, self._scratch
         np.multiply(first, self._beta1, first)
         np.multiply(gradient, 1 - self._beta1, scratch)
         np.add(first, scratch, first)
@@ -54,16 +45,4 @@ class RAdam:
 
     def moments(self) -> dict[str, dict[str, torch.Tensor]]:
         """The state of torch's RAdam for each parameter; empty before the first step."""
-        return moments_of(self.flat, self._steps, exp_avg=self._average, exp_avg_sq=self._square_average)
-
-    def state(self) -> dict[str, Floats | int]:
-        """A copy of all that `load` needs to go on bit for bit."""
-        return {"steps": self._steps, "average": self._average.copy(), "square_average": self._square_average.copy()}
-
-    def load(self, state: Mapping[str, Floats | int]) -> None:
-        """Go on from a `state()` of a network with as many parameters."""
-        for name, target in (("average", self._average), ("square_average", self._square_average)):
-            if np.shape(state[name]) != target.shape:
-                raise ValueError(f"RAdam state {name!r} has shape {np.shape(state[name])}, the network {target.shape}")
-            target[...] = state[name]
-        self._steps = int(state["steps"])
+        return moments_of(self.flat, self._steps, exp_avg=self._first, exp_avg_sq=self._second)

@@ -12,6 +12,9 @@ _SPACINGS_S = (
 )
 
 
+_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
 def time_ticks(low_s: float, high_s: float, most: int, *, is_clock: bool) -> tuple[float, Sequence[float]]:
     """Spacing and places of at most about `most` marks; those of a clock lie on its hours and days."""
     wanted = (high_s - low_s) / max(most, 1)
@@ -58,6 +61,33 @@ def _utc_offset_s(unix_s: float) -> float:
     # A view may reach beyond the years that a clock knows.
     offset = _local(min(max(unix_s, 0.0), 4e9)).utcoffset()
     return offset.total_seconds() if offset else 0.0
+
+
+def number_text(value: float, spacing: float) -> str:
+    """A value on an axis whose marks are so far apart: as short as its neighbours allow, and never as theirs."""
+    size = abs(value)
+    if size < spacing / 2:
+        return "0"
+    if size < 1e-3:
+        digits = math.floor(math.log10(size) + 1e-9) - math.floor(math.log10(spacing) + 1e-9)
+        mantissa, exponent = f"{value:.{min(max(digits, 0), 12)}e}".split("e")
+        return f"{_short(mantissa)}e{int(exponent)}"
+    unit, letter = next(((unit, letter) for unit, letter in _UNITS if size >= unit), (1.0, ""))
+    decimals = math.ceil(-math.log10(spacing / unit) - 1e-9)
+    return f"{_short(f'{value / unit:.{min(max(decimals, 0), 12)}f}')}{letter}"
+
+
+def _short(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def apart(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
+    """Which of these texts, from where to where each goes, have room beside one another; the first ones do."""
+    kept: list[int] = []
+    for place, (begin, end) in enumerate(spans):
+        if all(begin >= spans[other][1] + gap or end + gap <= spans[other][0] for other in kept):
+            kept.append(place)
+    return kept
 
 
 def log_ticks(low: float, high: float, most: int) -> Sequence[float]:

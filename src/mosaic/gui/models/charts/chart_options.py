@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from mosaic.gui.models.charts.seed_summary import Middle
 
-XAxis: TypeAlias = Literal["step", "relative", "wall"]
+XAxis: TypeAlias = Literal["step", "relative", "wall", "value"]
 Seeds: TypeAlias = Literal["each"] | Middle
 
 SMOOTHING = 20
@@ -18,5 +18,5 @@ class ChartOptions:
     x: XAxis = "step"
     seeds: Seeds = "each"
     window: int = SMOOTHING
-    """Values that are averaged; 1 is no smoothing."""
+    """Values that are averaged; 1 means no smoothing."""
     log: bool = False

@@ -14,7 +14,7 @@ from mosaic.errors import HomeVanished, MosaicError
 from mosaic.gui.models.background_work import BackgroundWork
 from mosaic.log import get_logger
 from mosaic.rpc.client import Client
-from mosaic.rpc.locate import DaemonStopped, DaemonUnavailable, bring_back, ensure_daemon, why_gone
+from mosaic.rpc.locate import DaemonStopped, DaemonUnavailable, bring_back, ensure_daemon, running_address, why_gone
 from mosaic.rpc.trainer_pb2 import Health
 from mosaic.spec.run_dir import Home
 
@@ -37,6 +37,8 @@ class _Call:
     failed: Callable[[MosaicError], object]
     is_start: bool = False
     """It starts the daemon itself."""
+    brings_back: bool = False
+    """A daemon that was killed is started for it."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class DaemonLink(BackgroundWork):
         self._certificate = certificate
         self._client: Client | None = None
         self._connecting = threading.Lock()
+        self._has_looked = False
+        """The window itself starts the daemon once, when it opens."""
         self._calls: dict[int, _Call] = {}
         """Kept here until they are answered: what a call refers to, a widget perhaps, must be let go in this thread."""
         self._numbers = itertools.count()
@@ -111,14 +115,17 @@ class DaemonLink(BackgroundWork):
         ask: Callable[[Client], R],
         done: Callable[[R], object] = lambda _: None,
         failed: Callable[[MosaicError], object] | None = None,
+        *,
+        brings_back: bool = False,
     ) -> None:
         """Ask the daemon in another thread; the answer, or the error, comes back in this one.
 
-        A daemon that was killed is started for it; one that was told to stop is not, nor is a home that is gone begun
-        anew: the call fails and says so.
+        For what the user does, a daemon that was killed is started (`brings_back`), not for what the window shows by
+        itself. One that was told to stop is not started, nor is a home that is gone begun anew: the call fails, and
+        says so.
         """
         number = next(self._numbers)
-        self._calls[number] = _Call(ask, done, failed or self.call_failed.emit)
+        self._calls[number] = _Call(ask, done, failed or self.call_failed.emit, brings_back=brings_back)
         self._asked.put(number)
 
     def start_daemon(
@@ -144,9 +151,11 @@ class DaemonLink(BackgroundWork):
     def _ask(self, number: int) -> _Answer:
         try:
             call = self._calls[number]
-            return _Answer(number, call.ask(self._connected(start=True, is_asked=call.is_start)), is_good=True)
+            return _Answer(
+                number, call.ask(self._connected(start=call.brings_back, is_asked=call.is_start)), is_good=True
+            )
         except MosaicError as error:
-            return _Answer(number, error, is_good=False)
+            return _Answer(number, self._truth_of(error), is_good=False)
         except Exception as error:  # The border of the thread: it belongs to the caller.
             log.exception("link.call_failed")
             return _Answer(number, MosaicError(f"an error in the window: {error!r}"), is_good=False)
@@ -155,24 +164,31 @@ class DaemonLink(BackgroundWork):
         """The client; where the home's daemon was killed, a new one is started if `start`, unless `is_asked` does."""
         with self._connecting:
             if self._client is None:
+                start = start or not self._has_looked
                 self._client = Client(self.target, home=self.home, start=start, certificate=self._certificate)
-            elif start and not is_asked and not self.is_remote and self.state in ("lost", "stopped", "homeless"):
+            elif start and not is_asked and self._is_gone():
                 # Its socket is the same file, so the client that is there finds it.
                 bring_back(self.home)
         return self._client
 
+    def _is_gone(self) -> bool:
+        """Asked of the kernel too: what was seen last may be a second old, and a killed daemon no longer answers."""
+        return not self.is_remote and (self.state in ("lost", "stopped", "homeless") or not running_address(self.home))
+
     def _watch(self) -> None:
-        first = True
         while not self._stopping.is_set():
             try:
-                found: Health | MosaicError = self._connected(start=first).health(timeout_s=ANSWER_S)
+                found: Health | MosaicError = self._connected(start=False).health(timeout_s=ANSWER_S)
             except MosaicError as error:
-                # Of a daemon of this machine that was there it can be seen why it is gone.
-                was_there = self._client is not None and not self.is_remote
-                found = (why_gone(self.home) if was_there else None) or error
-            first = False
+                found = self._truth_of(error)
+            self._has_looked = True
             self._post(self._looked, found)
             self._stopping.wait(LOOK_S)
+
+    def _truth_of(self, error: MosaicError) -> MosaicError:
+        """Of a daemon of this machine that was there it can be seen why it does not answer."""
+        was_there = isinstance(error, DaemonUnavailable) and self._client is not None and not self.is_remote
+        return (why_gone(self.home) if was_there else None) or error
 
     def _post(self, signal: Any, value: object) -> None:
         if not self._stopping.is_set():

@@ -1,48 +1,46 @@
-"""The log of the current run: what it prints, and its events except for those that the curves show."""
+"""The log of the current run, asked for in pages, and what the run has left behind."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import MosaicError, SpoolCorrupt
 from mosaic.gui.models.daemon.daemon_listener import DaemonListener
 from mosaic.gui.models.daemon.gathered_messages import Gathered
-from mosaic.gui.models.daemon.news import Batch, Detail, LogLine, NewLines, Notice
-from mosaic.gui.models.wording import line_of_event, line_of_output
+from mosaic.gui.models.daemon.log_request import LogCounted, LogFilter, LogFound, LogPage, LogRequest
+from mosaic.gui.models.daemon.news import Batch, Detail, Notice
 from mosaic.rpc.client import Client, Refused
 from mosaic.rpc.locate import DaemonUnavailable
-from mosaic.rpc.trainer_pb2 import EventLine
-from mosaic.spec.events import CheckpointSaved, Episode, Heartbeat, PolicySaved, Scalars, VideoSaved, decode
+from mosaic.rpc.trainer_pb2 import CountLogRequest, EventLine
+from mosaic.spec.events import CheckpointSaved, PolicySaved, VideoSaved, decode
+from mosaic.spec.logs.log_line import DRAWN
 from mosaic.spec.manifest import Artifact, ArtifactKind
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
 
-Output: TypeAlias = Literal["stdout", "stderr"]
-PIECE = 4000
-"""Lines handed over at once: a few milliseconds of the GUI thread."""
 BUSY_S = 0.02
 IDLE_S = 0.25
-DRAWN = (Scalars.kind, Episode.kind, Heartbeat.kind)
-"""Kinds that the curves and the list show."""
 SAVED = (CheckpointSaved, PolicySaved, VideoSaved)
 MOST_COMPLAINTS = 20
 
 
 @dataclass(eq=False)
 class Following:
-    """How far the window has the log of a run."""
+    """What the window wants of the log of a run, and how far it has its events."""
 
     run_id: str
-    offsets: dict[Output, int] = field(default_factory=lambda: {"stdout": 0, "stderr": 0})
-    begun: dict[Output, bytes] = field(default_factory=lambda: {"stdout": b"", "stderr": b""})
-    """A line whose end has not come yet."""
+    request: LogRequest | None = None
+    """Not answered yet."""
+    filter: LogFilter = field(default_factory=LogFilter)
+    counted: tuple[LogFilter, int] | None = None
+    """What was counted to the end, at which revision of the record."""
     seq: int = 0
     complaints: list[bytes] = field(default_factory=list[bytes])
-    """Lines that are no events; the daemon sends those behind `seq` again after a loss."""
-    revisions: dict[str, int] = field(default_factory=dict[str, int])
-    """Of the record when a stream had been read to its end; as long as that is the newest, there is no more."""
+    """Lines that are not events; the daemon sends those behind `seq` again after a loss."""
+    heard: int = -1
+    """Revision of the record when the events had been read to their end; until the next one there are no more."""
     is_closed: bool = False
     """Another run is looked at: what is still under way is dropped."""
 
@@ -65,47 +63,75 @@ class LogListener:
         self._following = Following(run_id) if run_id else None
         return True
 
-    def hear_stdout(self, listener: DaemonListener, client: Client) -> float:
-        return self._hear("stdout", lambda following: self._output("stdout", following, listener, client))
+    def ask(self, request: LogRequest) -> None:
+        """Instead of an earlier request that is not answered yet. In the GUI thread."""
+        if self._following and self._following.run_id == request.run_id:
+            self._following.request = request
 
-    def hear_stderr(self, listener: DaemonListener, client: Client) -> float:
-        return self._hear("stderr", lambda following: self._output("stderr", following, listener, client))
+    def count(self, run_id: str, wanted: LogFilter) -> None:
+        """Count the lines that fit from now on. In the GUI thread."""
+        if self._following and self._following.run_id == run_id:
+            self._following.filter = wanted
 
-    def hear_events(self, listener: DaemonListener, client: Client) -> float:
-        return self._hear("events", lambda following: self._events(following, listener, client))
-
-    def _hear(self, name: str, read: Callable[[Following], None]) -> float:
+    def hear_pages(self, listener: DaemonListener, client: Client) -> float:
+        del listener
         following = self._following
-        record = self._records.get(following.run_id) if following else None
-        if following is None or record is None or following.revisions.get(name) == record.revision:
+        if following is None or (request := following.request) is None:
             return IDLE_S
         try:
-            read(following)
+            answer = (
+                LogFound.of(request, client.find_in_log(request.to_find))
+                if request.finds
+                else LogPage.of(request, client.log_page(request.to_read))
+            )
         except Refused as refused:
             if refused.status != "NOT_FOUND":  # deleted: the stream of changes will say so
                 raise
+            answer = None
+        if following.request is request:
+            following.request = None
+        if answer is not None:
+            self._post(Batch(log=(answer,)), following)
+        return 0.0
+
+    def hear_counts(self, listener: DaemonListener, client: Client) -> float:
+        following = self._following
+        record = self._records.get(following.run_id) if following else None
+        if following is None or record is None or following.counted == (following.filter, record.revision):
+            return IDLE_S
+        wanted = following.filter
+        stream = client.log_count(CountLogRequest(run_id=following.run_id, filter=wanted.message, follow=True))
+        listener.reading(stream)
+        whole = False
+        try:
+            for counts in Gathered(stream):
+                if following.filter != wanted or following.is_closed:
+                    return 0.0
+                whole = counts[-1].whole
+                self._post(Batch(log=(LogCounted.of(following.run_id, wanted, counts[-1]),)), following)
+                listener.wait(BUSY_S)
+        except Refused as refused:
+            if refused.status != "NOT_FOUND":
+                raise
+        # A stream of a run that goes on ends because it was told to, or with the run: then the rest is counted.
+        if whole and following.filter == wanted and record.state in TERMINAL:
+            following.counted = (wanted, record.revision)
+        return 0.0 if following.filter != wanted or following.is_closed else IDLE_S
+
+    def hear_events(self, listener: DaemonListener, client: Client) -> float:
+        following = self._following
+        record = self._records.get(following.run_id) if following else None
+        if following is None or record is None or following.heard == record.revision:
+            return IDLE_S
+        try:
+            self._events(following, listener, client)
+        except Refused as refused:
+            if refused.status != "NOT_FOUND":
+                raise
         if following.is_closed:
             return 0.0
-        following.revisions[name] = record.revision
+        following.heard = record.revision
         return IDLE_S
-
-    def _output(self, source: Output, following: Following, listener: DaemonListener, client: Client) -> None:
-        stream = client.logs(following.run_id, stream=source, offset=following.offsets[source], follow=True)
-        listener.reading(stream)
-        for chunk in stream:
-            *whole, rest = (following.begun[source] + chunk).split(b"\n")
-            self._hand_over(following, listener, [line_of_output(line, source) for line in whole])
-            following.begun[source] = rest
-            following.offsets[source] += len(chunk)
-        record = self._records.get(following.run_id)
-        if (begun := following.begun[source]) and record is not None and record.state in TERMINAL:
-            following.begun[source] = b""
-            self._hand_over(following, listener, [line_of_output(begun, source)])
-
-    def _hand_over(self, following: Following, listener: DaemonListener, lines: Sequence[LogLine]) -> None:
-        for start in range(0, len(lines), PIECE):
-            self._post(Batch(lines=(NewLines(following.run_id, tuple(lines[start : start + PIECE])),)), following)
-            listener.wait(BUSY_S)
 
     def _events(self, following: Following, listener: DaemonListener, client: Client) -> None:
         self._post(detail_of(following.run_id, client), following)
@@ -118,8 +144,7 @@ class LogListener:
             listener.wait(BUSY_S)
 
     def _take(self, following: Following, lines: Sequence[EventLine]) -> bool:
-        """Hand over some events; whether something was saved."""
-        shown: list[LogLine] = []
+        """Tell of lines that are not events; whether something was saved."""
         notices: list[Notice] = []
         saved = False
         for line in lines:
@@ -128,28 +153,24 @@ class LogListener:
                 if not line.seq:
                     raise SpoolCorrupt(f"event {event.seq} is not in its place")
             except SpoolCorrupt as error:
-                for complaint in _complaints(following, line.json, error):
+                if (complaint := _complaint(following, line.json, error)) is not None:
                     notices.append(Notice(complaint, following.run_id))
-                    shown.append(LogLine("events", complaint, "WARN"))
                 continue
             saved |= isinstance(event.body, SAVED)
-            if (said := line_of_event(event)) is not None:
-                shown.append(said)
-        news = (NewLines(following.run_id, tuple(shown)),) if shown else ()
-        self._post(Batch(lines=news, notices=tuple(notices)), following)
+        if notices:
+            self._post(Batch(notices=tuple(notices)), following)
         following.seq = max((line.seq for line in lines), default=following.seq) or following.seq
         return saved
 
 
-def _complaints(following: Following, line: bytes, error: SpoolCorrupt) -> Iterator[str]:
+def _complaint(following: Following, line: bytes, error: SpoolCorrupt) -> str | None:
     known = following.complaints
     if line in known or len(known) > MOST_COMPLAINTS:
-        return
+        return None
     known.append(line)
     if len(known) <= MOST_COMPLAINTS:
-        yield f"events.jsonl: {error}"
-    else:
-        yield f"events.jsonl: more lines that are no events; the first {MOST_COMPLAINTS} are shown"
+        return f"events.jsonl: {error}"
+    return f"events.jsonl: more lines that are not events; the first {MOST_COMPLAINTS} are told"
 
 
 def detail_of(run_id: str, client: Client) -> Batch:

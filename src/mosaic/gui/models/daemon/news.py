@@ -2,28 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mosaic.config import JsonObject
+from mosaic.gui.models.daemon.log_request import LogAnswer
+from mosaic.rpc.client import AlertNews
 from mosaic.spec.manifest import Artifact
 from mosaic.spec.run_record import RunRecord
-
-LogSource: TypeAlias = Literal["stdout", "stderr", "events"]
-Level: TypeAlias = Literal["", "INFO", "OK", "WARN", "ERR"]
-
-
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    """A line of a run's log."""
-
-    source: LogSource
-    text: str
-    level: Level = ""
-    time: float = 0.0
-    """Unix seconds; 0 where the line does not say."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +32,6 @@ class NewPoints:
     """By tag."""
     anew: bool = False
     """All earlier points are void: the run was resumed from before some of them."""
-
-
-@dataclass(frozen=True)
-class NewLines:
-    """Lines that a run's log has more than before."""
-
-    run_id: str
-    lines: Sequence[LogLine]
 
 
 @dataclass(frozen=True)
@@ -79,6 +59,7 @@ class Batch:
     records: tuple[RunRecord, ...] = ()
     removed: tuple[str, ...] = ()
     points: tuple[NewPoints, ...] = ()
-    lines: tuple[NewLines, ...] = ()
+    log: tuple[LogAnswer, ...] = ()
     details: tuple[Detail, ...] = ()
     notices: tuple[Notice, ...] = ()
+    alerts: tuple[AlertNews, ...] = ()

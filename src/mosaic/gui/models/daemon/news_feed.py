@@ -8,11 +8,13 @@ from PySide6.QtCore import Signal
 
 from mosaic.gui.models import shown_text
 from mosaic.gui.models.background_work import BackgroundWork
+from mosaic.gui.models.daemon.alerts_listener import AlertsListener
 from mosaic.gui.models.daemon.curves_listener import CurvesListener, Opening
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.daemon.daemon_listener import DaemonListener
 from mosaic.gui.models.daemon.gathered_messages import Gathered
 from mosaic.gui.models.daemon.log_listener import Following, LogListener
+from mosaic.gui.models.daemon.log_request import LogFilter, LogRequest
 from mosaic.gui.models.daemon.news import Batch, Notice
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
@@ -37,11 +39,17 @@ class NewsFeed(BackgroundWork):
         self._log = LogListener(self._post, runs.records)
         self._fetching = DaemonListener("curves", link, self._curves.hear, self._complain)
         self._following = [
-            DaemonListener("stdout", link, self._log.hear_stdout, self._complain),
-            DaemonListener("stderr", link, self._log.hear_stderr, self._complain),
+            pages := DaemonListener("log", link, self._log.hear_pages, self._complain),
+            counts := DaemonListener("log lines", link, self._log.hear_counts, self._complain),
             DaemonListener("events", link, self._log.hear_events, self._complain),
         ]
-        self._hearings = [DaemonListener("runs", link, runs.hear, self._complain), self._fetching, *self._following]
+        self._pages, self._counts = pages, counts
+        self._hearings = [
+            DaemonListener("runs", link, runs.hear, self._complain),
+            DaemonListener("alerts", link, AlertsListener(self._post).hear, self._complain),
+            self._fetching,
+            *self._following,
+        ]
         self._posted.connect(self._deliver)
 
     def start(self) -> None:
@@ -55,6 +63,16 @@ class NewsFeed(BackgroundWork):
         if self._log.follow(run_ids[0] if run_ids else ""):
             for listener in self._following:
                 listener.turn()
+
+    def ask_log(self, request: LogRequest) -> None:
+        """A page of the log of the opened run, or a line with a text; it arrives as a batch."""
+        self._log.ask(request)
+        self._pages.turn()
+
+    def count_log(self, run_id: str, wanted: LogFilter) -> None:
+        """Tell again and again how many lines of the opened run's log fit."""
+        self._log.count(run_id, wanted)
+        self._counts.turn()
 
     def stop(self) -> None:
         self._stopping.set()

@@ -4,20 +4,16 @@ import uuid
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.gui.models.evaluation.evaluation_form import EvaluationForm
 from mosaic.gui.models.evaluation.policies_model import PoliciesModel, name_of_policy
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
-from mosaic.gui.models.form.config_problems import problems_in
-from mosaic.gui.models.form.dry_run_progress import DryRun
-from mosaic.gui.models.form.notes import Note
+from mosaic.gui.models.form.submit_actions import SubmitActions
 from mosaic.gui.models.studio import Studio
-from mosaic.rpc.client import Client, SubmitUnknown
-from mosaic.rpc.dry_run import Validation
-from mosaic.rpc.locate import DaemonUnavailable
+from mosaic.rpc.client import Client
 from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import TERMINAL
@@ -25,26 +21,17 @@ from mosaic.spec.states import TERMINAL
 SETTLE_MS = 300
 
 
-class EvaluationActions(QObject):
+class EvaluationActions(SubmitActions):
     """The form, the list, and what is under way because of them."""
 
-    busy_changed = Signal()
-    said = Signal(str, str)
-    """A sentence about what was just done, and its level."""
     described = Signal(object)
     """A PolicyInfo that was browsed for."""
-    submitted = Signal(object)
-    """Ids of new runs, which are selected already."""
 
     def __init__(self, studio: Studio, catalogue: CatalogueModel) -> None:
-        super().__init__()
+        super().__init__(studio)
         self.catalogue = catalogue
         self.form = EvaluationForm()
         self.policies = PoliciesModel()
-        self.is_trying = False
-        self.is_starting = False
-        self._studio = studio
-        self._trial = DryRun(studio.link)
         self._ended = 0
         self._unanswered: tuple[list[JsonObject], list[str]] | None = None
         self._settle = QTimer(self, singleShot=True, interval=SETTLE_MS)
@@ -59,22 +46,15 @@ class EvaluationActions(QObject):
 
     def browse(self, path: str) -> None:
         """Ask what a file on the daemon's machine is, and put it on the list."""
-        self._studio.link.call(lambda client: client.describe_policy(path), self._described, self._say_error)
+        self._studio.link.call(
+            lambda client: client.describe_policy(path), self._described, self._say_error, brings_back=True
+        )
 
     def dry_run(self) -> None:
         """Let a real worker open the first chosen policy in its environment; nothing is played."""
         documents = self._checked()
         if documents and not self.is_trying:
-            name = name_of_policy(self.form.chosen[0])
-            note = self._studio.notes.begin(f"evaluate {name}", documents[0])
-            self.is_trying = True
-            self.busy_changed.emit()
-            self._trial.start(documents[0], partial(self._tried, note), partial(self._not_tried, note))
-
-    def cancel_dry_run(self) -> None:
-        """End the one that is under way."""
-        if self.is_trying:
-            self._trial.cancel()
+            self._try(f"evaluate {name_of_policy(self.form.chosen[0])}", documents[0], noted=documents[0])
 
     def start(self) -> None:
         """A run for each chosen policy."""
@@ -85,9 +65,9 @@ class EvaluationActions(QObject):
         if self._unanswered is None or self._unanswered[0] != documents:
             self._unanswered = documents, [uuid.uuid4().hex for _ in documents]
         keys = self._unanswered[1]
-        self.is_starting = True
-        self.busy_changed.emit()
-        self._studio.link.call(partial(_submit, documents=documents, keys=keys), self._started, self._not_started)
+        self._set_starting(True)
+        ask = partial(_submit, documents=documents, keys=keys)
+        self._studio.link.call(ask, self._started, self._not_started, brings_back=True)
 
     def _checked(self) -> list[JsonObject]:
         try:
@@ -112,45 +92,18 @@ class EvaluationActions(QObject):
         self.described.emit(policy)
         self.said.emit("", "ok")
 
-    def _tried(self, note: Note, found: Validation) -> None:
-        self._studio.notes.end(note, "ok" if found.ok else "refused", found.output)
-        if found.ok:
-            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Dry runs.", "ok")
-        else:
-            problems = found.problems or problems_in(found.output)
-            self.said.emit("Dry run: refused. " + "; ".join(map(str, problems)), "bad")
-        self._ended_trying()
-
-    def _not_tried(self, note: Note, error: MosaicError) -> None:
-        self._studio.notes.end(note, "failed", str(error))
-        self._say_error(error)
-        self._ended_trying()
-
-    def _ended_trying(self) -> None:
-        self.is_trying = False
-        self.busy_changed.emit()
-
     def _started(self, records: Sequence[RunRecord]) -> None:
         self._unanswered = None
-        self.is_starting = False
-        self.busy_changed.emit()
+        self._set_starting(False)
         ids = [record.run_id for record in records]
         self._studio.select(ids)
         self.submitted.emit(ids)
 
     def _not_started(self, error: MosaicError) -> None:
-        self.is_starting = False
-        self.busy_changed.emit()
-        if isinstance(error, SubmitUnknown):
-            self.said.emit(f"Perhaps started: {error}, and so does Start with the same settings.", "bad")
-        elif isinstance(error, DaemonUnavailable):
-            self.said.emit(f"Not started: {error}. Starting it again makes no second run.", "bad")
-        else:
+        self._set_starting(False)
+        if not self._may_have_started(error):
             self._unanswered = None
             self.said.emit(f"Not started: {error}", "bad")
-
-    def _say_error(self, error: MosaicError) -> None:
-        self.said.emit(str(error), "bad")
 
 
 def _submit(client: Client, *, documents: Sequence[JsonObject], keys: Sequence[str]) -> list[RunRecord]:

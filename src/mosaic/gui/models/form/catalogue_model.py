@@ -97,6 +97,8 @@ class CatalogueModel(QObject):
         found, needs = self._environments.get(env_id), self.algorithms.get(algo)
         if found is None or needs is None:
             return ""
+        if problems := found.misfits(settings or {}):
+            return problems[0].message
         found = found.with_settings(settings or {})
         if reason := fitting.misfit(needs, found, self.algorithms.values()):
             return reason

@@ -31,7 +31,7 @@ class DryRun(QObject):
         failed: Callable[[MosaicError], object],
     ) -> None:
         self._cancel, self._is_unwanted = None, False
-        self._link.call(partial(self._run, document), done, failed)
+        self._link.call(partial(self._run, document), done, failed, brings_back=True)
 
     def cancel(self) -> None:
         """It ends soon, and then fails as one that was cancelled."""

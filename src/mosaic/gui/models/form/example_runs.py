@@ -74,4 +74,4 @@ def start(
         studio.select([record.run_id for record in records])
         done(records)
 
-    studio.link.call(ask, answered, failed)
+    studio.link.call(ask, answered, failed, brings_back=True)

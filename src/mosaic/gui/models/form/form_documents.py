@@ -11,7 +11,7 @@ from mosaic.gui.models.form import environment_fields
 from mosaic.gui.models.form.form_presets import document_with
 from mosaic.gui.models.form.json_paths import look_up
 from mosaic.gui.models.form.last_run import read_document, write_document
-from mosaic.gui.models.form.run_settings import EXTRAS, LABEL, PARAMS, PRIORITY, SEEDS, WORKER
+from mosaic.gui.models.form.run_settings import EXTRAS, LABEL, PARAMS, PRIORITY, SEEDS, TAGS, WORKER
 from mosaic.gui.models.form.train_actions import TrainActions
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.scripts.script import is_script
@@ -93,10 +93,12 @@ class FormDocuments:
 
 RUN_FLAGS = {
     LABEL: "label",
+    TAGS: "tag",
     SEEDS: "seeds",
     PRIORITY: "priority",
     "resources.cpus": "cpus",
     "resources.gpus": "gpus",
+    "resources.engine": "engine",
     "artifacts.tensorboard.enabled": "tensorboard",
 }
 """Flags of `mosaic train` for what stands outside of the worker's config, by path of the field."""

@@ -22,13 +22,14 @@ class Section:
 
 
 SECTIONS: Sequence[tuple[str, Sequence[str], bool]] = (
-    ("Run", ("run_name", "*.config.total_*", "*.config.seed", "metadata.ui.seeds"), True),
+    ("Run", ("run_name", "tags", "*.config.total_*", "*.config.seed", "metadata.ui.seeds"), True),
     ("Environment", ("*.env_id", "*_envs", "*frame*"), True),
     (OF_ENVIRONMENT, (), False),
     ("Optimisation", ("*.algo_params.learning_*", "*_lr", "*grad*", "*.algo_params.*batch*", "*epochs*"), True),
     (REST, (), True),
     ("Live view", ("*.extras.fastlane_*", "*.extras.video_mode", "*.extras.grid_limit"), False),
     ("Tracking", ("artifacts.*", "*.extras.tensorboard_*", "*.extras.track_*", "*.extras.wandb_*"), False),
+    ("Alerts", ("*.extras.alert_*",), False),
     ("Saving", ("*.extras.capture_*", "*.extras.save_*", "*.extras.checkpoint*"), False),
     ("Machine", ("resources.*", "*.extras.env_backend", "*.cuda", "*.torch_*", "metadata.ui.priority"), False),
     ("Description", ("*.extras.notes",), False),

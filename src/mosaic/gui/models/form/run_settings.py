@@ -23,6 +23,7 @@ SEEDS = f"{UI}.seeds"
 PRIORITY = f"{UI}.priority"
 PRESET = f"{UI}.preset"
 LABEL = "run_name"
+TAGS = "tags"
 TRACK = f"{EXTRAS}.track_wandb"
 DERIVED = {"environment.env_id": ENV_ID, "artifacts.wandb.enabled": TRACK}
 """Paths of the document that say again what a field says."""
@@ -32,6 +33,7 @@ LONG = (f"{EXTRAS}.notes",)
 TITLES = {LABEL: "Label", SEEDS: "Seeds of a group", f"{EXTRAS}.notes": "Description"}
 EXAMPLES = {
     LABEL: "optional",
+    TAGS: "paper, baseline",
     SEEDS: "1-5 or 1,3,7",
     f"{EXTRAS}.wandb_entity": "the key's own",
     f"{EXTRAS}.wandb_run_name": "the label",

@@ -8,25 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer
 
 from mosaic import config
 from mosaic.config import JsonObject
 from mosaic.errors import ConfigError, MosaicError, Problem
+from mosaic.gui.models.form import wrapper_setting
 from mosaic.gui.models.form.catalogue_model import CatalogueModel
 from mosaic.gui.models.form.config_problems import problems_in
-from mosaic.gui.models.form.dry_run_progress import DryRun
 from mosaic.gui.models.form.form_presets import FormPresets
 from mosaic.gui.models.form.json_paths import look_up, put
 from mosaic.gui.models.form.last_run import LastRun, StoreFailed
 from mosaic.gui.models.form.notes import Note
 from mosaic.gui.models.form.run_settings import ALGO, ENV_ID, PRIORITY, SEEDS, UI
+from mosaic.gui.models.form.submit_actions import SubmitActions
 from mosaic.gui.models.form.train_form import TrainForm
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
-from mosaic.rpc.client import Client, Refused, SubmitUnknown
+from mosaic.rpc.client import Client, Refused
 from mosaic.rpc.dry_run import Validation
-from mosaic.rpc.locate import DaemonUnavailable
 from mosaic.scripts import own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.spec.run_record import RunRecord
@@ -48,8 +48,8 @@ class Order:
     priority: int
     stored: JsonObject
     """What is remembered as the last run: without secrets."""
-    is_listed: bool
-    """The environment is in the catalogue; any other is tried by a worker before the run is queued."""
+    is_known: bool
+    """The environment is in the catalogue and has no wrappers; any other is tried by a worker before it is queued."""
     key: str = ""
 
 
@@ -61,27 +61,15 @@ class Started:
     warning: str
 
 
-class TrainActions(QObject):
+class TrainActions(SubmitActions):
     """The form, and what is under way because of it."""
 
-    busy_changed = Signal()
-    said = Signal(str, str)
-    """A sentence about what was just done, and its Level."""
-    submitted = Signal(object)
-    """Ids of new runs."""
-
     def __init__(self, studio: Studio) -> None:
-        super().__init__()
+        super().__init__(studio)
         self.catalogue = CatalogueModel(studio.link)
         self.form = TrainForm(self.catalogue)
         self.presets = FormPresets(studio.home, self.form)
         self._last_run = LastRun(studio.home)
-        self.is_trying = False
-        """A dry run is under way."""
-        self.is_starting = False
-        """A submit is under way."""
-        self._studio = studio
-        self._trial = DryRun(studio.link)
         self._trial.told.connect(self._show_progress)
         self._unanswered: Order | None = None
         self._announced: tuple[str, Sequence[str]] = "", ()
@@ -90,9 +78,7 @@ class TrainActions(QObject):
         self._waiting: tuple[JsonObject, str] | None = None
         """A document that came before the catalogue."""
         self._has_begun = False
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(SETTLE_MS)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._settle.timeout.connect(self._compare_notes)
         self.form.edited.connect(self._settle.start)
         self.said.connect(self._forget_announced)
@@ -103,25 +89,16 @@ class TrainActions(QObject):
     def dry_run(self) -> None:
         """Let a real worker try what the form says; what it prints becomes a note, its problems land on the fields."""
         document = self._checked_document()
-        if document is None or self.is_trying:
-            return
-        note = self._studio.notes.begin(f"{self.form.algo} · {self.form.env_id}", self.form.document())
-        self.is_trying = True
-        self.busy_changed.emit()
-        self._trial.start(document, partial(self._tried, note), partial(self._not_tried, note))
-
-    def cancel_dry_run(self) -> None:
-        """End the one that is under way."""
-        if self.is_trying:
-            self._trial.cancel()
+        if document is not None and not self.is_trying:
+            self._try(f"{self.form.algo} · {self.form.env_id}", document, noted=self.form.document())
 
     def start(self) -> None:
         """Train what the form says."""
         document = self._checked_document()
         if document is not None:
             form = self.form
-            is_listed = self.catalogue.actions_of(form.env_id) is not None
-            self._submit(Order(document, form.seeds, form.priority, form.stored(), is_listed))
+            stored = form.stored()
+            self._submit(Order(document, form.seeds, form.priority, stored, self._is_known(stored)))
 
     def train_last(self) -> None:
         """Train once more what was started last, whatever the form says now."""
@@ -136,8 +113,12 @@ class TrainActions(QObject):
         priority = look_up(stored, PRIORITY, 0)
         document = deepcopy(stored)
         put(document, UI, {})
+        known = self._is_known(stored)
+        self._submit(Order(document, seeds, priority if isinstance(priority, int) else 0, stored, known))
+
+    def _is_known(self, stored: JsonObject) -> bool:
         is_listed = self.catalogue.actions_of(str(look_up(stored, ENV_ID, ""))) is not None
-        self._submit(Order(document, seeds, priority if isinstance(priority, int) else 0, stored, is_listed))
+        return is_listed and not look_up(stored, wrapper_setting.PATH, [])
 
     def allow_scripts(self, folder: str) -> None:
         """Let the scripts of a folder be trained; only beside the daemon, which is where they would run."""
@@ -159,7 +140,7 @@ class TrainActions(QObject):
             self.said.emit(said, "ok" if found else "warn")
             self.catalogue.load()
 
-        self._studio.link.call(add, added, self._say_error)
+        self._studio.link.call(add, added, self._say_error, brings_back=True)
 
     def clone(self, run_id: str) -> None:
         """Fill the form with the stored config of a run."""
@@ -171,7 +152,7 @@ class TrainActions(QObject):
                 put(document, PRIORITY, record.priority)
             return document, name_of(record)
 
-        self._studio.link.call(ask, lambda answer: self.fill(*answer), self._say_error)
+        self._studio.link.call(ask, lambda answer: self.fill(*answer), self._say_error, brings_back=True)
 
     def fill(self, document: JsonObject, origin: str) -> None:
         """Take a document into the form; says what of it there is no field for."""
@@ -206,33 +187,22 @@ class TrainActions(QObject):
             self.said.emit(f"{count} setting{'s have errors' if count > 1 else ' has an error'}.", "bad")
             return None
 
-    def _tried(self, note: Note, found: Validation) -> None:
-        self._studio.notes.end(note, "ok" if found.ok else "refused", found.output)
-        problems = found.problems or problems_in(found.output)
-        if found.ok:
-            self.said.emit(f"Dry run: ok after {note.took_s:.1f} s. Its output is under Dry runs.", "ok")
-        elif self._is_as_tried(note.document):
+    def _show_refused(self, note: Note, problems: Sequence[Problem]) -> None:
+        if self._is_as_tried(note.document):
             self.form.refuse(problems)
             self.said.emit("Dry run: refused. Its output is under Dry runs.", "bad")
         else:
             # The fields show something else by now.
             self.said.emit(f"Dry run of the earlier form: refused: {problems[0]}", "bad")
-        self._ended_trying()
 
     def _show_progress(self, line: str) -> None:
         # A line that was under way when it ended says nothing any more.
         if self.is_trying and not line.startswith("{"):
             self.said.emit(f"Dry run: {line}", "ok")
 
-    def _not_tried(self, note: Note, error: MosaicError) -> None:
-        self._studio.notes.end(note, "failed", str(error))
-        self._say_error(error)
-        self._ended_trying()
-
     def _ended_trying(self) -> None:
-        self.is_trying = False
         self._compare_notes()
-        self.busy_changed.emit()
+        super()._ended_trying()
 
     def _submit(self, order: Order) -> None:
         if self.is_starting:
@@ -241,10 +211,12 @@ class TrainActions(QObject):
         # A submit without an answer may have arrived: the same one again has the same key.
         is_same = before is not None and replace(before, key="") == order
         self._unanswered = order = before if before and is_same else replace(order, key=uuid.uuid4().hex)
-        self.is_starting = True
-        self.busy_changed.emit()
+        self._set_starting(True)
         self._studio.link.call(
-            lambda client: _place(client, order, self._last_run), self._answered, partial(self._not_started, order)
+            lambda client: _place(client, order, self._last_run),
+            self._answered,
+            partial(self._not_started, order),
+            brings_back=True,
         )
 
     def _answered(self, answer: Started | Validation) -> None:
@@ -253,7 +225,7 @@ class TrainActions(QObject):
             self._refused(order, answer.problems or problems_in(answer.output))
         else:
             self._announce(answer)
-        self._ended_starting()
+        self._set_starting(False)
 
     def _announce(self, answer: Started) -> None:
         names = [name_of(record) for record in answer.records]
@@ -270,7 +242,7 @@ class TrainActions(QObject):
     def _follow_announced(self) -> None:
         """“… is queued.” is true until it runs, and of no interest once it has ended."""
         name, ids = self._announced
-        runs = [run for run_id in ids if (run := self._studio.runs.get(run_id)) is not None]
+        runs = self._studio.runs.of(ids)
         if not name or len(runs) < len(ids):
             return
         if all(run.state in TERMINAL for run in runs):
@@ -280,15 +252,11 @@ class TrainActions(QObject):
             self._announced, self._is_said_to_run = (name, ids), True
 
     def _not_started(self, order: Order, error: MosaicError) -> None:
-        if isinstance(error, SubmitUnknown):
-            self.said.emit(f"Perhaps started: {error}, and so does Start with the same settings.", "bad")
-        elif isinstance(error, DaemonUnavailable):
-            self.said.emit(f"Not started: {error}. Starting it again makes no second run.", "bad")
-        else:
+        if not self._may_have_started(error):
             self._unanswered = None
             problems = problems_in(str(error)) if isinstance(error, Refused) else [Problem("", str(error))]
             self._refused(order, problems)
-        self._ended_starting()
+        self._set_starting(False)
 
     def _refused(self, order: Order | None, problems: Sequence[Problem]) -> None:
         if order is not None and self._is_as_tried(order.stored):
@@ -296,13 +264,6 @@ class TrainActions(QObject):
             self.said.emit("Not started: the daemon refused it.", "bad")
         else:
             self.said.emit(f"Not started: {'; '.join(map(str, problems))}", "bad")
-
-    def _ended_starting(self) -> None:
-        self.is_starting = False
-        self.busy_changed.emit()
-
-    def _say_error(self, error: MosaicError) -> None:
-        self.said.emit(str(error), "bad")
 
     def _is_as_tried(self, document: JsonObject) -> bool:
         """Whether the form still says this: then the daemon's problems belong to its fields."""
@@ -336,8 +297,8 @@ class TrainActions(QObject):
 
 
 def _place(client: Client, order: Order, last_run: LastRun) -> Started | Validation:
-    """In another thread: try it if the environment is not in the catalogue, queue it, and remember it."""
-    if not order.is_listed and not (found := client.validate(order.document)).ok:
+    """In another thread: try what only a worker can tell, queue it, and remember it."""
+    if not order.is_known and not (found := client.validate(order.document)).ok:
         return found
     records = client.submit(order.document, seeds=order.seeds, priority=order.priority, client_key=order.key)
     try:

@@ -60,6 +60,8 @@ class Live(BackgroundWork):
         self._studio = studio
         self.wishes = Wishes()
         self.paused = False
+        self._stepping = False
+        """The view is paused again with its next picture."""
         self.held_open = False
         """Keep the lease while the tab is hidden: a clip is being filmed."""
         self._widths: dict[Mode, int] = {}
@@ -145,9 +147,24 @@ class Live(BackgroundWork):
         self._settle()
 
     def pause(self, paused: bool) -> None:
-        """Freeze the picture; nothing is rendered meanwhile."""
-        self.paused = paused
+        """Freeze the picture; nothing is rendered meanwhile, and the run goes on."""
+        self.paused, self._stepping = paused, False
         self._settle()
+
+    def step(self) -> None:
+        """The next picture, and no more; where the view is not frozen yet it is frozen first."""
+        if not self.paused:
+            self.pause(True)
+            return
+        self.paused, self._stepping = False, True
+        self._settle()
+
+    def favour(self, env: int | None) -> None:
+        """In a grid, draw this environment at the full rate and the others in what is left; None favours none."""
+        picture = self._look.peek() if isinstance(self._look, LocalFrames) else None
+        # Of a daemon elsewhere each wish is a new stream: the picture would stand still at every move of the pointer.
+        if picture is not None and picture.head.grid and self.wishes.mode != "single":
+            self._ask(replace(self.wishes, mode="grid", slot=env))
 
     def hold_open(self, held: bool) -> None:
         self.held_open = held
@@ -174,7 +191,11 @@ class Live(BackgroundWork):
         if self._look is None and (grid := self._last.get(self._run_id, {}).get("grid")) is not None:
             self._kept = grid
             self.came.emit()
-        self._ask(replace(self.wishes, mode="grid", tile_width=self._width("grid")))
+        self._ask(replace(self.wishes, mode="grid", slot=None, tile_width=self._width("grid")))
+
+    def explain(self, wanted: bool) -> None:
+        """Have the run tell what an environment observes and what the agent makes of it; it costs a little."""
+        self._ask(replace(self.wishes, explain=wanted))
 
     def ask_fps(self, fps: float | None) -> None:
         self._ask(replace(self.wishes, fps=fps))
@@ -212,6 +233,7 @@ class Live(BackgroundWork):
             known = self._last.get(self._run_id, {})
             self._kept = known.get("grid") or known.get("single")
             self.wishes, self.paused = replace(self.wishes, mode=None, slot=None), False
+            self._stepping = False
             self.came.emit()
         seen = self._visible or self.held_open
         wanted = seen and not self.paused and record is not None and record.state in LIVE
@@ -258,7 +280,9 @@ class Live(BackgroundWork):
         self._arrivals.append(time.monotonic())
         first = len(self._arrivals) == 1
         self.came.emit()
-        if first:
+        if self._stepping:
+            self.pause(True)
+        elif first:
             self.changed.emit()
 
     def _stop_looking(self) -> None:

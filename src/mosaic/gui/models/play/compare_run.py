@@ -57,8 +57,7 @@ class CompareRun(QObject):
     @property
     def ended(self) -> int:
         """Of its runs, how many have come to their end."""
-        records = [self._studio.runs.get(run_id) for run_id in self.run_ids]
-        return sum(record is not None and record.state in TERMINAL for record in records)
+        return sum(record.state in TERMINAL for record in self._studio.runs.of(self.run_ids))
 
     def start(self, path: str) -> None:
         if self.runs:

@@ -1,11 +1,12 @@
 """A recorded episode, or two side by side, saved as a film: `mosaic replay --video` beside the window."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
 from mosaic.gui.models.cli_process import CliProcess
+from mosaic.gui.models.daemon.news import Notice
 from mosaic.gui.models.studio import Studio
 
 KINDS = (".mp4", ".gif")
@@ -26,7 +27,7 @@ class FilmExport(QObject):
         self._process = CliProcess(studio.link, self)
         self._process.changed.connect(self.changed)
         self._process.done.connect(self._take)
-        self._process.failed.connect(self._say)
+        self._process.failed.connect(self._warn)
         self._process.told.connect(self._show_progress)
 
     @property
@@ -47,13 +48,16 @@ class FilmExport(QObject):
     def _take(self, found: Sequence[Any]) -> None:
         [made] = found
         differs = " (not quite what was recorded)" if any(made["differences"]) else ""
-        self._say(f"{made['out']}: {made['seconds']:g} s, {made['frames']} frames{differs}")
+        self._say(f"{made['out']}: {made['seconds']:g} s, {made['frames']} frames{differs}", kind="info")
 
     def _show_progress(self, line: str) -> None:
         self.progress = line
         self.changed.emit()
 
-    def _say(self, message: str) -> None:
+    def _warn(self, message: str) -> None:
+        self._say(message, kind="warn")
+
+    def _say(self, message: str, *, kind: Literal["warn", "info"]) -> None:
         self.said = message
-        self._studio.warn(message)
+        self._studio.noticed.emit(Notice(message, kind=kind))
         self.changed.emit()

@@ -60,7 +60,7 @@ class PairedReplay(QObject):
             both = [fetch(client, episode) for episode in wanted]
             return [(each, client.submit(each.document({"paused": True}))[0]) for each in both]
 
-        self._studio.link.call(ask, lambda found: self._begin(wanted, found), self._fail)
+        self._studio.link.call(ask, lambda found: self._begin(wanted, found), self._fail, brings_back=True)
         self.changed.emit()
 
     def close(self) -> None:

@@ -1,10 +1,11 @@
 """Who plays what: the choices of the Play tab, remembered for each environment, and the session that they start."""
 
 import json
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
 
-from PySide6.QtCore import QObject, QSettings, Signal
+from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
 from mosaic.config import JsonValue
 from mosaic.errors import MosaicError
@@ -13,19 +14,23 @@ from mosaic.gui.models.play.llm_endpoint import LlmEndpoint
 from mosaic.gui.models.play.play_options import Choice, Known, PlayOptions, Seat, ask, look
 from mosaic.gui.models.play.play_session import PlaySession, opened
 from mosaic.gui.models.play.recorded_episodes import fetch
-from mosaic.gui.models.play.seating import Seating
+from mosaic.gui.models.play.seating import POLICY, Seating
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
+from mosaic.spec.actors import split
 from mosaic.spec.play_config import document_of
 from mosaic.spec.processes.language_model import LANGUAGE_MODEL, plays
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.seat_names import SEAT
-from mosaic.spec.states import RunState
+from mosaic.spec.seat_names import SEAT, has_several
 
 SPEEDS = {"¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0, "max": 0.0}
 FIRST = "CartPole-v1"
+TYPED_MS = 600
+"""So long after the last change of a setting it is looked at what the game is like with it."""
+Place: TypeAlias = tuple[str, str]
+"""An environment, and its settings as JSON; empty where they change no seats."""
 
 
 class Play(QObject):
@@ -52,9 +57,15 @@ class Play(QObject):
         """Settings of the environment."""
         self.seating = Seating(self._settings)
         self.endpoint = LlmEndpoint(self._settings, self)
-        self._looked: dict[str, Known] = {}
-        """Environments that are on no list, by what a dry run told of them."""
-        self._looking = ""
+        self._looked: dict[Place, Known] = {}
+        """What a dry run told of environments that are on no list, and of games for several with other settings."""
+        self._looking: Place = ("", "")
+        self._typed = QTimer(self, singleShot=True, interval=TYPED_MS)
+        self._typed.timeout.connect(self._settle)
+        self.environment.field_changed.connect(self._type)
+        self._trained_in: tuple[str, str] = ("", "")
+        """The environment and the policy that chosen settings begin from."""
+        self._trained_with: dict[str, JsonValue] = {}
         self.seed = 1
         self.speed = "1×"
         self.session: PlaySession | None = None
@@ -64,8 +75,11 @@ class Play(QObject):
         self._keys_sent = False
         self.seating.use(self.env_id, ())
         studio.link.state_changed.connect(self._hear)
-        # A run that ends may be an actor; the environments are the same.
-        studio.runs_changed.connect(self.seated)
+        self._policies: Mapping[str, str] = {}
+        """Environment of each run that has saved a policy, by id."""
+        self._seen_states: dict[str, str] = {}
+        """States of the trainings when the policies were asked for."""
+        studio.records_came.connect(self._hear_of_runs)
         self._hear()
 
     # What there is.
@@ -88,11 +102,12 @@ class Play(QObject):
     @property
     def looking(self) -> bool:
         """A dry run is finding out what the environment is like."""
-        return self._looking == self.env_id
+        return self._looking == self._place
 
     def choices(self, seat: Seat) -> list[Choice]:
-        """Every actor, and every run whose policy was trained here."""
-        policies = [self._policy(run) for run in self._studio.runs.records() if _has_policy(run, self.env_id)]
+        """Every actor, and every run that has saved a policy of this environment."""
+        here = [run for run in self._studio.runs.records() if self._policies.get(run.run_id) == self.env_id]
+        policies = [self._policy(run) for run in here]
         return self.offer.choices(seat, self.family) + policies
 
     def name_of(self, word: str) -> str:
@@ -121,7 +136,7 @@ class Play(QObject):
         if env_id and env_id != self.env_id:
             self.env_id = env_id
             self._settings.setValue("play/env_id", env_id)
-            self._settle()
+            self._settle(keeps=True)
 
     def choose_actor(self, word: str, seat: str = SEAT) -> None:
         """At once, where a session runs."""
@@ -131,14 +146,17 @@ class Play(QObject):
                 self.tell("control", control="human", seat=seat)
             else:
                 self.tell("actor", actor=word, seat=seat)
+        self._look_at_policy()
         self.seated.emit()
 
     def add_copy(self) -> None:
         self.seating.add_copy()
+        self._look_at_policy()
         self.seated.emit()
 
     def remove_copy(self, seat: str) -> None:
         self.seating.remove_copy(seat)
+        self._look_at_policy()
         self.seated.emit()
 
     def _plays(self, seat: str) -> bool:
@@ -209,7 +227,7 @@ class Play(QObject):
             return
         self.stop()
         self.starting, self.problem = True, ""
-        self._studio.link.call(submit, self._begin, self._fail)
+        self._studio.link.call(submit, self._begin, self._fail, brings_back=True)
         self.changed.emit()
 
     def _begin(self, record: RunRecord) -> None:
@@ -238,39 +256,109 @@ class Play(QObject):
     def _hear(self) -> None:
         if self._studio.link.state == "connected":
             self._studio.link.call(ask, self._take_offer)
+            self._ask_for_policies()
+
+    def _hear_of_runs(self, came: Sequence[RunRecord], _: object) -> None:
+        """A run that begins, goes on or ends may have a policy then; one that is offered may have another name."""
+        other = [run for run in came if run.kind == "train" and self._seen_states.get(run.run_id) != run.state]
+        if other:
+            self._seen_states |= {run.run_id: run.state for run in other}
+            self._ask_for_policies()
+        if any(run.run_id in self._policies for run in came):
+            self.seated.emit()
+
+    def _ask_for_policies(self) -> None:
+        if self._studio.link.state == "connected":
+            self._studio.link.call(_saved_policies, self._take_policies)
+
+    def _take_policies(self, found: Mapping[str, str]) -> None:
+        if found != self._policies:
+            self._policies = found
+            self.seated.emit()
 
     def _take_offer(self, offer: PlayOptions) -> None:
         if offer != self.offer:
             self.offer = offer
             self._settle()
 
-    def _known(self) -> Known | None:
-        return self.offer.families.get(self.family, {}).get(self.env_id) or self._looked.get(self.env_id)
+    @property
+    def _place(self) -> Place:
+        """The environment, with the settings on which its seats may depend: those of games for several."""
+        several = has_several(self.env_id) and self.environment.env_id == self.env_id
+        settings = self.environment.values if several and not self.environment.problem else {}
+        return self.env_id, json.dumps(settings) if settings else ""
 
-    def _settle(self) -> None:
-        """The seats of the environment that is chosen; one that is on no list is looked at."""
-        known = self._known()
-        self.environment.use(self.env_id, self.offer.settings.get(self.env_id))
-        self.seating.use(self.env_id, known.seats if known is not None else ())
-        if known is None and self.offer.actors and self._looking != self.env_id:
-            self._looking = env_id = self.env_id
+    def _known(self) -> Known | None:
+        known = self.offer.families.get(self.family, {}).get(self.env_id) or self._looked.get((self.env_id, ""))
+        found = self._looked.get(self._place, known)
+        # What cannot be made has the seats that it had, beside the reason.
+        return replace(found, seats=known.seats) if found is not None and found.problem and known is not None else found
+
+    def _type(self) -> None:
+        if has_several(self.env_id):
+            self._typed.start()
+
+    def _settle(self, *, keeps: bool = False) -> None:
+        """The seats of the environment that is chosen; one that is on no list, or has other settings, is looked at."""
+        self._take_seats(keeps=keeps)
+        self._look_at_policy()
+        self._show_settings()
+        self._take_seats()
+        place = env_id, settings = self._place
+        is_new = place not in self._looked and bool(settings or self._known() is None)
+        if is_new and self.offer.actors and self._looking != place:
+            self._looking = place
             self._studio.link.call(
-                lambda client: look(client, env_id),
-                lambda found: self._take_look(env_id, found),
-                lambda error: self._take_look(env_id, Known(problem=str(error))),
+                lambda client: look(client, env_id, json.loads(settings or "{}")),
+                lambda found: self._take_look(place, found),
+                lambda error: self._take_look(place, Known(problem=str(error))),
             )
         self.offered.emit()
 
-    def _take_look(self, env_id: str, known: Known) -> None:
-        self._looked[env_id] = known
-        if self._looking == env_id:
-            self._looking = ""
-        if env_id == self.env_id:
+    def _take_seats(self, *, keeps: bool = False) -> None:
+        known = self._known()
+        self.seating.use(self.env_id, known.seats if known is not None else (), keeps=keeps)
+
+    def _look_at_policy(self) -> None:
+        """What the first policy was trained with is what the environment has, as long as nothing else is typed."""
+        word = next((word for word in self.seating.actors.values() if split(word)[0] == POLICY and split(word)[1]), "")
+        about = (self.env_id, word)
+        if about == self._trained_in:
+            return
+        self._trained_in, self._trained_with = about, {}
+        self._show_settings()
+        if word:
+            self._studio.link.call(
+                lambda client: _trained_with(client, split(word)[1], about[0]),
+                lambda found: self._take_trained(about, found),
+                # The session says what is wrong with a policy.
+                lambda _: None,
+            )
+
+    def _take_trained(self, about: tuple[str, str], found: dict[str, JsonValue]) -> None:
+        if about == self._trained_in:
+            self._trained_with = found
+            self._show_settings()
+
+    def _show_settings(self) -> None:
+        self.environment.use(self.env_id, self.offer.settings.get(self.env_id), self._trained_with)
+
+    def _take_look(self, place: Place, known: Known) -> None:
+        self._looked[place] = known
+        if self._looking == place:
+            self._looking = ("", "")
+        if place[0] == self.env_id:
             self._settle()
 
 
-def _has_policy(run: RunRecord, env_id: str) -> bool:
-    return run.kind == "train" and run.env_id == env_id and run.state in (RunState.FINISHED, RunState.CANCELLED)
+def _trained_with(client: Client, argument: str, env_id: str) -> dict[str, JsonValue]:
+    """Settings of a policy of a run or of a file, of this environment; in another thread."""
+    found = next((one for one in client.policies() if one.run_id == argument), None) or client.describe_policy(argument)
+    return dict(found.env_settings) if found.env_id == env_id else {}
+
+
+def _saved_policies(client: Client) -> dict[str, str]:
+    return {policy.run_id: policy.env_id for policy in client.policies() if policy.run_id}
 
 
 def _key(env_id: str) -> str:

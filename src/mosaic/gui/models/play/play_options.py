@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from mosaic.config import JsonObject
 from mosaic.rpc.client import Client, settings_by_environment
 from mosaic.spec.actors import BY_SEAT, ActorDescriptor
 from mosaic.spec.play_config import document_of
@@ -75,9 +76,10 @@ def ask(client: Client) -> PlayOptions:
     return PlayOptions(families, list(client.actors()), settings_by_environment(reply))
 
 
-def look(client: Client, env_id: str) -> Known:
-    """What a dry run tells of an environment that is on no list. Not in the GUI thread."""
-    found = client.validate(document_of(env_id, {EVERY_SEAT: "random"}, {"video_mode": "off"}, seed=1))
+def look(client: Client, env_id: str, settings: JsonObject) -> Known:
+    """What a dry run tells of an environment that is on no list, or has other settings. Not in the GUI thread."""
+    actors, options = {EVERY_SEAT: "random"}, {"video_mode": "off"}
+    found = client.validate(document_of(env_id, actors, options, seed=1, settings=settings))
     seats = cast("Mapping[str, Mapping[str, str]]", found.summary.get("seats") or {})
     if not found.ok or not seats:
         said = [line.removeprefix("error: ") for line in found.output.splitlines() if line.startswith("error: ")]

@@ -8,9 +8,11 @@ from typing import Any, cast
 from PySide6.QtCore import QSettings
 
 from mosaic.gui.models.play.play_options import Seat
+from mosaic.spec.actors import split
 from mosaic.spec.seat_names import SEAT, has_several
 
 MOST_COPIES = 16
+POLICY = "policy"
 FIRST, OTHERS = "human", "random"
 """The actor of a seat for which the user has chosen none yet."""
 
@@ -26,8 +28,12 @@ class Seating:
         self._words: dict[str, str] = {}
         self._copies: list[str] = []
 
-    def use(self, env_id: str, seats: Sequence[Seat]) -> None:
-        """Another environment, or more is known of this one."""
+    def use(self, env_id: str, seats: Sequence[Seat], *, keeps: bool = False) -> None:
+        """Another environment, or more is known of this one.
+
+        With `keeps` copies that stand side by side go on side by side in an environment for which none were chosen.
+        """
+        before = self._copies
         # A slash would make a folder of it.
         self._key = env_id.replace("/", "_")
         self._own = seats or (Seat(SEAT),)
@@ -37,6 +43,10 @@ class Seating:
         if single:
             self._words.setdefault(SEAT, str(single))
         self._copies = [str(word) for word in self._read("copies").values()] if self.may_have_copies else []
+        if keeps and before and not self._copies and self.may_have_copies:
+            # A policy of one environment says nothing of another.
+            self._copies = [OTHERS if split(word)[0] == POLICY else word for word in before]
+            self._write_copies()
 
     @property
     def seats(self) -> list[Seat]:
@@ -66,7 +76,7 @@ class Seating:
     def choose(self, seat: str, word: str) -> None:
         if self._copies:
             self._copies[self._place(seat)] = word
-            self._write("copies", {str(at): word for at, word in enumerate(self._copies)})
+            self._write_copies()
         else:
             self._words[seat] = word
             self._write("seats", self._words)
@@ -75,7 +85,7 @@ class Seating:
         """One more actor, beside those that are there, each in a copy of its own."""
         if self.may_have_copies and len(self._copies) < MOST_COPIES:
             self._copies = [*(self._copies or [self.at(SEAT)]), OTHERS]
-            self._write("copies", {str(at): word for at, word in enumerate(self._copies)})
+            self._write_copies()
 
     def remove_copy(self, seat: str) -> None:
         """The one that is left of two plays alone."""
@@ -84,7 +94,7 @@ class Seating:
             word = self._copies[0]
             self._copies = []
             self.choose(SEAT, word)
-        self._write("copies", {str(at): word for at, word in enumerate(self._copies)})
+        self._write_copies()
 
     def _place(self, seat: str) -> int:
         return int(seat.rpartition("_")[2]) - 1
@@ -96,6 +106,9 @@ class Seating:
         except ValueError:
             return {}
         return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+    def _write_copies(self) -> None:
+        self._write("copies", {str(at): word for at, word in enumerate(self._copies)})
 
     def _write(self, what: str, value: object) -> None:
         self._settings.setValue(f"play/{what}/{self._key}", json.dumps(value))

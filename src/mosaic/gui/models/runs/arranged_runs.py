@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt, QTimer, Signal
 from mosaic.gui.models.runs.run_order import SESSIONS, TRAINING, Arranged, Group, Grouping, Sort, arrange
 from mosaic.gui.models.runs.runs_model import RECORD, Index, RunsModel
 from mosaic.gui.models.shown_text import tip
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import RunRecord, is_pinned
 from mosaic.spec.states import LIVE
 
 GROUP = RECORD + 10
@@ -44,8 +44,8 @@ class ArrangedRuns(QAbstractListModel):
         self.grouping: Grouping = "none"
         self._collapsed: set[str] = {SESSIONS}
         self._is_held = False
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
+        self._pinned: set[str] = set()
+        self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self.arrange)
         runs.rowsInserted.connect(self._came)
         # At once: of a run that is gone there is nothing to show.
@@ -87,7 +87,7 @@ class ArrangedRuns(QAbstractListModel):
         return self._places.get(key)
 
     def first_run(self) -> int:
-        """The first run that is training, else the first row that is no heading; the first one if all are collapsed."""
+        """The first run that is training, else the first row but for headings; the first one if all are collapsed."""
         for place, row in enumerate(self._rows):
             record = self._runs.get(row)
             if record is not None and record.kind == TRAINING and record.state in LIVE:
@@ -153,6 +153,7 @@ class ArrangedRuns(QAbstractListModel):
     def _arrange(self, *, is_held: bool) -> None:
         self._later.stop()
         fitting = self._runs.matching(self._text)
+        self._pinned = {record.run_id for record in fitting if is_pinned(record)}
         arranged = arrange(fitting, sort=self.sorting, grouping=self.grouping, collapsed=self._collapsed)
         if is_held:
             arranged = Arranged(self._in_old_places(arranged), arranged.groups)
@@ -184,10 +185,16 @@ class ArrangedRuns(QAbstractListModel):
             self._later.start(SOON_MS)
 
     def _moved_on(self, first: QModelIndex, last: QModelIndex) -> None:
+        was_pinned = False
         for row in range(first.row(), last.row() + 1):
-            place = self._places.get(self._runs.records()[row].run_id)
+            record = self._runs.records()[row]
+            place = self._places.get(record.run_id)
             if place is not None:
                 self.dataChanged.emit(self.index(place), self.index(place))
+                was_pinned |= is_pinned(record) != (record.run_id in self._pinned)
+        if was_pinned:
+            # The user has just asked for it, perhaps by the menu at the pointer.
+            self._arrange(is_held=False)
         keeps_places = self.sorting == "newest" and self.grouping == "none" and not self._text
         if not keeps_places and not self._later.isActive():
             self._later.start(CALM_MS)

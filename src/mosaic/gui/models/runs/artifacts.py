@@ -10,9 +10,9 @@ from pathlib import Path
 
 from mosaic import config
 from mosaic.errors import HomeUnusable
-from mosaic.gui.models.runs.terminal_text import plain
 from mosaic.plain_text import plain_line
 from mosaic.rpc.client import Client
+from mosaic.spec.logs.terminal_text import plain
 
 GROUPS: Mapping[str, tuple[str, str]] = {
     "policy": ("Policy", "brain-circuit"),

@@ -13,7 +13,7 @@ _BY_EXIT_CODE = {
     -signal.SIGKILL: "If memory ran out, clone with fewer environments or a smaller buffer; else just resume.",
 }
 _BY_STATE = {
-    RunState.FAILED: "The last lines of stderr are below, all in the Log. Resume goes on from the newest checkpoint.",
+    RunState.FAILED: "The last lines of stderr are below, all in tab Log. Resume goes on from the newest checkpoint.",
     RunState.LOST: "Resume goes on from the newest checkpoint, exactly.",
     RunState.CANCELLED: "Resume goes on exactly where it ended.",
 }

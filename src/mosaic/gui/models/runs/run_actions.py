@@ -12,7 +12,7 @@ from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
 from mosaic.rpc.client import Client
 from mosaic.rpc.run_operations import RUN_VERBS, Ask, RunVerb, each
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import PINNED, RunRecord, is_pinned
 from mosaic.spec.states import RunState
 
 
@@ -42,8 +42,8 @@ class Action:
     def answers_for(self, runs: Sequence[RunRecord]) -> tuple[str, str]:
         """For one run or for several, as they are now."""
         yes, no = self.answers
-        if all(run.state is RunState.QUEUED for run in runs):
-            no = no.replace("running", "queued")
+        if len(states := {run.state for run in runs}) == 1:
+            no = no.replace("running", states.pop().value)
         if len(runs) == 1:
             return yes, no
         return yes.replace(" run", f" {len(runs)} runs"), "Keep them" if no == "Keep run" else no
@@ -125,19 +125,17 @@ class RunActions(QObject):
 
     def fitting(self, action: Action) -> list[RunRecord]:
         """The selected runs that it can be done with."""
-        found = [self._studio.runs.get(run_id) for run_id in self._chosen()]
-        return [run for run in found if run is not None and run.state in action.verb.states]
+        return [run for run in self._studio.runs.of(self._chosen()) if run.state in action.verb.states]
 
     def states(self) -> Counter[RunState]:
         """How many of the selected runs are in which state: what fits many runs is known by one look at each."""
-        found = (self._studio.runs.get(run_id) for run_id in self._chosen())
-        return Counter(run.state for run in found if run is not None)
+        return Counter(run.state for run in self._studio.runs.of(self._chosen()))
 
     def reason_against(self, action: Action) -> str:
         """Why it cannot be done with what is selected; empty if it can."""
         if self.fitting(action):
             return ""
-        chosen = [run for run_id in self._chosen() if (run := self._studio.runs.get(run_id)) is not None]
+        chosen = self._studio.runs.of(self._chosen())
         if not chosen:
             return "no run is selected"
         is_so = f"{name_of(chosen[0])} is {chosen[0].state}" if len(chosen) == 1 else "none of the selected is"
@@ -169,7 +167,10 @@ class RunActions(QObject):
             self._studio.noticed.emit(Notice(str(error), run.run_id))
 
         self._studio.link.call(
-            lambda client: client.resume(run_id, from_step=from_step, discard_newer=discard_newer), tell, failed
+            lambda client: client.resume(run_id, from_step=from_step, discard_newer=discard_newer),
+            tell,
+            failed,
+            brings_back=True,
         )
 
     def rename(self, run: RunRecord, label: str) -> None:
@@ -192,6 +193,17 @@ class RunActions(QObject):
             ", ".join(said),
         )
 
+    def pin(self, runs: Sequence[RunRecord]) -> None:
+        """To the top of list and table; where all of them are there, back to their places."""
+        if all(is_pinned(run) for run in runs):
+            self._tag_pinned(runs, "no longer pinned", remove=True)
+        else:
+            self._tag_pinned(runs, "pinned to the top", remove=False)
+
+    def _tag_pinned(self, runs: Sequence[RunRecord], said: str, *, remove: bool) -> None:
+        add, off = ((), [PINNED]) if remove else ([PINNED], ())
+        self._each(runs, lambda client, run: client.set_label(run.run_id, add_tags=add, remove_tags=off), said)
+
     def set_notes(self, run: RunRecord, notes: str) -> None:
         self._each([run], lambda client, run: client.set_label(run.run_id, notes=notes), "has new notes")
 
@@ -209,4 +221,4 @@ class RunActions(QObject):
                 who = name_of(runs[0]) if len(runs) == 1 else f"{good} runs"
                 self._studio.noticed.emit(Notice(f"{who}: {asked}", kind="info"))
 
-        self._studio.link.call(ask_all, tell)
+        self._studio.link.call(ask_all, tell, brings_back=True)

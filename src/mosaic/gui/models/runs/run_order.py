@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Literal, TypeAlias
 
 from mosaic.gui.models.wording import name_of
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import RunRecord, is_pinned
 from mosaic.spec.states import LIVE, RunState
 
 Sort: TypeAlias = Literal["newest", "name", "return", "state"]
@@ -61,7 +61,7 @@ def arrange(
     records: Iterable[RunRecord], *, sort: Sort, grouping: Grouping, collapsed: Collection[str] = ()
 ) -> Arranged:
     """`records` come newest first; the order of groups is that of their first runs."""
-    everything = list(_sorted(records, sort))
+    everything = sorted(_sorted(records, sort), key=lambda record: not is_pinned(record))
     sessions = [record for record in everything if record.kind != TRAINING]
     ordered = [record for record in everything if record.kind == TRAINING] if sessions else everything
     arranged = _arrange_runs(ordered, sort, grouping, collapsed)

@@ -1,7 +1,7 @@
 """All runs, newest first, and what the window knows of each beside its record."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
@@ -131,9 +131,9 @@ class RunsModel(QAbstractListModel):
         return True
 
     def notices(self, run_id: str) -> Sequence[str]:
-        """What was told of a run, and what its record says of damaged files."""
+        """What was told of a run, what its record says of damaged files, and what the run warned of."""
         record = self._by_id.get(run_id)
-        return (*(damage_of(record) if record else ()), *self._notices.get(run_id, ()))
+        return (*((*damage_of(record), *record.warnings) if record else ()), *self._notices.get(run_id, ()))
 
     def row_of(self, run_id: str) -> int | None:
         row = bisect_left(self._keys, _key(run_id))
@@ -141,6 +141,10 @@ class RunsModel(QAbstractListModel):
 
     def get(self, run_id: str) -> RunRecord | None:
         return self._by_id.get(run_id)
+
+    def of(self, run_ids: Iterable[str]) -> list[RunRecord]:
+        """Those of these ids that there are."""
+        return [self._by_id[run_id] for run_id in run_ids if run_id in self._by_id]
 
     def records(self) -> Sequence[RunRecord]:
         return self._records

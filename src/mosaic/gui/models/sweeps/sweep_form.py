@@ -17,7 +17,7 @@ from mosaic.scripts.script import is_script
 from mosaic.spec.presets.preset_use import UI as KEY
 from mosaic.spec.seed_list import parse_seeds
 from mosaic.sweep import space, space_words, sweep_plan
-from mosaic.sweep.sweep_plan import BEST, CONFIRM_SEEDS, RETURN, TRIALS
+from mosaic.sweep.sweep_plan import BEST, CONFIRM_SEEDS, PRUNE, RETURN, TRIALS
 
 WHAT = "sweep"
 FIELD_OF = {
@@ -54,7 +54,7 @@ class Budget:
     hours: str = ""
     parallel: str = ""
     method: str = "tpe"
-    prune: str = "median"
+    prune: str = PRUNE
     confirm: str = str(BEST)
     confirm_seeds: str = f"{CONFIRM_SEEDS[0]}-{CONFIRM_SEEDS[-1]}"
     metric: str = RETURN
@@ -173,7 +173,9 @@ class SweepForm(QObject):
             self.said.emit("\n".join(map(str, error.problems)), "bad")
             return
         self._set_busy(True)
-        self._studio.link.call(lambda client: client.submit_sweep(plan), self._submitted, self._failed)
+        self._studio.link.call(
+            lambda client: client.submit_sweep(plan), self._submitted, self._failed, brings_back=True
+        )
 
     def _submitted(self, sweep: pb.Sweep) -> None:
         self._set_busy(False)

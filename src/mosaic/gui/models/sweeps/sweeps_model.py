@@ -64,8 +64,7 @@ class SweepsModel(QObject):
         self._cli.done.connect(self._take_importance)
         self._cli.failed.connect(self._no_importance)
         self._importance_problem = ""
-        self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
+        self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)
 
     def watch(self, is_seen: bool) -> None:
@@ -130,8 +129,9 @@ class SweepsModel(QObject):
             self.said.emit("", "ok")
             self.look()
 
-        call = self._studio.link.call
-        call(lambda client: client.control_sweep(sweep_id, verb, trials=trials), done, self._say)
+        self._studio.link.call(
+            lambda client: client.control_sweep(sweep_id, verb, trials=trials), done, self._say, brings_back=True
+        )
 
     def best_document(self) -> JsonObject | None:
         """The run config of the best settings."""

@@ -5,7 +5,6 @@ the cells that are seen are put into words.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal
 
@@ -13,10 +12,11 @@ from mosaic.config import JsonValue
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.models.wording import name_of
 from mosaic.run_table import filter_expression
+from mosaic.run_table.arrangement import DEFAULT, Arrangement
 from mosaic.run_table.filter_expression import Everything, Expression, FilterError
 from mosaic.run_table.row_groups import GroupCell, RowGroup, cell_of, grouped
 from mosaic.run_table.run_columns import FACTS, kind_of, metric_of, shown_value, source_of, title_of_column
-from mosaic.run_table.table_rows import Mask, Rows, TableRows, differing
+from mosaic.run_table.table_rows import Mask, Rows, TableRows, differing, pinned_first
 from mosaic.spec.run_record import RunRecord
 
 RECORD = int(Qt.ItemDataRole.UserRole)
@@ -24,9 +24,8 @@ GROUP = RECORD + 10
 """The RowGroup of a heading; None for a run."""
 COLUMN = RECORD + 12
 """Whole name of the column."""
-DEFAULT = ("label", "state", "tags", "algo", "env", "seed", "return", "best", "steps", "time", "started")
-SESSIONS = ("kind", "play")
-"""Runs that are not shown unless the filter names their kind."""
+KIND, SESSIONS = "kind", frozenset({"play", "policy_eval"})
+"""Runs of these kinds are shown where the filter names their kind: means of trainings are of trainings alone."""
 CALM_MS = 700
 """Rows change places no more often, so that the table can be read while returns change."""
 SOON_MS = 40
@@ -37,20 +36,6 @@ RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 Index = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """How the table is shown: what is saved of it."""
-
-    columns: tuple[str, ...] = DEFAULT
-    sort: str = ""
-    """Column; empty is newest first."""
-    downwards: bool = False
-    group: str = ""
-    """Column; empty is no groups."""
-    filter: str = ""
-    only_differing: bool = False
 
 
 class RunTableModel(QAbstractTableModel):
@@ -85,8 +70,7 @@ class RunTableModel(QAbstractTableModel):
         self._compared: list[Mapping[str, JsonValue] | None] = []
         self._comparing = QTimer(self)
         self._comparing.timeout.connect(self._compare_some)
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
+        self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self.arrange)
 
     # What Qt asks.
@@ -241,7 +225,7 @@ class RunTableModel(QAbstractTableModel):
 
     def _arranged(self) -> tuple[list[int], list[RowGroup]]:
         wanted = self.arrangement
-        rows = self.rows.in_order(wanted.sort, downwards=wanted.downwards, among=self._fits())
+        rows = pinned_first(self.rows, self.rows.in_order(wanted.sort, downwards=wanted.downwards, among=self._fits()))
         self._fitting = len(rows)
         if not wanted.group:
             return rows.tolist(), []
@@ -255,10 +239,9 @@ class RunTableModel(QAbstractTableModel):
 
     def _fits(self) -> Mask:
         mask = self._expression.fits(self.rows)
-        name, hidden = SESSIONS
-        if name in self._expression.columns():
+        if KIND in self._expression.columns():
             return mask
-        return mask & self.rows.column(name).where(lambda value: value != hidden)
+        return mask & self.rows.column(KIND).where(lambda value: value not in SESSIONS)
 
     def _understand(self) -> bool:
         """Whether the filter means something else than before; one that is none leaves the rows as they are."""
@@ -311,7 +294,7 @@ class RunTableModel(QAbstractTableModel):
         wanted = self.arrangement
         if wanted.group:
             self._group_cells.clear()
-        if names & {wanted.sort, wanted.group, *self._expression.columns()}:
+        if names & {wanted.sort, wanted.group, "tags", *self._expression.columns()}:
             self._arrange_later(CALM_MS)
         if not self._columns or not self._shown or not names & set(self._columns):
             return

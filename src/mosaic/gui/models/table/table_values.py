@@ -33,8 +33,7 @@ class TableValues(QObject):
         self._is_open = False
         self._grown: set[str] = set()
         """Runs whose metrics were fetched and have grown since."""
-        self._again = QTimer(self)
-        self._again.setInterval(AGAIN_MS)
+        self._again = QTimer(self, interval=AGAIN_MS)
         self._again.timeout.connect(self._go_on)
         table.wanted_changed.connect(self._go_on)
         link.state_changed.connect(self._go_on)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 
 from mosaic.gui.theme import Theme
@@ -23,6 +24,7 @@ class CardTools(QFrame):
         log: Callable[[ChartCard], object],
         save: Callable[[ChartCard, str], object],
         full: Callable[[ChartCard], object],
+        more: Callable[[ChartCard, QPoint], object],
     ) -> None:
         super().__init__(home)
         self.card: ChartCard | None = None
@@ -38,11 +40,13 @@ class CardTools(QFrame):
         self.save = IconTool(theme, "download", "Save this chart")
         self.save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = menu = QMenu(self)
-        for kind, text in FORMATS.items():
-            menu.addAction(text).triggered.connect(lambda _=False, kind=kind: self.card and save(self.card, kind))
+        self._formats = {kind: menu.addAction(text) for kind, text in FORMATS.items()}
+        for kind, action in self._formats.items():
+            action.triggered.connect(lambda _=False, kind=kind: self.card and save(self.card, kind))
         self.save.setMenu(menu)
         self.full = IconTool(theme, "maximize-2", "Enlarge", lambda: self.card and full(self.card))
-        self.setLayout(row(self.log, self.reset, self.save, self.full, spacing=0, margins=(2, 2, 2, 2)))
+        self.more = IconTool(theme, "sliders-horizontal", "Move, resize, remove", lambda: self.card and self._ask(more))
+        self.setLayout(row(self.log, self.reset, self.save, self.more, self.full, spacing=0, margins=(2, 2, 2, 2)))
         self.hide()
 
     def come_to(self, card: ChartCard) -> None:
@@ -65,11 +69,20 @@ class CardTools(QFrame):
         if self.card is None:
             return
         self.log.setChecked(self.card.log)
+        self.log.setVisible(self.card.spec.kind in ("curve", "pair"))
+        for kind, action in self._formats.items():
+            action.setVisible(
+                kind == "png" or (self.card.chart is not None and (kind, self.card.spec.kind) != ("csv", "pair"))
+            )
         self.reset.setVisible(self.card.is_zoomed)
         self.full.show_icon("minimize-2" if self.card.is_full else "maximize-2")
         self.full.rename("All charts (Esc)" if self.card.is_full else "Enlarge")
         self.adjustSize()
         self.move(self.card.width() - self.width() - 5, 3)
+
+    def _ask(self, more: Callable[[ChartCard, QPoint], object]) -> None:
+        if self.card is not None:
+            more(self.card, self.more.mapToGlobal(QPoint(0, self.more.height())))
 
     def _see_all(self) -> None:
         if self.card is not None and self.card.chart is not None:

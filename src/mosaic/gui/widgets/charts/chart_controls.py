@@ -1,6 +1,7 @@
 """What the user chooses for all charts: the x axis, how seeds are drawn, a logarithmic y, the smoothing, a filter."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from typing import cast
 
 from PySide6.QtCore import QSettings, Qt, Signal
@@ -11,6 +12,7 @@ from mosaic.gui.models.charts.chart_options import SMOOTHING, ChartOptions, Seed
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.labels_and_buttons import chip_button, label, row, search_field
+from mosaic.gui.widgets.tool_button import IconTool
 
 MOST_SMOOTHING = 100
 WIDE = 700
@@ -24,11 +26,11 @@ SEEDS: dict[Seeds, tuple[str, str]] = {
     "each": ("each", "Each seed as a curve of its own"),
     "mean": (
         "mean ± std",
-        "Mean of the seeds of a group, with a band of one standard deviation; below 5 seeds each of them and no band",
+        "Mean of the seeds of a group, with a band of one standard deviation; below 5 seeds each seed, without a band",
     ),
     "IQM": (
         "IQM, 95 % CI",
-        "Interquartile mean of the seeds, with the 95 % interval of a bootstrap; below 5 each of them, no band",
+        "Interquartile mean of the seeds, with a 95 % bootstrap interval; below 5 seeds each seed, without a band",
     ),
 }
 
@@ -59,10 +61,11 @@ class ChartControls(QWidget):
         self.search.setMaximumWidth(170)
         self.smoothing.valueChanged.connect(self._smooth)
         self._smooth()
+        self.add = IconTool(theme, "plus", "Add a chart (Insert)")
         self._caption = label("Smoothing", "muted")
         self._has_guest = False
         smoothing = (self._caption, self.smoothing, self._window)
-        self._row = row(self.x_axis, self.seeds, self.log, *smoothing, 1, self.search)
+        self._row = row(self.x_axis, self.seeds, self.log, *smoothing, 1, self.search, self.add)
         self.setLayout(self._row)
         self.setMinimumWidth(480)
 
@@ -81,20 +84,26 @@ class ChartControls(QWidget):
 
     def restore(self, settings: QSettings) -> None:
         """As they were saved; what the file holds beside that is left out."""
-        x, seeds = settings.value("charts/x"), settings.value("charts/seeds")
+        names = [field.name for field in fields(ChartOptions)]
+        self.show_options({name: str(settings.value(f"charts/{name}")) for name in names})
+
+    def show_options(self, saved: Mapping[str, str]) -> None:
+        """Options by their names; one that is missing or unknown stays as it is."""
+        x, seeds, window, log = (saved.get(name, "") for name in ("x", "seeds", "window", "log"))
         if x in X_AXES:
             self.x_axis.choose(x)
         if seeds in SEEDS:
             self.seeds.choose(seeds)
-        if (window := str(settings.value("charts/window"))).isdecimal():
+        if window.isdecimal():
             self.smoothing.setValue(int(window))
-        self.log.setChecked(settings.value("charts/log") in (True, "true"))
+        if log.lower() in ("true", "false"):
+            self.log.setChecked(log.lower() == "true")
 
     def take_in(self, guest: QWidget | None) -> None:
         """Hold another widget in the room between the controls and the filter; None: it has left."""
         self._has_guest = guest is not None
         if guest is not None:
-            self._row.insertWidget(self._row.count() - 2, guest, 100)
+            self._row.insertWidget(self._row.count() - 3, guest, 100)
         self._show_caption()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

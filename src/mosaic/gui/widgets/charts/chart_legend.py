@@ -33,15 +33,24 @@ class Legend(PlainLabel):
         self._fit()
 
     def _fit(self) -> None:
-        metrics = self.fontMetrics()
-        more = metrics.horizontalAdvance("and 99 more")
-        shown, used = 0, 0
-        for place, (name, _) in enumerate(self.entries, start=1):
-            used += metrics.horizontalAdvance(f"━ {name}{GAP}")
-            if used + (more if place < len(self.entries) else 0) > self.width():
-                break
-            shown = place
-        parts = [f'<span style="color:{colour}">━</span>&nbsp;{in_html(name)}' for name, colour in self.entries[:shown]]
+        entries, shown = self.entries, self._room_for(self.entries)
+        if not shown:
+            # Without the remark behind it, such as why a group has no band: the tool tip has it.
+            entries = [(name.partition(" (")[0], colour) for name, colour in self.entries]
+            shown = self._room_for(entries)
+        parts = [f'<span style="color:{colour}">━</span>&nbsp;{in_html(name)}' for name, colour in entries[:shown]]
         if (left := len(self.entries) - shown) > 0:
             parts.append(f"and {left} more" if shown else "1 curve" if left == 1 else f"{left} curves")
         self.setText(GAP.replace(" ", "&nbsp;").join(parts))
+
+    def _room_for(self, entries: Sequence[tuple[str, str]]) -> int:
+        """How many of them fit, from the first on."""
+        metrics = self.fontMetrics()
+        more = metrics.horizontalAdvance("and 99 more")
+        shown, used = 0, 0
+        for place, (name, _) in enumerate(entries, start=1):
+            used += metrics.horizontalAdvance(f"━ {name}{GAP}")
+            if used + (more if place < len(entries) else 0) > self.width():
+                break
+            shown = place
+        return shown

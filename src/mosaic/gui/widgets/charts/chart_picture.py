@@ -56,8 +56,10 @@ def _paint(painter: QPainter, shown: ScalarChart, title: str, theme: Theme) -> N
     chart = _copy_of(shown, theme, QSize(WIDTH - 2 * MARGIN, HEIGHT - top - MARGIN - LINE))
     chart.render(painter, QRectF(MARGIN, top, chart.width(), chart.height()), chart.rect())
     painter.setPen(theme.colour("muted"))
+    # Of a tag against another the title says what x is.
+    x_name = X_AXES[shown.x_axis][1] if shown.x_axis in X_AXES else ""
     below = QRectF(MARGIN, HEIGHT - MARGIN - LINE, WIDTH - 2 * MARGIN, LINE)
-    painter.drawText(below, Qt.AlignmentFlag.AlignCenter, X_AXES[shown.x_axis][1])
+    painter.drawText(below, Qt.AlignmentFlag.AlignCenter, x_name)
     chart.hide()
     chart.deleteLater()
 

@@ -18,7 +18,7 @@ from mosaic.gui.models.charts.plotted_curve import Drawn, Fall, Plotted
 from mosaic.gui.models.charts.series import Column
 from mosaic.gui.models.wording import duration, number
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.charts.chart_axis import ChartAxis
+from mosaic.gui.widgets.charts.chart_axis import NARROWEST, ChartAxis
 
 RAW_ALPHA, FAINTEST = 42, 9
 """Of the values behind the smoothed line: the more curves, the fainter, or their noise would be all one sees."""
@@ -78,7 +78,7 @@ class ScalarChart(_pg.PlotWidget):
             font.setPixelSize(10)
             axis.setStyle(tickFont=font, tickLength=0, tickTextOffset=6, maxTickLevel=0)
             axis.setZValue(-1)  # the grid lies behind the curves
-        self._axes["left"].setWidth(42)
+        self._axes["left"].setWidth(NARROWEST)
         theme.changed.connect(self.restyle)
         self.restyle()
 
@@ -274,4 +274,6 @@ def _pen(colour: QColor, width: float, alpha: int = 255) -> QPen:
 def x_text(x: float, axis: XAxis) -> str:
     if axis == "wall":
         return datetime.fromtimestamp(max(x, 0), UTC).astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+    if axis == "value":
+        return f"x = {number(x)}"
     return duration(max(x, 0)) if axis == "relative" else f"step {max(x, 0):,.0f}"

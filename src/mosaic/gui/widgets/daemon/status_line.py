@@ -1,7 +1,8 @@
 """The status bar: which daemon, how many runs, what is worth knowing, and the load of the daemon's machine."""
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
 from mosaic.gui.assets import pixmap
 from mosaic.gui.models.daemon.news import Notice
@@ -19,6 +20,8 @@ LONGEST_PLACE = 40
 
 class StatusLine(QStatusBar):
     """Daemon and runs on the left, machine on the right, the newest notice between."""
+
+    alerts_asked = Signal()
 
     def __init__(self, studio: Studio, theme: Theme) -> None:
         super().__init__()
@@ -39,6 +42,13 @@ class StatusLine(QStatusBar):
         self._shown.hide()
         self.addWidget(self._shown, 1)
         self.cpu, self.gpu, self.memory, self.disk = PlainLabel(), PlainLabel(), PlainLabel(), PlainLabel()
+        self.alerts = QToolButton()
+        self.alerts.setProperty("tool", True)
+        self.alerts.setAutoRaise(True)
+        self.alerts.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.alerts.setIconSize(QSize(13, 13))
+        self.alerts.clicked.connect(lambda _=False: self.alerts_asked.emit())
+        self.addPermanentWidget(self.alerts)
         self._machine = [
             _pair(icon_label(theme, icon, size=13), text)
             for icon, text in (
@@ -54,11 +64,14 @@ class StatusLine(QStatusBar):
         self._fade = QTimer(self, singleShot=True, interval=NOTICE_MS)
         self._fade.timeout.connect(self._shown.hide)
         studio.runs_changed.connect(self._show_runs)
+        studio.alerts.changed.connect(self._show_alerts)
+        theme.changed.connect(self._show_alerts)
         studio.noticed.connect(self.show_notice)
         studio.link.state_changed.connect(self._show_daemon)
         studio.link.health_changed.connect(self._show_machine)
         theme.changed.connect(self._show_daemon)
         self._show_runs()
+        self._show_alerts()
         self._show_daemon()
 
     def show_notice(self, notice: Notice) -> None:
@@ -137,6 +150,14 @@ class StatusLine(QStatusBar):
         total, live = self._studio.runs.rowCount(), self._studio.live_count
         parts = [f"{total:,} run{'' if total == 1 else 's'}", f"{live} live" if live else ""]
         self._runs.setText(" · ".join(filter(None, parts)))
+
+    def _show_alerts(self) -> None:
+        unseen = self._studio.alerts.unseen
+        said = f"{unseen:,} new alert{'' if unseen == 1 else 's'}" if unseen else "No new alerts"
+        self.alerts.setText(f"{unseen:,}" if unseen else "")
+        self.alerts.setToolTip(tip(f"{said} (Ctrl+Shift+N)"))
+        self.alerts.setAccessibleName(f"Alerts: {said}")
+        self.alerts.setIcon(QIcon(pixmap(self._theme, "bell", "warn" if unseen else "muted", 13)))
 
     def _show_machine(self) -> None:
         health = self._studio.link.health

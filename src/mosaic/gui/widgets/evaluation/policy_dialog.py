@@ -15,7 +15,7 @@ from mosaic.gui.widgets.dialogs import ask_text, choose_file
 from mosaic.gui.widgets.evaluation.policy_picker import PolicyPicker
 from mosaic.gui.widgets.form.environment_dialog import EnvironmentButton
 from mosaic.gui.widgets.form.field_row import FieldRow
-from mosaic.gui.widgets.labels_and_buttons import column, icon_button, label, restyle, row, verdict_label
+from mosaic.gui.widgets.labels_and_buttons import SaidLabel, column, icon_button, label, row
 from mosaic.gui.widgets.switch import Switch
 from mosaic.gui.widgets.value_editors import LineEditor, make_editor
 
@@ -47,7 +47,8 @@ class PolicyDialog(QDialog):
         self.source = label("", "faint", wraps=True)
         self.rows: dict[str, FieldRow] = {}
         self._place, self._settings = QGridLayout(), QGridLayout()
-        self.said = verdict_label("ok")
+        self.said = SaidLabel()
+        self.say = self.said.say
         self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.dry_run = icon_button(theme, "flask-conical", "Dry run", self._dry_run)
         self.dry_run.setToolTip("Let a real worker open the policy in its environment; nothing is played")
@@ -80,11 +81,6 @@ class PolicyDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.evaluation_actions.refresh()
-
-    def say(self, text: str, level: str) -> None:
-        self.said.setText(text)
-        restyle(self.said, "said", level)
-        self.said.setVisible(bool(text))
 
     def _lay_out(self) -> None:
         override = label("Override environment", "muted")

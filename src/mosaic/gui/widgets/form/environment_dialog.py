@@ -3,13 +3,13 @@
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
 
 from mosaic.gui.models.form.environment_choice import EnvironmentChoice
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form.field_row import FieldRow
-from mosaic.gui.widgets.labels_and_buttons import column, icon_button, label, row
+from mosaic.gui.widgets.labels_and_buttons import column, icon_button, label, push, row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.gui.widgets.value_editors import make_editor
 
@@ -29,9 +29,8 @@ class EnvironmentDialog(QDialog):
         self._area = QScrollArea()
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.reset = icon_button(theme, "rotate-ccw", "Reset all")
-        self.done_button = QPushButton("Done")
-        self.done_button.setDefault(True)
+        self.reset = icon_button(theme, "rotate-ccw", "Reset all", choice.reset_all)
+        self.done_button = push("Done", self.close, default=True)
         column(
             self,
             label("ENVIRONMENT SETTINGS", "section"),
@@ -40,8 +39,6 @@ class EnvironmentDialog(QDialog):
             margins=(MARGIN, MARGIN, MARGIN, MARGIN),
             spacing=9,
         )
-        self.reset.clicked.connect(lambda _=False: choice.reset_all())
-        self.done_button.clicked.connect(lambda _=False: self.close())
         choice.rebuilt.connect(self._make_rows)
         choice.field_changed.connect(self._refresh)
         self._make_rows()
@@ -49,16 +46,11 @@ class EnvironmentDialog(QDialog):
     def _make_rows(self) -> None:
         self.setWindowTitle(tip(f"Settings of {self._choice.env_id}"))
         page = QWidget()
-        lines = QVBoxLayout(page)
-        lines.setSpacing(8)
         self.rows = {}
         for path, field in self._choice.fields.items():
             editor = make_editor(field.setting, self._theme, partial(self._choice.type, path))
             self.rows[path] = FieldRow(field, self._theme, editor, partial(self._choice.reset, path))
-            lines.addWidget(self.rows[path])
-        if not self.rows:
-            lines.addWidget(label(NONE, "muted"))
-        lines.addStretch(1)
+        column(page, *(self.rows.values() or (label(NONE, "muted"),)), 1, spacing=8, margins=None)
         self._area.setWidget(page)
 
     def _refresh(self, path: str) -> None:

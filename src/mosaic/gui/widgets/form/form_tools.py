@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QInputDialog, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu, QToolButton, QWidget
 
 from mosaic.gui.models.form.form_documents import FormDocuments
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
+from mosaic.gui.widgets.labels_and_buttons import row
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.plain_text import plain, plain_line
 from mosaic.spec.presets.preset_files import Listed
@@ -31,19 +32,16 @@ class FormTools(QWidget):
         self.presets.setToolTipsVisible(True)
         presets.setMenu(self.presets)
         self.presets.aboutToShow.connect(self._list_presets)
-        explain = IconTool(theme, "circle-question-mark", "Help on the algorithm (F1)", show_help)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        for tool in (
+        row(
             presets,
             IconTool(theme, "folder-open", "Allow a folder of scripts…", self.allow_scripts),
             IconTool(theme, "upload", "Import JSON…", self.import_json),
             IconTool(theme, "save", "Export JSON…", self.export_json),
             IconTool(theme, "terminal", "Copy command line", self.copy_command),
-            explain,
-        ):
-            layout.addWidget(tool)
+            IconTool(theme, "circle-question-mark", "Help on the algorithm (F1)", show_help),
+            of=self,
+            spacing=2,
+        )
 
     def copy_command(self) -> None:
         """The same run as a command, on the clipboard."""

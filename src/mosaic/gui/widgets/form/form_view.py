@@ -55,8 +55,7 @@ class FormView(QScrollArea):
         self._page.addStretch(1)
         self.setWidget(page)
         self._to_open: list[SectionView] = []
-        self._open_soon = QTimer(self)
-        self._open_soon.setSingleShot(True)
+        self._open_soon = QTimer(self, singleShot=True)
         self._open_soon.timeout.connect(self._open_some)
         form.rebuilt.connect(self._rebuild)
         form.settings_rebuilt.connect(self._rebuild_settings)

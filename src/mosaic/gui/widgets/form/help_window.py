@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTextBrowser, QWidget
 
 from mosaic.gui.models.form.schema_fields import Setting
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form.help_markdown import dress
-from mosaic.gui.widgets.labels_and_buttons import column, label
+from mosaic.gui.widgets.labels_and_buttons import Card, column, label
 
 WIDTH, HEIGHT = 660, 720
 NOTHING = "Click into a field to read about it here."
@@ -26,13 +26,8 @@ class HelpWindow(QWidget):
         self._doc.setWordWrap(True)
         self._title.hide()
         self._facts.hide()
-        about = QFrame()
-        about.setProperty("card", True)
-        lines = QVBoxLayout(about)
-        lines.setContentsMargins(14, 10, 14, 10)
-        lines.setSpacing(4)
-        for part in (self._title, self._doc, self._facts):
-            lines.addWidget(part)
+        about = Card()
+        column(about, self._title, self._doc, self._facts, margins=(14, 10, 14, 10), spacing=4)
         self.page = QTextBrowser()
         self.page.setOpenLinks(False)
         self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, Qt, Signal
-from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.models.form.form_documents import FormDocuments
 from mosaic.gui.models.form.train_actions import TrainActions
@@ -13,16 +13,7 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.form.form_tools import FormTools
 from mosaic.gui.widgets.form.form_view import FormView
 from mosaic.gui.widgets.form.help_window import HelpWindow
-from mosaic.gui.widgets.labels_and_buttons import (
-    Panel,
-    PlainLabel,
-    column,
-    icon_button,
-    icon_label,
-    label,
-    restyle,
-    row,
-)
+from mosaic.gui.widgets.labels_and_buttons import Panel, SaidLabel, column, icon_button, icon_label, label, pages, row
 
 if TYPE_CHECKING:
     from mosaic.gui.widgets.sweeps.sweep_dialog import SweepDialog
@@ -49,38 +40,32 @@ class TrainPanel(Panel):
         self.train_actions = TrainActions(studio)
         self.form = self.train_actions.form
         self.view = FormView(self.form, self.train_actions.catalogue, theme, settings)
-        self.alarm = _wrapped()
-        self.said = _wrapped()
-        self._pages = QStackedWidget()
-        self._pages.addWidget(self._waiting_page())
-        self._pages.addWidget(self.view)
-        self.dry_run = icon_button(theme, "flask-conical", "Dry run")
+        self.alarm, self.said = SaidLabel(), SaidLabel()
+        for one in (self.alarm, self.said):
+            one.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            one.setContentsMargins(14, 4, 14, 4)
+        self._pages = pages(self._waiting_page(), self.view)
+        self.dry_run = icon_button(theme, "flask-conical", "Dry run", self._dry_run)
         self.dry_run.setToolTip("Let a real worker try this config; nothing is trained (Ctrl+Shift+Return)")
-        self.sweep = icon_button(theme, "layers", "Sweep…")
+        self.sweep = icon_button(theme, "layers", "Sweep…", self.open_sweep)
         self.sweep.setToolTip("Search for better settings than those of this form (Ctrl+Shift+S)")
         self.sweep.setShortcut("Ctrl+Shift+S")
         self._sweep_dialog: SweepDialog | None = None
-        self.start = icon_button(theme, "play", "Start training", primary=True)
+        self.start = icon_button(theme, "play", "Start training", self._start, primary=True)
         self.start.setToolTip("Queue what this form says (Ctrl+Return)")
         self._help: HelpWindow | None = None
         self.tools = FormTools(FormDocuments(self.train_actions), theme, self.show_help)
         self.tools.copied.connect(self._show_copied)
-        layout = column(
+        column(
             self,
             row(icon_label(theme, "sliders-horizontal"), label("New run", "heading"), 1, self.tools, margins=TITLE),
             self.alarm,
             (self._pages, 1),
             self.said,
             _rule(),
+            row((self.dry_run, 1), (self.sweep, 1), margins=(14, 10, 14, 0)),
+            row(self.start, margins=(14, 8, 14, 12)),
         )
-        others = row(self.dry_run, self.sweep, margins=(14, 10, 14, 0))
-        for place in range(2):
-            others.setStretch(place, 1)
-        layout.addLayout(others)
-        layout.addLayout(row(self.start, margins=(14, 8, 14, 12)))
-        self.dry_run.clicked.connect(self._dry_run)
-        self.start.clicked.connect(self._start)
-        self.sweep.clicked.connect(lambda _=False: self.open_sweep())
         self.dry_run.setShortcut("Ctrl+Shift+Return")
         self.start.setShortcut("Ctrl+Return")
         self.train_actions.busy_changed.connect(self._show_busy)
@@ -95,7 +80,6 @@ class TrainPanel(Panel):
         self._show_waiting()
         self._show_alarm()
         self._show_busy()
-        self.say("", "ok")
         # Now that all listen: the form is there with the first paint, before a daemon has answered.
         self.train_actions.catalogue.show_shipped()
 
@@ -121,10 +105,8 @@ class TrainPanel(Panel):
 
     def say(self, text: str, level: str) -> None:
         """A sentence above the buttons."""
-        self.said.setText(text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…")
+        self.said.say(text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…", level)
         self.said.setToolTip(tip(text))
-        restyle(self.said, "said", level)
-        self.said.setVisible(bool(text))
 
     def remember(self) -> None:
         """What the next window begins with; called when this one is closed."""
@@ -138,11 +120,9 @@ class TrainPanel(Panel):
         self._help.open_beside(self)
 
     def _waiting_page(self) -> QWidget:
-        self._waiting = label("", "muted", selectable=True)
-        self._waiting.setWordWrap(True)
+        self._waiting = label("", "muted", selectable=True, wraps=True)
         self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._again = icon_button(self._theme, "rotate-ccw", "Try again")
-        self._again.clicked.connect(self.train_actions.catalogue.load)
+        self._again = icon_button(self._theme, "rotate-ccw", "Try again", self.train_actions.catalogue.load)
         made = QWidget()
         column(made, 2, self._waiting, row(1, self._again, 1), 3, margins=(24, 24, 24, 24), spacing=12)
         return made
@@ -206,13 +186,4 @@ def _rule() -> QWidget:
     made.setProperty("rule", True)
     made.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
     made.setFixedHeight(1)
-    return made
-
-
-def _wrapped() -> QLabel:
-    made = PlainLabel()
-    made.setWordWrap(True)
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    made.setContentsMargins(14, 4, 14, 4)
     return made

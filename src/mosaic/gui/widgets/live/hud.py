@@ -2,9 +2,10 @@
 
 from typing import Literal, TypeAlias
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
-from mosaic.gui.widgets.labels_and_buttons import label
+from mosaic.gui.models.shown_text import tip
+from mosaic.gui.widgets.labels_and_buttons import label, row
 
 Tone: TypeAlias = Literal["", "ok", "warn", "bad"]
 
@@ -17,16 +18,17 @@ class Hud(QWidget):
     def __init__(self, *names: str) -> None:
         super().__init__()
         self._chips = {name: label("", "chip") for name in names}
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
         for chip in self._chips.values():
             chip.setFixedHeight(HEIGHT)
             chip.hide()
-            layout.addWidget(chip)
+        row(*self._chips.values(), of=self, spacing=6)
 
     def text(self, name: str) -> str:
         return self._chips[name].text()
+
+    def explain(self, name: str, text: str) -> None:
+        """What the chip says when the mouse rests on it."""
+        self._chips[name].setToolTip(tip(text))
 
     def show_chip(self, name: str, text: str, tone: Tone = "") -> None:
         chip = self._chips[name]

@@ -39,6 +39,8 @@ SMOOTH_FROM = 320
 SPARE = 8
 """Device pixels: what is left of a card beside a picture that nearly fills it is left away."""
 SETTLE_MS = 200
+POINT_MS = 120
+"""A pointer that passes over tiles asks for none of them."""
 GUESSED_TILES, GUESSED_ASPECT = 8, 1.5
 """Before the first picture: a good guess spares the worker to begin it anew at another size."""
 
@@ -50,6 +52,11 @@ class LiveGrid(QWidget):
     """Show this environment alone."""
     left = Signal()
     """Back to the grid."""
+    pointed = Signal(object)
+    """The environment of the tile under the pointer, or that the keys have marked; None if there is none."""
+    pause_asked = Signal()
+    step_asked = Signal()
+    explain_asked = Signal()
     width_shown = Signal(int)
     """Device pixels of a tile's width, after the widget has settled."""
 
@@ -61,6 +68,7 @@ class LiveGrid(QWidget):
         self._is_grid = True
         self._shape: tuple[int, float] = (0, GUESSED_ASPECT)
         self._marked = -1
+        self._aside = 0
         self._told_width = 0
         self._font = text_font()
         self._font.setPixelSize(11)
@@ -69,6 +77,8 @@ class LiveGrid(QWidget):
         self._corners: list[QPixmap] = []
         self._settle = QTimer(self, interval=SETTLE_MS, singleShot=True)
         self._settle.timeout.connect(self._tell_width)
+        self._point = QTimer(self, interval=POINT_MS, singleShot=True)
+        self._point.timeout.connect(self._tell_pointed)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -86,7 +96,15 @@ class LiveGrid(QWidget):
 
     @property
     def _inside(self) -> QRect:
-        return self.rect().adjusted(MARGIN, 0, -MARGIN, -MARGIN)
+        return self.rect().adjusted(MARGIN, 0, -MARGIN - self._aside, -MARGIN)
+
+    def leave_room(self, width: int) -> None:
+        """At the right, for what is shown beside the tiles; none where that would take most of a narrow view."""
+        aside = width if 2 * width < self.width() else 0
+        if aside != self._aside:
+            self._aside = aside
+            self._shape = (0, self._shape[1])
+            self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -133,6 +151,12 @@ class LiveGrid(QWidget):
                 self.chosen.emit(self._tiles[self._marked].env)
         elif key == Qt.Key.Key_Escape and not self._is_grid:
             self.left.emit()
+        elif key == Qt.Key.Key_P and not event.modifiers():
+            self.pause_asked.emit()
+        elif key == Qt.Key.Key_N and not event.modifiers():
+            self.step_asked.emit()
+        elif key == Qt.Key.Key_E and not event.modifiers():
+            self.explain_asked.emit()
         else:
             super().keyPressEvent(event)
 
@@ -156,7 +180,12 @@ class LiveGrid(QWidget):
         if index != self._marked:
             self._marked = index
             self.setCursor(Qt.CursorShape.PointingHandCursor if index >= 0 else Qt.CursorShape.ArrowCursor)
+            self._point.start()
             self.update()
+
+    def _tell_pointed(self) -> None:
+        is_one = self._is_grid and 0 <= self._marked < len(self._tiles)
+        self.pointed.emit(self._tiles[self._marked].env if is_one else None)
 
     def _arrange(self, picture: Picture) -> None:
         """Remember what is where; new cards only when the number, the shape or the widget's size has changed."""

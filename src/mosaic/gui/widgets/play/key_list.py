@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QPushButton, QWidget
 
-from mosaic.gui.widgets.labels_and_buttons import Panel, column, label, row, scrolled
+from mosaic.gui.widgets.labels_and_buttons import Panel, chip, column, label, row, scrolled
 from mosaic.gui.widgets.play.play_picture import key_name
 
 NO_PAD = "No gamepad found."
@@ -28,11 +28,8 @@ class KeyList(Panel):
         self._of = ""
         self._pads: Sequence[str] = ()
         self.buttons: dict[str, KeyButton] = {}
-        self._reset = QPushButton("Default keys")
-        self._reset.setProperty("chip", True)
-        self._reset.setToolTip("Restore the default keys of this environment")
         self._first: Mapping[str, Any] | None = None
-        self._reset.clicked.connect(lambda: self._first is not None and self.edited.emit(dict(self._first)))
+        self._reset = chip("Default keys", self._edit_first, about="Restore the default keys of this environment")
         self._idle = label("", "faint", wraps=True)
         self.pad = label(NO_PAD, "faint", wraps=True)
         self._rows = QWidget()
@@ -50,6 +47,10 @@ class KeyList(Panel):
             self.pad,
             spacing=None,
         )
+
+    def _edit_first(self) -> None:
+        if self._first is not None:
+            self.edited.emit(dict(self._first))
 
     def show_pads(self, names: Sequence[str], problem: str) -> None:
         """The gamepads that were found; what they do is shown only then."""

@@ -49,6 +49,14 @@ class Bars(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(300, 240)
 
+    @property
+    def line_count(self) -> int:
+        return len(self._rows)
+
+    @property
+    def has_picture(self) -> bool:
+        return self._image is not None
+
     def show_state(self, state: Mapping[str, Any]) -> None:
         last: Mapping[str, Any] = state.get("last") or {}
         names: Sequence[str] = state.get("actions") or ()
@@ -67,7 +75,7 @@ class Bars(QWidget):
         self.update()
 
     def _picture(self, observation: Mapping[str, Any]) -> QImage | None:
-        shape, data = observation.get("shape", []), observation.get("bytes")
+        shape, data = observation.get("picture") or observation.get("shape", []), observation.get("bytes")
         if not data or len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3)):
             return None
         # Kept: the image lies on these bytes.
@@ -80,13 +88,14 @@ class Bars(QWidget):
         painter = QPainter(self)
         painter.fillRect(event.rect(), self._theme.colour("panel"))
         if self._image is not None:
-            painter.drawImage(fitted(self._image.size(), self.rect().adjusted(12, 12, -12, -12)), self._image)
-            return
+            below = ROW * len(self._rows) + 10 if self._rows else 0
+            painter.drawImage(fitted(self._image.size(), self.rect().adjusted(12, 12 + below, -12, -12)), self._image)
         font = text_font()
         font.setPixelSize(11)
         painter.setFont(font)
         widest = {token: max((abs(v) for _, v, t in self._rows if t == token), default=1.0) for token in ("ok", "warn")}
-        for at, (name, value, token) in enumerate(self._rows):
+        # No half lines: what has no room is left out.
+        for at, (name, value, token) in enumerate(self._rows[: max((self.height() - 10) // ROW, 1)]):
             self._paint_row(painter, at, name, value, self._theme.colour(token), widest.get(token, 1.0) or 1.0)
 
     def _paint_row(self, painter: QPainter, at: int, name: str, value: float, colour: QColor, most: float) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QSlider, QWidget
 
 from mosaic.gui.models.live.picture import Picture
 from mosaic.gui.models.play.paired_replay import PairedReplay
@@ -12,7 +12,8 @@ from mosaic.gui.models.play.play_model import SPEEDS
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, label, row
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, chip, column, label, row
+from mosaic.gui.widgets.play.mission_line import MissionLine
 from mosaic.gui.widgets.play.play_picture import PlayPicture
 from mosaic.gui.widgets.tool_button import IconTool
 
@@ -26,8 +27,8 @@ class Half(QWidget):
         self.board = PlayPicture(theme, self._picture, self._holds)
         self.board.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.board.width_shown.connect(self._ask_width)
-        self.title, self.verdict = ElidedLabel("heading"), ElidedLabel("muted")
-        column(self, self.title, self.verdict, (self.board, 1), margins=(12, 4, 12, 0), spacing=2)
+        self.title, self.verdict, self.mission = ElidedLabel("heading"), ElidedLabel("muted"), MissionLine()
+        column(self, self.title, self.mission, self.verdict, (self.board, 1), margins=(12, 4, 12, 0), spacing=2)
 
     def show_state(self) -> None:
         if self._at >= len(self._paired_replay.sessions):
@@ -36,6 +37,7 @@ class Half(QWidget):
         actors = ", ".join(dict.fromkeys(map(self._name_of, recorded.head.seats.values())))
         self.title.setText(f"{actors}  ·  episode {recorded.head.episode}, seed {recorded.head.seed}")
         self.title.setToolTip(tip(recorded.name))
+        self.mission.show_state(session.state)
         self.verdict.setText(_verdict(session.state, session.status, len(recorded.steps)))
         self.verdict.setToolTip(tip(self.verdict.text()))
         self.board.update()
@@ -74,9 +76,7 @@ class PairedReplayView(Panel):
         self.speed.choose("1×")
         self.difference = ElidedLabel()
         self.difference.setProperty("said", "warn")
-        self.go_there = QPushButton("Go to the difference")
-        self.go_there.setProperty("chip", True)
-        self.go_there.clicked.connect(self._go_to_difference)
+        self.go_there = chip("Go to the difference", self._go_to_difference)
         self.export = IconTool(theme, "film", "Save both as a film: mp4 or GIF", self.export_asked.emit)
         close = IconTool(theme, "x", "Back to the list", self.left.emit)
         tools = (self.back, self.play, self.step, (self.slider, 1), self.where, self.speed)

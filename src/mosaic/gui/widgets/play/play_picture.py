@@ -39,6 +39,7 @@ class PlayPicture(QWidget):
         self.touch: Sequence[Sequence[int]] | None = None
         """Actions of equal places over the picture, where a click means one."""
         self._places: list[QRect] = []
+        self._aside = 0
         self._font = text_font()
         self._font.setPixelSize(12)
         self._settle = QTimer(self, interval=SETTLE_MS, singleShot=True)
@@ -142,7 +143,8 @@ class PlayPicture(QWidget):
             painter.drawText(below, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, right)
             room = below.width() - painter.fontMetrics().horizontalAdvance(right) - 12
             painter.setPen(self._theme.colour("text"))
-            text = painter.fontMetrics().elidedText(left, Qt.TextElideMode.ElideMiddle, room)
+            # Who acts stands on the card too: the name of the copy alone is better than half of both.
+            text = left if painter.fontMetrics().horizontalAdvance(left) <= room else left.partition("  ")[0]
             painter.drawText(below, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
         if shown != len(self._places):
             self._settle.start()
@@ -157,7 +159,14 @@ class PlayPicture(QWidget):
 
     @property
     def _room(self) -> QRect:
-        return self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        return self.rect().adjusted(MARGIN, MARGIN, -MARGIN - self._aside, -MARGIN)
+
+    def leave_room(self, width: int) -> None:
+        """At the right, for what is shown beside the picture; none where that would take most of a narrow one."""
+        aside = width if 2 * width < self.width() else 0
+        if aside != self._aside:
+            self._aside = aside
+            self.update()
 
     def _tell_width(self) -> None:
         several = len(self._places) > 1

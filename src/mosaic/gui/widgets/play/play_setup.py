@@ -1,7 +1,7 @@
-"""The row in which a session is chosen: family, environment, seed, actor where one plays, speed."""
+"""The row in which a session is chosen: family, environment, seed, actor where one plays; and the speed."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from mosaic.gui.models.form.catalogue_model import is_found
 from mosaic.gui.models.play.play_model import SPEEDS, Play
@@ -11,12 +11,13 @@ from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.form.environment_dialog import EnvironmentButton
 from mosaic.gui.widgets.grouped_picker import GroupedPicker, Offer
+from mosaic.gui.widgets.labels_and_buttons import row
 from mosaic.gui.widgets.play.actor_choice import ActorChoice
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.gui.widgets.value_editors import Choice
 from mosaic.numbers import parse_int
 
-FAMILY_WIDTH, ENV_WIDTH = 80, 104
+FAMILY_WIDTH, ENV_WIDTH = 128, 104
 """At least; they share what there is more."""
 HIGHEST_SEED = 2**31 - 1
 
@@ -50,21 +51,11 @@ class PlaySetup(QWidget):
         self.beside = IconTool(
             theme, "copy-plus", "Side by side: one more actor, in a copy of its own, from the same seed", play.add_copy
         )
+        # It stands with the buttons that it is about.
         self.speed = ChoiceChip("speed", {name: (name, _long(name)) for name in SPEEDS}, self._set_speed)
         self.speed.choose(play.speed)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        for widget, stretch in (
-            (self.family, 3),
-            (self.environment, 5),
-            (self.settings, 0),
-            (self.seed, 0),
-            (self.one, 4),
-            (self.beside, 0),
-            (self.speed, 0),
-        ):
-            layout.addWidget(widget, stretch)
+        fields = ((self.family, 3), (self.environment, 5), self.settings, self.seed)
+        row(*fields, (self.one, 4), self.beside, of=self, spacing=6)
         self.family.activated.connect(self._family_chosen)
         self.environment.chosen.connect(play.choose_environment)
         self.environment.editingFinished.connect(self._environment_typed)

@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QListWidget, QListWidgetItem
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
+from mosaic.gui.models.play.copy_curves import CopyCurves
 from mosaic.gui.models.play.play_model import Play
+from mosaic.gui.models.play.play_session import PlaySession
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import Panel, column, label, row, scrolled, search_field
+from mosaic.gui.widgets.play.copy_chart import CopyChart
 from mosaic.gui.widgets.play.key_list import KeyList
 from mosaic.gui.widgets.play.seat_list import SeatList
 from mosaic.plain_text import plain_line
@@ -21,16 +24,24 @@ class PlaySidebar(Panel):
         super().__init__()
         self.setFixedWidth(WIDTH)
         self.seats, self.keys, self.moves = SeatList(play, theme), KeyList(), MoveList(theme)
+        self.curves, self.chart = CopyCurves(), CopyChart(theme)
+        self.course = QWidget()
+        column(self.course, row(label("RETURN BY STEP", "section"), 1), self.chart, spacing=4)
         self._scroll = scrolled(self.seats)
         self._scroll.setMinimumHeight(60)
-        layout = column(self, (self._scroll, 3), (self.keys, 2), (self.moves, 3), margins=(12, 8, 8, 8), spacing=8)
+        layout = column(
+            self, (self._scroll, 3), (self.course, 1), (self.keys, 2), (self.moves, 3), margins=(12, 8, 8, 8), spacing=8
+        )
         layout.addStretch(0)
 
-    def show_state(self, state: Mapping[str, Any], *, of: str, lives: bool, plays: bool) -> None:
-        """`of` is the session; `plays`: a person may use the keys."""
+    def show_state(self, session: PlaySession | None, state: Mapping[str, Any], *, lives: bool, plays: bool) -> None:
+        """`plays`: a person may use the keys."""
         self.seats.show_state(state, lives=lives)
         self.keys.setVisible(plays and not state.get("moves"))
-        self.keys.show_map(state.get("keys"), state.get("actions") or (), of)
+        self.keys.show_map(state.get("keys"), state.get("actions") or (), session.record.run_id if session else "")
+        if self.curves.take(session, state):
+            self.chart.show_curves(self.curves.curves)
+        self.course.setVisible(self.seats.is_needed and not self.curves.is_empty)
         self.moves.show_moves(state.get("moves") if plays else None)
         self.setVisible(self.seats.is_needed or plays)
         self._scroll.setVisible(self.seats.is_needed)

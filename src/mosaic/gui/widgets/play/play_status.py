@@ -11,7 +11,7 @@ from mosaic.gui.widgets.live.hud import Hud, Tone
 TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "over": "warn", "stalled": "bad"}
 QUIET = ("paused", "the session is over")
 """What the chip says already."""
-NAME_LENGTH = 18
+NAME_LENGTH, SETTINGS_LENGTH = 18, 32
 
 
 class PlayStatus(QWidget):
@@ -19,7 +19,7 @@ class PlayStatus(QWidget):
         """`name_of` gives an actor's name for the user."""
         super().__init__()
         self._name_of = name_of
-        self.hud = Hud("state", "episode", "step", "turn", "return", "actor")
+        self.hud = Hud("state", "episode", "step", "turn", "return", "actor", "settings")
         self.reason = verdict_label("warn")
         # A long reason must not widen the window.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -39,9 +39,27 @@ class PlayStatus(QWidget):
         self.hud.show_chip("return", f"return {float(total):g}" if total is not None else "")
         last: Mapping[str, Any] = state.get("last") or {}
         name = self._name_of(str(last.get("actor", "")))
-        self.hud.show_chip("actor", name if len(name) <= NAME_LENGTH else f"{name[:NAME_LENGTH]}…")
+        self.hud.show_chip("actor", _short(name, NAME_LENGTH))
+        settings, whole = str(state.get("env_settings", "")), settings_of(state)
+        self.hud.show_chip("settings", _short(settings, SETTINGS_LENGTH) or ("as by default" if whole else ""))
+        self.hud.explain("settings", whole)
 
     def say(self, reason: str) -> None:
         shown = "" if reason in QUIET else reason
         self.reason.setText(shown)
         self.reason.setVisible(bool(shown))
+
+
+def settings_of(state: Mapping[str, Any]) -> str:
+    """Of the environment, and those that policies were trained with where these are others; else empty."""
+    seats: Mapping[str, Mapping[str, Any]] = state.get("seats", {})
+    trained = [
+        f"{seat} was trained with {about['trained_with']}" for seat, about in seats.items() if about.get("trained_with")
+    ]
+    settings = str(state.get("env_settings", ""))
+    own = f"The environment has {settings}" if settings else "The environment is as by default"
+    return "; ".join([own, *trained]) if settings or trained else ""
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"

@@ -1,5 +1,6 @@
 """Recorded episodes: the list, two of them side by side, and films of them."""
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -19,6 +20,7 @@ from mosaic.gui.widgets.play.paired_replay_view import PairedReplayView
 from mosaic.gui.widgets.tool_button import IconTool
 from mosaic.plain_text import plain_line
 from mosaic.rpc.trainer_pb2 import RecordedEpisode
+from mosaic.spec.environment_settings import spoken
 
 
 class ReplayPage(QStackedWidget):
@@ -70,8 +72,9 @@ class ReplayPage(QStackedWidget):
         dialog = choose_file(self, "Save as a film", save, files="Film (*.mp4);;GIF (*.gif)", save_as="")
 
 
-COLUMNS = ("when", "episode", "actor", "steps", "return", "seed", "end")
+COLUMNS = ("when", "episode", "actor", "steps", "return", "seed", "end", "settings")
 NUMBERS = (1, 3, 4, 5)
+SETTINGS = len(COLUMNS) - 1
 
 
 class EpisodeList(Panel):
@@ -126,9 +129,11 @@ class EpisodeList(Panel):
             actors = plain_line(", ".join(self._name_of(actor) for actor in episode.seats.values()))
             returns = " ".join(f"{total:g}" for total in episode.returns.values())
             texts = [when, str(episode.episode), actors, str(episode.length), returns, str(episode.seed)]
-            item = QTreeWidgetItem([*texts, episode.outcome or "cut short"])
+            settings = spoken(json.loads(episode.env_settings_json)) if episode.env_settings_json else ""
+            item = QTreeWidgetItem([*texts, episode.outcome or "cut short", plain_line(settings)])
             to_the_right(item, NUMBERS)
             item.setToolTip(2, tip(", ".join(episode.seats.values())))
+            item.setToolTip(SETTINGS, tip(settings))
             self.tree.addTopLevelItem(item)
         fit(self.tree)
         count = len(self._episodes)

@@ -5,13 +5,14 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from mosaic.gui.models.play.play_model import Play
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, column, label, restyle, row
+from mosaic.gui.widgets.labels_and_buttons import ElidedLabel, Panel, chip, column, label, restyle, row
 from mosaic.gui.widgets.play.actor_choice import ActorChoice
+from mosaic.gui.widgets.play.copy_chart import CurveMark
 from mosaic.gui.widgets.tool_button import IconTool
 
 
@@ -61,7 +62,7 @@ class SeatList(Panel):
             if (widget := item.widget()) is not None:
                 widget.hide()
                 widget.deleteLater()
-        self.cards = {name: SeatCard(name, self._play, self._theme) for name in names}
+        self.cards = {name: SeatCard(name, at, self._play, self._theme) for at, name in enumerate(names)}
         for card in self.cards.values():
             self._cards.addWidget(card)
 
@@ -69,26 +70,25 @@ class SeatList(Panel):
 class SeatCard(QFrame):
     """One seat."""
 
-    def __init__(self, name: str, play: Play, theme: Theme) -> None:
+    def __init__(self, name: str, place: int, play: Play, theme: Theme) -> None:
         super().__init__()
         self.setProperty("seat", True)
         self._play, self._name = play, name
         self.removable = play.seating.is_lockstep
         self._title = label(name, "heading")
+        self._colour = CurveMark(theme, place)
+        self._colour.setVisible(play.seating.is_lockstep)
         self.result = ElidedLabel("faint")
         self.total = label("", "muted")
         self.choice = ActorChoice(theme, stacked=True)
         self.choice.actor.setAccessibleName(f"Actor of {name}")
         self.choice.chosen.connect(partial(play.choose_actor, seat=name))
-        self.take_over = QPushButton("Take over")
-        self.take_over.setProperty("chip", True)
-        self.take_over.clicked.connect(self._toggle)
+        self.take_over = chip("Take over", self._toggle)
         self.remove = IconTool(theme, "x", f"Remove {name}", partial(play.remove_copy, name))
         self.remove.setVisible(self.removable)
         self._control = ""
-        above = row(self._title, 1, self.total, self.remove, spacing=4)
-        below = row((self.result, 1), self.take_over, spacing=4)
-        column(self, above, self.choice, below, margins=(8, 6, 8, 8), spacing=4)
+        above = row(self._colour, self._title, 1, self.total, self.remove, spacing=4)
+        column(self, above, self.choice, self.result, row(1, self.take_over), margins=(8, 6, 8, 8), spacing=4)
         self.show_state({}, name, lives=False)
 
     def show_state(self, state: Mapping[str, Any], name: str, *, lives: bool) -> None:
@@ -119,7 +119,8 @@ class SeatCard(QFrame):
 
 def _result(state: Mapping[str, Any], name: str) -> str:
     """Of all whole episodes: games between two are won and lost, anything else has a mean."""
-    seats, score = state.get("seats", {}), state.get("score", {}).get(name)
+    seats: Mapping[str, Mapping[str, Any]] = state.get("seats", {})
+    score = state.get("score", {}).get(name)
     lengths: Mapping[str, int] = state.get("lengths") or {}
     length = lengths.get(name)
     parts = [f"step {length}"] if length is not None else []
@@ -128,4 +129,6 @@ def _result(state: Mapping[str, Any], name: str) -> str:
     elif score:
         episodes = score["won"] + score["drawn"] + score["lost"]
         parts.append(f"mean {float(score['mean']):g} (n = {episodes})")
+    if trained_with := seats.get(name, {}).get("trained_with"):
+        parts.append(f"trained with {trained_with}")
     return "  ·  ".join(parts)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QPushButton
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.form import example_runs
@@ -11,6 +11,7 @@ from mosaic.gui.models.form.example_runs import EXAMPLES, Example
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import (
+    Card,
     Panel,
     column,
     icon_button,
@@ -36,16 +37,10 @@ class EmptyState(Panel):
         self.said = verdict_label("bad")
         self.said.setFixedWidth(3 * CARD_WIDTH)
         self.said.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout = QVBoxLayout(self)
-        layout.setSpacing(10)
-        layout.addStretch(2)
-        layout.addLayout(row(1, icon_label(theme, "layers", "faint", 40), 1))
-        layout.addLayout(row(1, label("No runs yet", "title"), 1))
-        layout.addLayout(row(1, label(SENTENCE, "muted"), 1))
-        layout.addSpacing(10)
-        layout.addLayout(row(1, *self.cards, 1, spacing=12))
-        layout.addLayout(row(1, self.said, 1))
-        layout.addStretch(3)
+        said = (icon_label(theme, "layers", "faint", 40), label("No runs yet", "title"), label(SENTENCE, "muted"))
+        cards = row(1, *self.cards, 1, spacing=12, margins=(0, 10, 0, 0))
+        lines = (row(1, part, 1) for part in said)
+        column(self, 2, *lines, cards, row(1, self.said, 1), 3, spacing=10, margins=None)
 
     def _start(self, card: "ExampleCard") -> None:
         self.said.clear()
@@ -59,13 +54,12 @@ class EmptyState(Panel):
         self.said.setText(f"{card.example.title} was not started: {error}")
 
 
-class ExampleCard(QFrame):
+class ExampleCard(Card):
     """Title, a line about it, a button."""
 
     def __init__(self, theme: Theme, example: Example) -> None:
         super().__init__()
         self.example = example
-        self.setProperty("card", True)
         self.setFixedWidth(CARD_WIDTH)
         line = label(example.line, "muted", wraps=True)
         line.setAlignment(Qt.AlignmentFlag.AlignTop)

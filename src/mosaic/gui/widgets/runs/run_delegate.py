@@ -3,7 +3,7 @@
 The heading of a group is as high as a run: rows of one height are what makes ten thousand of them cheap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QPixmap, QPolygonF
@@ -15,7 +15,7 @@ from mosaic.gui.models.runs.run_order import Group
 from mosaic.gui.models.runs.runs_model import COLOUR, NOTICES, RECORD, WHY_QUEUED
 from mosaic.gui.models.wording import name_of, number, summary_of
 from mosaic.gui.theme import Theme
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import RunRecord, is_pinned
 from mosaic.spec.states import LIVE, RunState
 
 HEIGHT = 58
@@ -23,8 +23,23 @@ INDENT = 12
 CHEVRON = 34
 """Pixels at the left of a heading in which a click opens or closes its group."""
 VALUE_WIDTH = 66
+GAP = 8
+"""Pixels between the name of a queued run and how long it waits."""
 END = Qt.TextElideMode.ElideRight
 Index = QModelIndex | QPersistentModelIndex
+
+
+def reason_that_fits(why: str, fits: Callable[[str], bool]) -> tuple[str, str]:
+    """What of the reason stands below the name of a queued run, and what beside it, where runs have their return.
+
+    The wait moves up first; of the rest the position matters more than the slots, which are the same for all.
+    """
+    *rest, last = why.split(", ")
+    if fits(why) or not rest:
+        return why, ""
+    wait = "" if last.startswith("position") else last
+    below = ", ".join(rest) if wait else why
+    return below if fits(below) else below.split(", ")[-1], wait
 
 
 class RunDelegate(QStyledItemDelegate):
@@ -84,14 +99,25 @@ class RunDelegate(QStyledItemDelegate):
         dot = QRectF(row.left() + 10, row.top() + 12, 7, 7)
         self._dot(painter, dot, record.state)
         text = QRectF(row.left() + 26, row.top() + 6, row.width() - 26 - VALUE_WIDTH - 18, 20)
+        room = row.right() - 10 - text.left() - self._small_metrics.horizontalAdvance(f"{record.state.value} · ")
+        why, wait = reason_that_fits(
+            index.data(WHY_QUEUED) or "", lambda said: self._small_metrics.horizontalAdvance(said) <= room
+        )
+        if wait:
+            text.setRight(row.right() - 10 - self._small_metrics.horizontalAdvance(wait) - GAP)
+            place = QRectF(text.right(), text.top(), row.right() - 10 - text.right(), text.height())
+            self._text(painter, place, self._small, "muted", wait, right=True)
         name = QRectF(text)
         if index.data(NOTICES):
             painter.drawPixmap(QPointF(text.right() - 14, text.top() + 3), self._icon("triangle-alert", "warn", 14))
             name.setRight(text.right() - 18)
+        if is_pinned(record):
+            painter.drawPixmap(QPointF(name.right() - 13, name.top() + 4), self._icon("pin", "muted", 13))
+            name.setRight(name.right() - 17)
         self._text(painter, name, self._name, "text", self._elided(self._name_metrics, name_of(record), name))
         below = text.translated(0, 18)
-        self._below(painter, below, record, index.data(WHY_QUEUED) or "", row.right() - 10)
-        self._right(painter, row, record)
+        has_room = self._below(painter, below, record, why, row.right() - 10)
+        self._right(painter, row, record, curve=has_room)
         if record.state in LIVE and record.total_timesteps:
             self._progress(painter, QRectF(text.left(), row.bottom() - 6, text.width(), 3), record)
 
@@ -103,18 +129,23 @@ class RunDelegate(QStyledItemDelegate):
         else:
             self._fill(painter, place, self._theme.state(state), 3.5)
 
-    def _below(self, painter: QPainter, place: QRectF, record: RunRecord, why: str, right: float) -> None:
-        """The state in a word, then what a queued run waits for, or what any other is."""
+    def _below(self, painter: QPainter, place: QRectF, record: RunRecord, why: str, right: float) -> bool:
+        """The state in a word, then what a queued run waits for, or what any other is; whether the curve has room left.
+
+        In a narrow list algorithm and environment are read before a curve of a few pixels.
+        """
         word = record.state.value
         painter.setFont(self._small)
         painter.setPen(self._theme.state(record.state))
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, word)
         rest = QRectF(place)
         rest.setLeft(place.left() + self._small_metrics.horizontalAdvance(word))
-        if why or record.last_return is None:
-            rest.setRight(right)
         text = f" · {why or summary_of(record)}"
+        has_room = not why and self._small_metrics.horizontalAdvance(text) <= rest.width()
+        if not has_room or record.last_return is None:
+            rest.setRight(right)
         self._text(painter, rest, self._small, "muted", self._small_metrics.elidedText(text, END, int(rest.width())))
+        return has_room
 
     def _icon(self, name: str, token: str, size: int = 16) -> QPixmap:
         """Rendered once: a list paints it many times."""
@@ -122,12 +153,13 @@ class RunDelegate(QStyledItemDelegate):
             self._icons[name, token] = pixmap(self._theme, name, token, size)
         return self._icons[name, token]
 
-    def _right(self, painter: QPainter, row: QRectF, record: RunRecord) -> None:
+    def _right(self, painter: QPainter, row: QRectF, record: RunRecord, *, curve: bool) -> None:
         place = QRectF(row.right() - VALUE_WIDTH - 10, row.top() + 6, VALUE_WIDTH, 20)
         if record.last_return is None:
             return
         self._text(painter, place, self._value, "text", number(record.last_return), right=True)
-        self._sparkline(painter, place.translated(0, 22).adjusted(4, 0, 0, -4), record.sparkline, record)
+        if curve:
+            self._sparkline(painter, place.translated(0, 22).adjusted(4, 0, 0, -4), record.sparkline, record)
 
     def _sparkline(self, painter: QPainter, place: QRectF, values: Sequence[float], record: RunRecord) -> None:
         finite = [value for value in values if value - value == 0]

@@ -15,14 +15,14 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QAction, QActionGroup, QEnterEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, QWidget
 
 from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns, stretches
 from mosaic.gui.models.runs.run_order import GROUPINGS, SORTS, Grouping, Sort
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import indexing_of
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import Panel, icon_label, label, row, search_field
+from mosaic.gui.widgets.labels_and_buttons import Panel, column, icon_label, label, row, search_field
 from mosaic.gui.widgets.runs.run_delegate import CHEVRON, HEIGHT, RunDelegate
 from mosaic.gui.widgets.tool_button import IconTool
 
@@ -37,7 +37,7 @@ class RunsPanel(Panel):
         self._studio = studio
         self._is_rearranging = False
         self._wants_none = False
-        """The user has unselected everything: that is no reason to select the first run again."""
+        """The user has unselected everything: that is not a reason to select the first run again."""
         self._chosen: list[str] = []
         """Runs and groups as they were selected, the current one first."""
         self._scrolled = 0
@@ -51,8 +51,7 @@ class RunsPanel(Panel):
         self.view = RunView(self.arranged, theme)
         self._order = OrderButton(theme, self.arranged)
         # Several signals of one click make one selection.
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
+        self._settle = QTimer(self, singleShot=True)
         self._settle.timeout.connect(self._selected)
         self.view.selectionModel().selectionChanged.connect(self._settle_later)
         self.arranged.about_to_change.connect(self._before_rearranging)
@@ -60,15 +59,10 @@ class RunsPanel(Panel):
         studio.runs_changed.connect(self._show_count)
         studio.selection_changed.connect(self._follow)
         studio.link.health_changed.connect(self._show_indexing)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
         as_table = IconTool(theme, "table-2", "All runs as a table, and back (Ctrl+Shift+R)", self.table_asked.emit)
         heading = (icon_label(theme, "layers"), label("Runs", "heading"), 1, self._count, self._order, as_table)
-        layout.addLayout(row(*heading, margins=(14, 8, 8, 6)))
-        layout.addLayout(row(self.filter, margins=(10, 2, 10, 8)))
-        layout.addLayout(row(self.indexing, margins=(14, 0, 10, 6)))
-        layout.addWidget(self.view, 1)
+        above, indexing = row(*heading, margins=(14, 8, 8, 6)), row(self.indexing, margins=(14, 0, 10, 6))
+        column(self, above, row(self.filter, margins=(10, 2, 10, 8)), indexing, (self.view, 1))
         self.setMinimumWidth(256)
         # The list comes first: that is where the arrow keys belong when the window opens.
         QWidget.setTabOrder(self.view, self.filter)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.sweeps.trial_plot import TO_THE_RIGHT, small_font
+from mosaic.gui.widgets.charts.dot_plot import TO_THE_RIGHT, small_font
 
 LINE = 20
 NAMES = 110

@@ -11,6 +11,7 @@ from mosaic.gui.models.sweeps.sweep_form import Searched, SweepForm
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.labels_and_buttons import (
     PlainLabel,
+    SaidLabel,
     column,
     icon_button,
     label,
@@ -25,7 +26,7 @@ WIDTH, HEIGHT = 640, 660
 MARGIN = 16
 CHOICES = {
     "method": ("tpe", "random", "grid"),
-    "prune": ("median", "hyperband", "none"),
+    "prune": ("halving", "median", "hyperband", "none"),
     "goal": ("maximize", "minimize"),
 }
 FIELDS = (
@@ -64,13 +65,13 @@ class SweepDialog(QDialog):
         self.further = QLineEdit()
         self.further.setPlaceholderText("a further one: num_envs=4,8,16")
         self.further.setAccessibleName("A further setting to search")
-        self.add = icon_button(theme, "plus", "Add")
+        self.add = icon_button(theme, "plus", "Add", self._add)
         self.editors: dict[str, QLineEdit | QComboBox] = {}
-        self.said = PlainLabel()
-        self.said.setWordWrap(True)
-        self.start = icon_button(theme, "play", "Start the sweep", primary=True)
+        self.said = SaidLabel()
+        self.say = self.said.say
+        self.start = icon_button(theme, "play", "Start the sweep", self._start, primary=True)
         self.start.setDefault(True)
-        cancel = icon_button(theme, "x", "Cancel")
+        cancel = icon_button(theme, "x", "Cancel", self.close)
         cancel.setAutoDefault(False)
         self.add.setAutoDefault(False)
         column(
@@ -85,10 +86,7 @@ class SweepDialog(QDialog):
             margins=(MARGIN, MARGIN, MARGIN, MARGIN),
             spacing=9,
         )
-        cancel.clicked.connect(lambda _=False: self.close())
-        self.add.clicked.connect(lambda _=False: self._add())
         self.further.returnPressed.connect(self._add)
-        self.start.clicked.connect(lambda _=False: self._start())
         form.said.connect(self.say)
         form.busy_changed.connect(self._show_busy)
         form.submitted.connect(self._submitted)
@@ -104,11 +102,6 @@ class SweepDialog(QDialog):
         self.raise_()
         self.activateWindow()
         (self.lines[0][0] if self.lines else self.further).setFocus()
-
-    def say(self, text: str, level: str) -> None:
-        self.said.setText(text)
-        restyle(self.said, "said", level)
-        self.said.setVisible(bool(text))
 
     def _budget(self) -> QGridLayout:
         grid = QGridLayout()

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QBrush
-from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from mosaic.gui.models.shown_text import tip
 from mosaic.gui.theme import Theme
 from mosaic.gui.widgets.column_lists import fit, list_of, to_the_right
+from mosaic.gui.widgets.labels_and_buttons import column
 from mosaic.numbers import show_number
 from mosaic.spec.setting_values import shown
 from mosaic.sweep import confirmation
 from mosaic.sweep.space import Value
-from mosaic.sweep.sweep_state import ORDER, SweepState, Trial, sort_key
+from mosaic.sweep.sweep_state import SweepState, Trial
 
 COLOURS = {
     "finished": "text",
@@ -40,9 +41,7 @@ class TrialTable(QWidget):
         self.tree = list_of((), "Trials")
         self.tree.header().setStretchLastSection(False)
         self.tree.itemActivated.connect(self._ask)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.tree)
+        column(self, self.tree)
         theme.changed.connect(self._paint_again)
 
     def show_trials(self, state: SweepState) -> None:
@@ -55,7 +54,7 @@ class TrialTable(QWidget):
         before = chosen.text(0) if chosen is not None else ""
         self.tree.clear()
         spec = state.value_spec
-        for trial in _arranged(state):
+        for trial in state.arranged:
             item = self._item(trial, spec)
             self.tree.addTopLevelItem(item)
             if item.text(0) == before:
@@ -68,8 +67,7 @@ class TrialTable(QWidget):
 
     def _item(self, trial: Trial, spec: str) -> QTreeWidgetItem:
         value = trial.shown_value
-        state = f"pruned at {trial.prune_step:,}" if trial.state == "pruned" and trial.prune_step else trial.shown_state
-        cells = ["0 · default" if trial.number == 0 else str(trial.number), state]
+        cells = ["0 · default" if trial.number == 0 else str(trial.number), trial.told_state]
         cells += ["" if value is None else format(value, spec)]
         cells += [show_value(trial.params[name]) if name in trial.params else "" for name in self._names]
         item = QTreeWidgetItem(cells)
@@ -97,9 +95,7 @@ class ConfirmedTable(QWidget):
         super().__init__()
         self.tree: QTreeWidget = list_of(CONFIRMED, "Confirmed settings")
         self.tree.header().setStretchLastSection(False)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.tree)
+        column(self, self.tree)
 
     def show_state(self, state: SweepState) -> None:
         self.tree.clear()
@@ -115,11 +111,3 @@ def show_value(value: Value) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return show_number(value)
     return shown(value)
-
-
-def _arranged(state: SweepState) -> list[Trial]:
-    def key(trial: Trial) -> tuple[int, float, int]:
-        value = trial.shown_value
-        return ORDER[trial.shown_state], 0.0 if value is None else sort_key(value, state.plan.goal), trial.number
-
-    return sorted(state.trials, key=key)

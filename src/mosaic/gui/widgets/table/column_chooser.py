@@ -1,16 +1,17 @@
 """Which columns the table of runs has, in which order: a list to search, tick and move, by keys or mouse."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QListWidgetItem, QWidget
 
 from mosaic.gui.models.shown_text import tip
-from mosaic.gui.models.table.run_table_model import DEFAULT
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import label, row, search_field
+from mosaic.gui.widgets.labels_and_buttons import column, label, push, row, search_field
 from mosaic.plain_text import plain_line
+from mosaic.run_table.arrangement import DEFAULT
 from mosaic.run_table.run_columns import FACTS, WANTED, title_of_column
 
 NAME = int(Qt.ItemDataRole.UserRole)
@@ -35,20 +36,13 @@ class ColumnChooser(QDialog):
         self.list.setAccessibleName("Columns")
         self.list.itemChanged.connect(self._ticked)
         self.list.currentRowChanged.connect(self._went)
-        self._up, self._down = QPushButton("Move up"), QPushButton("Move down")
+        self._up, self._down = push("Move up", partial(self._move, -1)), push("Move down", partial(self._move, 1))
         self._up.setToolTip("Ctrl+Up")
         self._down.setToolTip("Ctrl+Down")
-        self._up.clicked.connect(lambda _=False: self._move(-1))
-        self._down.clicked.connect(lambda _=False: self._move(1))
-        default, close = QPushButton("Default columns"), QPushButton("Close")
-        default.clicked.connect(lambda _=False: self._become(list(DEFAULT)))
-        close.clicked.connect(lambda _=False: self.close())
-        close.setDefault(True)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.search)
-        layout.addWidget(self.list, 1)
-        layout.addWidget(label("Space ticks, Ctrl+Up and Ctrl+Down move", "faint"))
-        layout.addLayout(row(self._up, self._down, 1, default, close))
+        default = push("Default columns", lambda: self._become(list(DEFAULT)))
+        below = row(self._up, self._down, 1, default, push("Close", self.close, default=True))
+        hint = label("Space ticks, Ctrl+Up and Ctrl+Down move", "faint")
+        column(self, self.search, (self.list, 1), hint, below, spacing=None, margins=None)
 
     def open_for(self, chosen: Sequence[str], settings: Sequence[str], tags: Sequence[str]) -> None:
         self._chosen = list(chosen)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import chip_button, copy_button, label, row
+from mosaic.gui.widgets.labels_and_buttons import chip_button, column, copy_button, label, push, row
 from mosaic.gui.widgets.table.differences_view import DifferencesView
 from mosaic.rpc.client import Client
 from mosaic.run_table import run_differences
@@ -32,15 +32,12 @@ class DifferencesDialog(QDialog):
         self.said = label("", "muted")
         self.everything = chip_button("Also what is the same", checked=False, toggled=self._toggle)
         self.view = DifferencesView(theme)
-        close = QPushButton("Close")
-        close.clicked.connect(self._close)
-        layout = QVBoxLayout(self)
-        layout.addLayout(row(self.said, 1, self.everything, copy_button(theme, "Copy", self.view.as_text)))
-        layout.addWidget(self.view, 1)
-        layout.addLayout(row(label("Bold: not as by default", "faint"), 1, close))
+        above = row(self.said, 1, self.everything, copy_button(theme, "Copy", self.view.as_text))
+        below = row(label("Bold: not as by default", "faint"), 1, push("Close", self._close))
+        column(self, above, (self.view, 1), below, spacing=None, margins=None)
 
     def compare(self, run_ids: Sequence[str]) -> None:
-        runs = [run for run_id in run_ids[:MOST] if (run := self._studio.runs.get(run_id)) is not None]
+        runs = self._studio.runs.of(run_ids[:MOST])
         if not runs:
             return
         asked = self._asked = tuple(run.run_id for run in runs)
@@ -60,7 +57,7 @@ class DifferencesDialog(QDialog):
             if self._asked == asked:
                 self.said.setText(str(error))
 
-        self._studio.link.call(ask, came, failed)
+        self._studio.link.call(ask, came, failed, brings_back=True)
         self.show()
         self.raise_()
         self.view.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -72,7 +69,7 @@ class DifferencesDialog(QDialog):
     def _toggle(self, _: bool) -> None:
         self._fill()
 
-    def _close(self, _: bool = False) -> None:
+    def _close(self) -> None:
         self.close()
 
     def _fill(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QBrush, QFont, QKeyEvent, QKeySequence
+from PySide6.QtGui import QBrush, QFont, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QApplication, QTreeWidget, QTreeWidgetItem
 
 from mosaic.gui.assets import text_font
@@ -12,7 +12,9 @@ from mosaic.gui.theme import Theme
 from mosaic.plain_text import plain_line
 from mosaic.run_table.run_differences import SECTIONS, Differences, Line, Section
 
-WIDEST = 260
+WIDEST, LEAST_NAME = 260, 120
+BETWEEN = 14
+"""Pixels between two columns, where there is room."""
 
 
 class DifferencesView(QTreeWidget):
@@ -24,6 +26,8 @@ class DifferencesView(QTreeWidget):
         self._found: Differences | None = None
         self._lines: Sequence[Line] = ()
         self._colours: Sequence[int | None] = ()
+        # Qt calls a column that has no name yet 1.
+        self.setHeaderLabels([""])
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
         self.setIndentation(0)
@@ -49,9 +53,28 @@ class DifferencesView(QTreeWidget):
             of_section = [line for line in lines if line.section == section]
             if of_section:
                 self._add_section(section, of_section)
-        for column in range(self.columnCount()):
-            self.resizeColumnToContents(column)
-            self.setColumnWidth(column, min(WIDEST, self.columnWidth(column) + 14))
+        self._fit_columns()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """As wide as what they hold; where that alone brings all into sight, names give way: tool tips have them."""
+        widths = [
+            min(WIDEST, max(self.sizeHintForColumn(at), self.header().sectionSizeHint(at))) for at in self._columns
+        ]
+        room = self.viewport().width()
+        if sum(widths) + BETWEEN * len(widths) <= room or sum(widths[1:]) + LEAST_NAME > room:
+            widths = [width + BETWEEN for width in widths]
+        else:
+            widths[0] = min(widths[0], room - sum(widths[1:]))
+        for at, width in enumerate(widths):
+            self.setColumnWidth(at, width)
+
+    @property
+    def _columns(self) -> range:
+        return range(self.columnCount())
 
     def as_text(self) -> str:
         """With tabs between the cells, for a table elsewhere."""
@@ -85,6 +108,7 @@ class DifferencesView(QTreeWidget):
             default = plain_line(line.default)
             item = QTreeWidgetItem([plain_line(line.name), *cells, default])
             item.setForeground(0, QBrush(self._theme.colour("muted")))
+            item.setToolTip(0, tip(line.name))
             item.setForeground(len(cells) + 1, QBrush(self._theme.colour("faint")))
             for place, changed in enumerate(line.changed):
                 item.setToolTip(place + 1, tip(cells[place] + ("\nnot as by default" if changed else "")))

@@ -33,15 +33,16 @@ from mosaic.gui.models.table.run_table_model import COLUMN, GROUP, RECORD, RunTa
 from mosaic.gui.theme import Theme
 from mosaic.run_table.row_groups import RowGroup
 from mosaic.run_table.run_columns import kind_of
-from mosaic.spec.run_record import RunRecord
+from mosaic.spec.run_record import RunRecord, is_pinned
 
 HEIGHT = 30
 CHEVRON = 26
 NARROWEST, WIDEST = 48, 900
 STEP = 24
 """Pixels by which a key makes a column wider."""
-WIDTHS = {"label": 230, "state": 96, "tags": 120, "algo": 120, "env": 150, "seed": 64, "started": 132, "run": 230}
-NUMBER_WIDTH, TEXT_WIDTH, GROUPED_WIDTH = 104, 130, 150
+HEADINGS_WIDTH, BESIDE_TITLE = 300, 42
+WIDTHS = {"label": 210, "state": 96, "tags": 108, "algo": 112, "env": 150, "seed": 76, "started": 132, "run": 230}
+NUMBER_WIDTH, TEXT_WIDTH, GROUPED_WIDTH, COUNTS_WIDTH = 104, 130, 150, 190
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -99,8 +100,7 @@ class RunTableView(QTableView):
         header.sectionClicked.connect(self._sort)
         header.sectionResized.connect(self._resized)
         header.sectionMoved.connect(self._moved)
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
+        self._settle = QTimer(self, singleShot=True)
         self._settle.timeout.connect(self._selected)
         self.selectionModel().selectionChanged.connect(self._settle_later)
         table.about_to_change.connect(self._before)
@@ -132,7 +132,7 @@ class RunTableView(QTableView):
         """Widths as the user made them."""
         was, self._is_rearranging = self._is_rearranging, True
         for place, name in enumerate(self._table.columns):
-            self.setColumnWidth(place, self.widths.get(name) or self._width_of(name))
+            self.setColumnWidth(place, self.widths.get(name) or self._width_of(place, name))
         self._is_rearranging = was
 
     def keyboardSearch(self, search: str) -> None:
@@ -190,11 +190,19 @@ class RunTableView(QTableView):
     def _is_on_chevron(self, index: QModelIndex, event: QMouseEvent) -> bool:
         return event.position().x() - self.visualRect(index).left() < CHEVRON
 
-    def _width_of(self, name: str) -> int:
+    def _width_of(self, place: int, name: str) -> int:
+        """No narrower than its head, with the mark of the order; the first one holds the headings of groups too."""
+        if place == 0 and self._table.arrangement.group:
+            return HEADINGS_WIDTH
+        title = str(self._table.headerData(place, Qt.Orientation.Horizontal) or "")
+        needed = self.horizontalHeader().fontMetrics().horizontalAdvance(title) + BESIDE_TITLE
+        return min(max(self._usual_width(name), needed), WIDEST)
+
+    def _usual_width(self, name: str) -> int:
         if name in WIDTHS:
             return WIDTHS[name]
         if self._table.arrangement.group and kind_of(name) not in ("text", "words"):
-            return GROUPED_WIDTH
+            return COUNTS_WIDTH if kind_of(name) == "count" else GROUPED_WIDTH
         return TEXT_WIDTH if kind_of(name) in ("text", "words", "setting") else NUMBER_WIDTH
 
     def _resized(self, section: int, _: int, width: int) -> None:
@@ -347,6 +355,11 @@ class RunTableDelegate(QStyledItemDelegate):
             painter.drawEllipse(QRectF(inside.left(), inside.center().y() - 3, 7, 7))
             painter.restore()
             inside = inside.adjusted(14, 0, 0, 0)
+        if name == "label" and is_pinned(record):
+            painter.drawPixmap(
+                inside.left() - 2, inside.top() + (HEIGHT - 13) // 2, pixmap(self._theme, "pin", "muted", 13)
+            )
+            inside = inside.adjusted(16, 0, 0, 0)
         token = "text" if name in ("label", "return") else "muted"
         self._text(painter, inside, str(index.data() or ""), token, index, strong=name == "label")
 

@@ -4,14 +4,23 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from mosaic.gui.theme import Theme
-from mosaic.gui.widgets.labels_and_buttons import PlainLabel, chip_button, label, restyle, row, search_field
+from mosaic.gui.widgets.labels_and_buttons import (
+    chip,
+    chip_button,
+    column,
+    label,
+    restyle,
+    row,
+    search_field,
+    verdict_label,
+)
 from mosaic.run_table.filter_expression import FilterError
 from mosaic.run_table.run_columns import title_of_column
 
-EXAMPLE = "Filter: algo:ppo lr<1e-3 return>200 tag:paper"
+EXAMPLE = "algo:ppo return>200"
 
 
 class TableBar(QWidget):
@@ -33,25 +42,18 @@ class TableBar(QWidget):
             "algo:ppo,dqn · env:Walker* · lr<1e-3 · return>=200 · tag:paper · state:failed · time>2h · age<2d\n"
             "losses/value_loss.lowest<1 · env.is_slippery:false · -state:failed · (seed:1 or seed:2) · a word"
         )
-        self.problem = PlainLabel()
-        self.problem.setProperty("said", "bad")
-        self.problem.setWordWrap(True)
+        self.problem = verdict_label("bad")
         self.problem.hide()
         self.count = label("", "faint")
-        self.group = QPushButton("Group: none")
-        self.group.setProperty("chip", True)
+        self.group = chip("Group: none")
         self._groups = QMenu(self.group)
         self.group.setMenu(self._groups)
         self.differing = chip_button("Only what differs", checked=False, toggled=self.differing_changed.emit)
         self.differing.setToolTip("Only columns that are not the same in all runs, with every setting that differs")
-        self.columns = QPushButton("Columns…")
-        self.columns.setProperty("chip", True)
-        self.columns.clicked.connect(lambda _=False: self.columns_asked.emit())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 8, 10, 6)
-        layout.setSpacing(4)
-        layout.addLayout(row(self.filter, self.group, self.differing, self.columns, self.count))
-        layout.addWidget(self.problem)
+        self.columns = chip("Columns…", self.columns_asked.emit)
+        self.views = chip("Views", about="Saved views: what is shown here and in the charts, under a name")
+        line = row(self.filter, self.group, self.differing, self.columns, self.views, self.count)
+        column(self, line, self.problem, margins=(10, 8, 10, 6), spacing=4)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.filter.hasFocus() and event.key() == Qt.Key.Key_Escape and self.filter.text():

@@ -85,7 +85,7 @@ class WebView:
         self.widget: QWidget = view
 
     def show_page(self, address: str) -> None:
-        """The page itself may change its address; that is no reason to go back."""
+        """The page itself may change its address; that is not a reason to go back."""
         if address != self._address:
             self._address = address
             self._view.setUrl(QUrl(address))

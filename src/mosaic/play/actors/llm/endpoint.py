@@ -20,7 +20,6 @@ from mosaic.play.actors.llm.settings import Settings
 from mosaic.spec.processes.language_model import KEY
 
 MAX_ANSWER_BYTES = 4 * 2**20
-MAX_WAIT_S = 60.0
 HIDDEN = "[hidden]"
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _HINTS = {

@@ -1,4 +1,4 @@
-"""The actor around an endpoint: asks, understands, asks again after an answer that is no action, counts and notes."""
+"""The actor around an endpoint: asks, understands, asks again after an answer that names no action, counts."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ class LlmActor:
                     ) from error
                 self._transcript.write("correction", step=view.step, reason=str(error))
                 shown += [{"role": "assistant", "content": reply.answer or "(nothing)"}]
-                shown += [{"role": "user", "content": f"That is no action: {error}. {prompt.ANSWER}"}]
+                shown += [{"role": "user", "content": f"That is not an action: {error}. {prompt.ANSWER}"}]
                 continue
             self._remember(asked, {"role": "assistant", "content": reply.answer})
             self._transcript.write("action", step=view.step, action=str(action), totals=asdict(self.totals))

@@ -1,0 +1,1 @@
+"""Pages that show runs to others: one HTML file, which loads nothing."""

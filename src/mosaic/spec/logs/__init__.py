@@ -1,0 +1,1 @@
+"""What the log of a run is made of: its lines, their times, and what a terminal would show of them."""

@@ -1,0 +1,109 @@
+"""An engine of other machines: when a start of it is over, and what becomes of the run then."""
+
+from pathlib import Path
+
+import pytest
+
+from mosaic.errors import InvalidTransition
+from mosaic.rpc import agent_pb2 as wire
+from mosaic.spec.processes.life_lock import life_lock
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.trainer.agents import starts
+from mosaic.trainer.agents.agents import Agents
+from mosaic.trainer.agents.leases import OldStart, Terms
+from mosaic.trainer.engines.agent_engine import MOST_LOSSES, AgentEngine
+from mosaic.trainer.engines.engine import Handle, Launch
+from mosaic.trainer.engines.ssh_engine import SshNodes
+
+
+class Rig:
+    """An engine with one run; no host is ever asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = Home(folder)
+        self.home.create()
+        self.run_dir = self.home.run(new_run_id())
+        self.run_dir.create()
+        self.now = 1000.0
+        self.later()
+
+    def later(self) -> None:
+        """A daemon after this one."""
+        self.agents = Agents(self.home, Terms(), lambda: self.now)
+        self.nodes = SshNodes(self.home, self.agents)
+        self.nodes.close()
+        self.engine = AgentEngine("ssh", self.agents, self.nodes)
+
+    def launch(self, epoch: int) -> Handle:
+        config = self.home.worker_config(self.run_dir.run_id, epoch)
+        config.write_text("{}")
+        self.nodes._places[self.run_dir.run_id] = "node"
+        return self.engine.launch(Launch(run_dir=self.run_dir, module="x", config=config, epoch=epoch))
+
+    def start(self, epoch: int) -> starts.Start:
+        found = self.agents.find(self.run_dir.run_id, epoch)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path / "home")
+
+
+def test_a_start_whose_file_is_lost_is_waited_for_as_long_as_its_lease_may_last(rig: Rig):
+    handle = Handle(run_dir=rig.run_dir, engine="ssh", epoch=3)
+    assert rig.engine.poll(handle)
+    assert not rig.agents.leases.is_free(rig.run_dir.run_id)
+    rig.now += Terms().whole_s
+    assert not rig.engine.poll(handle)
+    # One that no record counts on is over.
+    rig.later()
+    rig.agents.may_go_on = lambda _run_id, _epoch: False
+    assert not rig.engine.poll(handle)
+
+
+def test_a_start_beside_one_that_may_still_work_is_refused_and_leaves_no_lock(rig: Rig):
+    handle = rig.launch(1)
+    rig.agents.grant(rig.start(1))
+    rig.engine.collect(handle)
+    rig.engine.forget(handle)
+    with pytest.raises(OldStart, match="has not run out"):
+        rig.launch(2)
+    with life_lock(rig.run_dir):
+        pass
+    rig.now += Terms().whole_s
+    handle = rig.launch(2)
+    with pytest.raises(InvalidTransition), life_lock(rig.run_dir):
+        pass
+    rig.engine.forget(handle)
+
+
+def test_a_start_that_was_judged_gets_no_lease_any_more(rig: Rig):
+    handle = rig.launch(1)
+    start = rig.start(1)
+    rig.engine.collect(handle)
+    with pytest.raises(OldStart, match="is over"):
+        rig.agents.grant(start)
+    with pytest.raises(OldStart, match="is over"):
+        rig.agents.begun(start, "a")
+
+
+def test_a_run_that_loses_its_lease_again_and_again_without_getting_further_is_given_up(rig: Rig):
+    for epoch in range(1, MOST_LOSSES + 1):
+        handle = rig.launch(epoch)
+        rig.agents.ended(rig.start(epoch), wire.Ended(cause="lease"))
+        collected = rig.engine.collect(handle)
+        rig.engine.forget(handle)
+        assert bool(collected.again) is (epoch < MOST_LOSSES)
+    assert "without getting any further" in collected.reason
+
+
+def test_a_lock_that_cannot_be_had_is_told_once(rig: Rig, capsys: pytest.CaptureFixture[str]):
+    handle = rig.launch(1)
+    rig.engine.forget(handle)
+    rig.later()
+    with life_lock(rig.run_dir):
+        for _ in range(5):
+            rig.engine.poll(handle)
+    assert capsys.readouterr().out.count("run.not_locked") == 1
