@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 
 import mosaic as package
+from mosaic.cli.runs import export
 from mosaic.cli.sharing import curve_chart, html_page
 from mosaic.cli.sharing.curve_chart import SeedPoints
-from mosaic.errors import ConfigError
+from mosaic.errors import ConfigError, UnsafePath
 from mosaic.notebook import training
 from mosaic.run_table.saved_views import SavedViews
-from mosaic.spec.run_dir import Home
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.spec.run_record import RunRecord
 
 HARM = '<img src=x onerror="alert(1)"></script><b>'
 
@@ -157,6 +160,39 @@ def test_runs_in_one_zip_are_known_where_they_come_from(mosaic, tagged, tmp_path
     assert [(line["result"], line["run_id"]) for line in said.objects] == [("known", run_id) for run_id in tagged]
     assert mosaic("export", str(tmp_path / "none.zip")).code == 2
     assert mosaic("export", *tagged, "--filter", "tag:shared-one", str(tmp_path / "none.zip")).code == 2
+
+
+class Rotating:
+    """A daemon whose run removes an older checkpoint between the list of its files and their reading."""
+
+    def __init__(self, files: list[str], removed: list[str]) -> None:
+        self._removed, self._lists = removed, iter([files, [name for name in files if name not in removed]])
+        self._there = files
+
+    def files(self, run_id: str) -> dict[str, int]:
+        self._there = next(self._lists, self._there)
+        return dict.fromkeys(self._there, 1)
+
+    def read_artifact(self, run_id: str, path: str) -> Iterator[bytes]:
+        if path in self._removed:
+            raise UnsafePath(f"'{path}' is not a file of run {run_id}")
+        yield path.encode()
+
+
+def test_an_older_checkpoint_that_goes_meanwhile_is_left_out_of_a_copy():
+    run = RunRecord(run_id=new_run_id())
+    files = ["a", "checkpoints/step-1/arrays.safetensors", "z"]
+    copied = export.sources_of(Rotating(files, removed=files[1:2]), run)
+    assert [(name, b"".join(pieces)) for name, pieces in copied] == [("a", b"a"), ("z", b"z")]
+
+
+def test_a_file_that_is_there_and_cannot_be_read_ends_a_copy():
+    class Unreadable(Rotating):
+        def files(self, run_id: str) -> dict[str, int]:
+            return {"a": 1}
+
+    with pytest.raises(UnsafePath):
+        list(export.sources_of(Unreadable(["a"], removed=["a"]), RunRecord(run_id=new_run_id())))
 
 
 def test_a_band_is_drawn_from_five_runs_on():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic.errors import HomeUnusable, UnsafePath
+from mosaic.spec.files.shared_files import temporary_of
 from mosaic.spec.run_dir import Home, RunDir, checked_run_id, new_run_id, run_label
 
 RUN = "01K9CG05J5Y0FFQMT1T920EZK2"
@@ -232,6 +233,19 @@ def test_relative_names_a_file_of_the_run_and_no_other(run_dir: RunDir, tmp_path
     assert run_dir.relative(run_dir.checkpoint(5)) == "checkpoints/step-5"
     with pytest.raises(UnsafePath):
         run_dir.relative(tmp_path / "elsewhere")
+
+
+def test_what_is_still_being_written_is_not_a_file_of_the_run(tmp_path: Path) -> None:
+    run_dir = Home(tmp_path / "home").run(RUN)
+    run_dir.create()
+    kept = run_dir.inside("policy.bin")
+    kept.write_bytes(b"1")
+    arriving = temporary_of(kept, ".1-2")
+    arriving.write_bytes(b"2")
+    removed = temporary_of(run_dir.checkpoint(5))
+    removed.mkdir(parents=True)
+    (removed / "state.json").write_text("{}")
+    assert [name for name, _ in run_dir.files()] == ["policy.bin"]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import platformdirs
 from mosaic.errors import HomeUnusable, HomeVanished, UnsafePath
 from mosaic.spec import ulid
 from mosaic.spec.files.files_of_run import look_beneath, open_beneath
+from mosaic.spec.files.shared_files import is_temporary
 from mosaic.spec.processes import home_claim
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -187,14 +188,16 @@ class RunDir:
         return self.root.name
 
     def files(self) -> Iterator[tuple[str, int]]:
-        """Names and sizes of all plain files, sorted; without the life lock and what is still arriving."""
+        """Names and sizes of all plain files, sorted; without the life lock and what is being written or arrives."""
         for path in sorted(self.root.rglob("*")):
+            inside = path.relative_to(self.root)
             # One that goes away meanwhile is left out.
             with contextlib.suppress(FileNotFoundError):
                 found = path.lstat()
                 arriving = path.is_relative_to(self.relay)
-                if stat.S_ISREG(found.st_mode) and path != self.life_lock and not arriving:
-                    yield path.relative_to(self.root).as_posix(), found.st_size
+                unfinished = arriving or any(is_temporary(part) for part in inside.parts)
+                if stat.S_ISREG(found.st_mode) and path != self.life_lock and not unfinished:
+                    yield inside.as_posix(), found.st_size
 
     def export_state(self, tracker: str) -> Path:
         """How far the export to a tracker is."""

@@ -30,7 +30,7 @@ from mosaic.spec.files import checkpoint_files, digests, source_copy
 from mosaic.spec.files.checkpoint_files import ADVICE, ARRAYS, DOCUMENT, FORMAT
 from mosaic.spec.files.checkpoint_files import steps as list_steps
 from mosaic.spec.files.digests import FileDigest
-from mosaic.spec.files.shared_files import sync_folder
+from mosaic.spec.files.shared_files import sync_folder, temporary_of
 from mosaic.spec.files.source_copy import SourceCopy
 from mosaic.spec.run_dir import RunDir
 
@@ -95,7 +95,7 @@ def _write(
 ) -> dict[str, FileDigest]:
     """`ready` is called when everything is on disk but the name; the digests of all files but `state.json`."""
     target = run_dir.checkpoint(header.global_step)
-    temporary = _temporary(target)
+    temporary = temporary_of(target)
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
@@ -150,7 +150,7 @@ def _score(folder: Path) -> float:
 def remove(run_dir: RunDir, steps: Iterable[int]) -> None:
     for step in steps:
         # Renamed first: a kill in the middle would leave a part that looks like a checkpoint.
-        doomed = _temporary(run_dir.checkpoint(step))
+        doomed = temporary_of(run_dir.checkpoint(step))
         shutil.rmtree(doomed, ignore_errors=True)
         run_dir.checkpoint(step).rename(doomed)
         shutil.rmtree(doomed)
@@ -230,10 +230,6 @@ def _header(document: dict[str, Any], folder: Path) -> Header:
         return Header(**{field.name: (earlier | document)[field.name] for field in fields(Header)})
     except KeyError as error:
         raise CheckpointError(f"{folder} is damaged: {error} is missing; {ADVICE}") from error
-
-
-def _temporary(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.tmp")
 
 
 class BackgroundWriter:

@@ -6,7 +6,9 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from mosaic.cli import DAMAGED
 from mosaic.cli.daemon.connection import BadArguments, connect, parser
@@ -24,6 +26,14 @@ from mosaic.spec.states import TERMINAL
 Source = tuple[str, Iterator[bytes]]
 """A name in the export, and its content in pieces."""
 PAGE = ".html"
+
+
+class Files(Protocol):
+    """What a daemon tells of the files of its runs."""
+
+    def files(self, run_id: str) -> dict[str, int]: ...
+
+    def read_artifact(self, run_id: str, path: str) -> Iterator[bytes]: ...
 
 
 def main(argv: Sequence[str]) -> int:
@@ -83,7 +93,7 @@ def _copied(client: Client, runs: Sequence[RunRecord], out: Path, *, json: bool)
     def sources() -> Iterator[Source]:
         for run in runs:
             before = f"{run.run_id}/" if in_folders else ""
-            for name, pieces in watches[run.run_id].over(_sources(client, run)):
+            for name, pieces in watches[run.run_id].over(sources_of(client, run)):
                 yield before + name, pieces
 
     try:
@@ -109,12 +119,20 @@ def _copied(client: Client, runs: Sequence[RunRecord], out: Path, *, json: bool)
     return DAMAGED if damaged else 0
 
 
-def _sources(client: Client, run: RunRecord) -> Iterator[Source]:
+def sources_of(client: Files, run: RunRecord) -> Iterator[Source]:
     for name in client.files(run.run_id):
         # The names come from the daemon, which may be another machine's: none may be written beside OUT.
         if name.startswith("/") or ".." in name.split("/"):
             raise UnsafePath(f"the daemon lists '{name}', which is not a name of a file in a run; nothing was exported")
-        yield name, client.read_artifact(run.run_id, name)
+        pieces = client.read_artifact(run.run_id, name)
+        try:
+            first = next(pieces, b"")
+        except UnsafePath:
+            # A run that goes on removes its older checkpoints. A file that is there and cannot be read is an error.
+            if name in client.files(run.run_id):
+                raise
+            continue
+        yield name, chain([first], pieces)
 
 
 def _write(out: Path, sources: Iterator[Source]) -> list[str]:

@@ -22,7 +22,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True, 
     says who may read it, whatever the umask is.
     """
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    temporary = temporary_of(path, f".{os.getpid()}-{threading.get_ident()}")
     try:
         with temporary.open("wb") as file:
             if mode is not None:
@@ -37,6 +37,15 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = True, 
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def temporary_of(path: Path, writer: str = "") -> Path:
+    """The name of a file or folder as long as it is being written or removed."""
+    return path.with_name(f".{path.name}{writer}.tmp")
+
+
+def is_temporary(name: str) -> bool:
+    return name.startswith(".") and name.endswith(".tmp")
 
 
 def share(source: Path, target: Path) -> None:
