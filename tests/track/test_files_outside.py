@@ -90,4 +90,4 @@ def test_a_copy_is_written_nowhere_else_whatever_the_daemon_lists(name):
     daemon: Any = SimpleNamespace(files=lambda _: [name], read_artifact=lambda _, __: iter([b"x"]))
     run: Any = SimpleNamespace(run_id="run")
     with pytest.raises(UnsafePath, match="nothing was exported"):
-        list(export._sources(daemon, run))
+        list(export.sources_of(daemon, run))
