@@ -2,9 +2,11 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kept_memory import KeptMemory
 
 # pytest imports test files without putting their folders on the path (--import-mode=importlib).
 SUPPORT = str(Path(__file__).parent / "suite" / "support")
@@ -20,3 +22,14 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MOSAIC_HOME", str(home))
     monkeypatch.delenv("CLEANRL_TENSORBOARD_DIR", raising=False)
     return home
+
+
+@pytest.fixture(scope="session")
+def kept_memory() -> KeptMemory:
+    return KeptMemory()
+
+
+@pytest.fixture(autouse=True)
+def memories_of_ended_trainings_go(kept_memory: KeptMemory) -> Iterator[None]:
+    yield
+    kept_memory.give_back()
