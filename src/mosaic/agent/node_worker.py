@@ -115,10 +115,12 @@ class NodeWorker:
             self._asked.stop = True
         elif verb == "kill":
             self._asked.kill = True
-        elif verb == "hold":
-            self._engine.hold(self._handle)
-        elif verb == "go_on":
-            self._engine.let_go(self._handle)
+        else:
+            with self._life:
+                if verb == "hold":
+                    self._engine.hold(self._known())
+                elif verb == "go_on":
+                    self._engine.let_go(self._known())
 
     def preempt(self) -> None:
         """The machine is taken from us soon."""

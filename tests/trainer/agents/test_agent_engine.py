@@ -107,3 +107,27 @@ def test_a_lock_that_cannot_be_had_is_told_once(rig: Rig, capsys: pytest.Capture
         for _ in range(5):
             rig.engine.poll(handle)
     assert capsys.readouterr().out.count("run.not_locked") == 1
+
+
+def verbs_for(start: starts.Start) -> list[str]:
+    return [message.command.verb for message in start.commands()]
+
+
+def test_an_agent_that_was_away_is_told_whether_its_worker_is_to_wait(rig: Rig):
+    handle = rig.launch(1)
+    assert verbs_for(rig.start(1)) == []
+    rig.engine.hold(handle)
+    assert verbs_for(rig.start(1)) == ["hold"]
+    # The user continues the run while there is no link: the worker still waits.
+    rig.engine.let_go(handle)
+    assert verbs_for(rig.start(1)) == ["go_on"]
+
+
+def test_a_later_daemon_lets_a_worker_go_on_that_the_one_before_held(rig: Rig):
+    handle = rig.launch(1)
+    rig.engine.hold(handle)
+    rig.engine.forget(handle)
+    rig.later()
+    assert verbs_for(rig.start(1)) == []
+    rig.engine.let_go(handle)
+    assert verbs_for(rig.start(1)) == ["go_on"]

@@ -60,7 +60,8 @@ class Start:
     """When its agent was heard last, by the clock of the leases."""
     stop_asked: int = 0
     """How often."""
-    held: bool = False
+    held: bool | None = None
+    """Whether its worker is to wait; None if this daemon was not asked about it."""
     killed: bool = False
     ended: wire.Ended | None = None
     over: bool = False
@@ -93,7 +94,7 @@ class Start:
 
     def commands(self) -> list[wire.ToAgent]:
         """What an agent that links again must be told: it does not know what was asked while it was away."""
-        verbs = ["hold"] if self.held else []
+        verbs = [] if self.held is None else ["hold" if self.held else "go_on"]
         verbs += ["stop"] * min(self.stop_asked, 1) + (["kill"] if self.killed else [])
         return [wire.ToAgent(command=wire.WorkerCommand(verb=verb)) for verb in verbs]
 
