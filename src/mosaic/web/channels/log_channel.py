@@ -5,6 +5,7 @@ from typing import Any
 
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Client
+from mosaic.spec.logs.log_line import LONGEST_SEARCH
 from mosaic.spec.states import LIVE
 from mosaic.web.channels.page_channel import PATIENCE_S, Channel
 
@@ -47,7 +48,7 @@ class LogChannel(Channel):
 
 
 def filter_of(sources: list[str], level: str, text: str) -> pb.LogFilter:
-    return pb.LogFilter(sources=[one for one in sources if one in SOURCES], level=level, text=text[:200])
+    return pb.LogFilter(sources=[one for one in sources if one in SOURCES], level=level, text=text[:LONGEST_SEARCH])
 
 
 def with_earlier(client: Client, run_id: str, page: pb.LogPage, wanted: pb.LogFilter, count: int) -> pb.LogPage:
