@@ -1,11 +1,16 @@
 """An engine of other machines: when a start of it is over, and what becomes of the run then."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import cleanrl_worker
 from mosaic.errors import InvalidTransition
 from mosaic.rpc import agent_pb2 as wire
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.spec import run_config
 from mosaic.spec.processes.life_lock import life_lock
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer.agents import starts
@@ -14,6 +19,7 @@ from mosaic.trainer.agents.leases import OldStart, Terms
 from mosaic.trainer.engines.agent_engine import MOST_LOSSES, AgentEngine
 from mosaic.trainer.engines.engine import Handle, Launch
 from mosaic.trainer.engines.ssh_engine import SshNodes
+from mosaic.trainer.runs.schedule import Slots
 
 
 class Rig:
@@ -131,3 +137,31 @@ def test_a_later_daemon_lets_a_worker_go_on_that_the_one_before_held(rig: Rig):
     assert verbs_for(rig.start(1)) == []
     rig.engine.let_go(handle)
     assert verbs_for(rig.start(1)) == ["go_on"]
+
+
+@pytest.mark.parametrize(
+    ("algo", "env_id", "settings", "file"),
+    [
+        ("my_ppo", "CartPole-v1", {}, "my_ppo.py"),
+        ("ppo", "my_env.py:Walk", {}, "my_env.py"),
+        ("ppo", "CartPole-v1", {"wrappers": [{"name": "my_env.py:Shown"}]}, "my_env.py"),
+        ("ppo", "CartPole-v1", {"wrappers": [{"name": "TimeLimit"}]}, ""),
+    ],
+)
+def test_files_of_a_user_are_refused_by_name(
+    rig: Rig, tmp_path: Path, algo: str, env_id: str, settings: dict[str, Any], file: str
+):
+    """They are not on the other machine: the run would wait for its turn there, and fail."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copy(Path(cleanrl_worker.__path__[0]) / "algorithms/ppo.py", folder / "my_ppo.py")
+    names = "class Walk(gym.Env): ...\nclass Shown(gym.ObservationWrapper): ...\n"
+    (folder / "my_env.py").write_text(f"import gymnasium as gym\n{names}")
+    Allowed(rig.home).add(folder)
+    rig.home.hosts.write_text("[node]\n")
+    worker = {"algo": algo, "env_id": env_id, "total_timesteps": 10, "extras": {"algo_params": {}}}
+    environment = {"env_id": env_id, "settings": settings}
+    document = {"environment": environment, "artifacts": {}, "metadata": {"worker": {"config": worker}}}
+    found = rig.engine.misfits(run_config.parse(document), Slots(1, 0))
+    assert [problem.path for problem in found] == (["--engine"] if file else [])
+    assert not file or str(folder / file) in found[0].message
