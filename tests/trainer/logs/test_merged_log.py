@@ -242,3 +242,14 @@ def test_a_part_of_a_log_that_shows_nothing_is_found_at_once(run_dir: RunDir, mo
             assert reads.bytes < 40 * BLOCK
             assert place.events == pytest.approx(part * log.end.events, rel=1e-3)
             assert texts(log.before(place, LogFilter(), 1).lines) == [before]
+
+
+@pytest.mark.parametrize("far", ["30000000", "9" * 5000])
+@pytest.mark.parametrize("move", ["C", "G"])
+def test_a_line_that_moves_far_to_the_right_fills_no_memory(run_dir: RunDir, far: str, move: str) -> None:
+    """A terminal stops at its edge. A few bytes of a worker's must not become gigabytes in the daemon."""
+    write(run_dir, "stdout", [(0, f"bar\r\x1b[{far}{move}end"), (1, "next")])
+    with log_of(run_dir) as log:
+        first, second = texts(log.before(log.end, LogFilter(), 2).lines)
+    assert (first.split(), second) == (["bar", "end"], "next")
+    assert len(first) < 2000
