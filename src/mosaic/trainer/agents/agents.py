@@ -9,6 +9,7 @@ from dataclasses import replace
 from google.protobuf import json_format
 
 from mosaic.errors import MosaicError
+from mosaic.plain_text import plain_line
 from mosaic.rpc import agent_pb2 as wire
 from mosaic.spec.processes import lease_file
 from mosaic.spec.run_dir import Home
@@ -17,10 +18,17 @@ from mosaic.trainer.agents.leases import Leases, OldStart, Terms
 from mosaic.trainer.agents.starts import Assignment, Start, StartFile
 
 TOKEN_BYTES = 32
+LONGEST = 2000
+"""Characters of what a node says that become the reason of a run, which is in every list of runs."""
 
 
 class NotReady(MosaicError):
     """It cannot be said yet whether an agent may go on."""
+
+
+def words_of(said: str) -> str:
+    """What another machine says, on one line that is not too long."""
+    return plain_line(said[:LONGEST])
 
 
 class Agents:
@@ -110,6 +118,8 @@ class Agents:
         told = wire.Ended()
         told.CopyFrom(how)
         told.ClearField("files")
+        for name in ("cause", "problem", "kernel"):
+            setattr(told, name, words_of(getattr(told, name)))
         with start.lock:
             self._check(start)
             self._rewrite(start, replace(start.file, ended=json_format.MessageToJson(told, indent=None)))
