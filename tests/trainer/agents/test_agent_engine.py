@@ -165,3 +165,25 @@ def test_files_of_a_user_are_refused_by_name(
     found = rig.engine.misfits(run_config.parse(document), Slots(1, 0))
     assert [problem.path for problem in found] == (["--engine"] if file else [])
     assert not file or str(folder / file) in found[0].message
+
+
+def test_a_daemon_with_shorter_leases_waits_for_those_that_longer_ones_were_granted(rig: Rig):
+    """The worker goes by what it was told: a second one beside it would train the same run."""
+    terms = [Terms(lease_s=60), Terms(lease_s=600), Terms(lease_s=60)]
+    handle = rig.launch(1)
+    for each in terms[:2]:
+        rig.agents = Agents(rig.home, each, lambda: rig.now)
+        rig.agents.grant(rig.start(1))
+    rig.engine.forget(handle)
+    rig.agents = Agents(rig.home, terms[2], lambda: rig.now)
+    rig.engine = AgentEngine("ssh", rig.agents, rig.nodes)
+    rig.now += terms[2].whole_s + 1
+    assert rig.engine.poll(handle)
+    # It links again, and keeps what it has.
+    rig.agents.grant(rig.start(1))
+    rig.now += terms[2].whole_s + 1
+    assert rig.engine.poll(handle)
+    assert not rig.agents.leases.is_free(rig.run_dir.run_id)
+    rig.now += terms[1].whole_s
+    assert not rig.engine.poll(handle)
+    assert rig.agents.leases.is_free(rig.run_dir.run_id)

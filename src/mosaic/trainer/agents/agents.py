@@ -54,7 +54,13 @@ class Agents:
         self.leases.open(run_id, epoch)
         token = secrets.token_urlsafe(TOKEN_BYTES)
         file = StartFile(
-            run_id=run_id, epoch=epoch, engine=engine, place=place, token=token, assignment=dict(assignment)
+            run_id=run_id,
+            epoch=epoch,
+            engine=engine,
+            place=place,
+            token=token,
+            assignment=dict(assignment),
+            whole_s=self.leases.terms.whole_s,
         )
         with self._lock:
             starts.write(self.home, file)
@@ -71,7 +77,7 @@ class Agents:
                 if file is None:
                     return None
                 known = Start.of(file, self.home.run(run_id))
-                self.leases.adopt(run_id, file.epoch)
+                self.leases.adopt(run_id, file.epoch, whole_s=file.whole_s)
                 if known.ended is not None:
                     self._release(known)
                 self._starts[run_id] = known
@@ -100,6 +106,9 @@ class Agents:
         """Renew its lease; OldStart if it was judged meanwhile."""
         with start.lock:
             self._check(start)
+            if self.leases.terms.whole_s > start.file.whole_s:
+                # Written down first: the daemon after us may have shorter ones.
+                self._rewrite(start, replace(start.file, whole_s=self.leases.terms.whole_s))
             self.leases.grant(start.file.run_id, start.file.epoch)
 
     def check(self, start: Start) -> None:

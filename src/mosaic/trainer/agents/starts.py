@@ -39,6 +39,8 @@ class StartFile:
     """What the agent is told to start (docs/protocols/agent.md)."""
     begun_by: str = ""
     """The folder in which its worker was, or may have been, started; empty before that."""
+    whole_s: Annotated[float, Ge(0)] = 0.0
+    """How long its worker may work after the newest lease, at most: a later daemon may grant shorter ones."""
     ended: str = ""
     """How its worker ended, an `Ended` as JSON without its files; empty before that."""
 
