@@ -1,5 +1,6 @@
 """The worker of an agent: started once by the local engine, looked after, ended when its lease has run out."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from typing import Any
 
 from mosaic.agent.agent_folder import AgentFolder, Order
 from mosaic.errors import MosaicError
+from mosaic.fastlane import ring_sweep
 from mosaic.log import get_logger
 from mosaic.relay.file_states import FileStates
 from mosaic.rpc import agent_pb2 as wire
@@ -182,6 +184,9 @@ class NodeWorker:
         self.ended = ended
         self.status = wire.WorkerStatus()
         log.info("worker.ended", exit_code=collected.exit_code, cause=ended.cause)
+        # Here is no daemon that would do it every minute.
+        with contextlib.suppress(OSError):
+            ring_sweep.sweep()
 
     def _cause(self) -> str:
         if self._asked.preempted:

@@ -1,6 +1,7 @@
 """The worker of an agent: taken for ended only when it has ended, and judged by what its lease was."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from mosaic import config
 from mosaic.agent.agent_folder import AgentFolder, Order
 from mosaic.agent.node_worker import NodeWorker
 from mosaic.agent.run_agent import RunAgent
+from mosaic.fastlane import ring_sweep
 from mosaic.spec.processes import lease_file, process_identity
 from mosaic.spec.run_dir import new_run_id
 from mosaic.trainer.engines.engine import Handle, Launch
@@ -69,6 +71,17 @@ def test_an_agent_that_is_started_again_knows_the_lease(folder: AgentFolder, ord
     worker.tick()
     assert worker.ended is not None
     assert worker.ended.cause == cause
+
+
+def test_what_a_killed_worker_left_in_shared_memory_is_removed(
+    folder: AgentFolder, order: Order, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(ring_sweep, "folders", lambda: (tmp_path,))
+    ring = tmp_path / f"mosaic-{os.getuid()}-0a.ring"
+    ring.write_bytes(b"frames")
+    folder.started.touch()
+    NodeWorker(folder, order).tick()
+    assert not ring.exists()
 
 
 def test_a_look_that_fails_is_not_the_last_one(folder: AgentFolder, order: Order, monkeypatch: pytest.MonkeyPatch):
