@@ -327,9 +327,9 @@ def test_a_log_is_told_whose_newest_megabytes_are_metrics(
     run_record.write(run_dir, Placed(run_id=run_dir.run_id, state=RunState.FINISHED, algo="ppo", env_id="x", attempt=1))
     until(lambda: web.ask(f"/api/runs/{run_dir.run_id}/log").status == 200)
     with web.live(Origin=web.origin) as socket:
-        page = next(Channel(socket, "log", run=run_dir.run_id))
+        page = next(page for page in Channel(socket, "log", run=run_dir.run_id) if page["is_start"])
+    assert page["fresh"]
     assert [line[3] for line in page["lines"]] == [f"line {number}" for number in range(10)]
-    assert page["is_start"]
     end = f"stdout={run_dir.stdout.stat().st_size}&events={len(data)}"
     older = web.ask(f"/api/runs/{run_dir.run_id}/log?{end}").json
     assert (len(older["lines"]), older["is_start"]) == (10, True)

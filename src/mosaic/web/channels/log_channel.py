@@ -27,11 +27,13 @@ class LogChannel(Channel):
         page = await self.ask(
             lambda: self.news.client.log_page(pb.ReadLogRequest(run_id=run_id, before=LAST, filter=wanted))
         )
-        last = page.last
+        await self.tell(**shown(page), fresh=True)
+        first, last = page, page.last
         while len(page.lines) < FEW and not page.is_start:
             page = await self.ask(lambda page=page: with_earlier(self.news.client, run_id, page, wanted, LAST))
+        if page is not first:
+            await self.tell(**shown(page), fresh=True)
         page.last.CopyFrom(last)
-        await self.tell(**shown(page), fresh=True)
         while True:
             version = self.news.runs_changed.version
             record = self.news.records.get(run_id)
