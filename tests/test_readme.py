@@ -55,6 +55,12 @@ def test_the_readme_has_its_two_commands_and_six_next_steps() -> None:
     assert sum(command.startswith("mosaic ") for command in commands()) == 6
 
 
+def test_the_readme_counts_the_algorithms() -> None:
+    [said] = re.findall(r"\*\*(\d+) single-file algorithms\*\*", (ROOT / "README.md").read_text())
+    files = {path.stem for path in (ROOT / "src/cleanrl_worker/algorithms").glob("*.py")} - {"__init__"}
+    assert int(said) == len(files)
+
+
 def test_make_test_is_the_whole_suite() -> None:
     """Not run here, for it would run this test."""
     assert "\n\t@tools/test.sh\n" in (ROOT / "Makefile").read_text()

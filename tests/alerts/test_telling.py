@@ -169,6 +169,18 @@ def test_half_a_line_of_a_power_cut_hides_no_other(home, alert):
     assert again.entries[alert.alert_id].deliveries["hook"].outcome == "sent"
 
 
+@pytest.mark.parametrize("line", ['{"kind": "begun", "run_id": "x", "attempt": 1e999}', "[" * 100_000, "7", "{}"])
+def test_a_damaged_line_hides_no_other(home, alert, line):
+    journal = AlertJournal(home)
+    journal.append(alert_journal.alert_line(alert))
+    with home.alerts.open("a") as file:
+        file.write(f"{line}\n")
+    journal.append(alert_journal.sent(alert.alert_id, "hook"))
+    again = AlertJournal(home)
+    again.refresh()
+    assert again.entries[alert.alert_id].deliveries["hook"].outcome == "sent"
+
+
 def test_a_large_journal_keeps_the_newest_and_what_came_of_them(home, alert, monkeypatch):
     monkeypatch.setattr(alert_journal, "LARGE_BYTES", 1000)
     monkeypatch.setattr(alert_journal, "KEPT", 2)

@@ -15,6 +15,11 @@ def test_every_verb_is_documented():
     assert [verb for verb in cli.VERBS if verb not in headings and f"`{verb}`" not in TEXT] == []
 
 
+def test_the_list_at_the_top_has_every_verb():
+    listed = TEXT.partition("## What holds for all verbs")[0]
+    assert [verb for verb in cli.VERBS if not re.search(rf"(?<![\w-]){verb}(?![\w-])", listed)] == []
+
+
 def test_the_exit_codes_are_those_of_the_table():
     documented = {int(code) for code in re.findall(r"^\| (\d+) \|", TEXT, re.MULTILINE)}
     raised = {error.exit_code for error in (HomeUnusable, MissingExtra, UnknownName, DaemonUnavailable)}

@@ -16,8 +16,13 @@ from web_server import MOSAIC, PATIENCE_S, Channel, WebServer, web_server
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from mosaic.errors import ConfigError
-from mosaic.spec.run_dir import Home
-from mosaic.spec.states import TERMINAL
+from mosaic.spec import run_record
+from mosaic.spec.events import Event, Scalars, encode
+from mosaic.spec.logs.log_times import RECORD
+from mosaic.spec.run_dir import Home, new_run_id
+from mosaic.spec.run_record import Placed
+from mosaic.spec.states import TERMINAL, RunState
+from mosaic.trainer.logs.merged_log import MOST_LOOKED_AT
 from mosaic.web.server_room import SOCKETS
 from mosaic.web.web_address import checked
 
@@ -305,6 +310,30 @@ def test_settings_log_and_comparison_are_those_of_the_command_line(
     assert web.ask("/api/statistics?group=--help").status == 400
     unknown = web.ask("/api/statistics?group=nonsense")
     assert (unknown.status, "'nonsense' is not known" in unknown.json["error"]) == (400, True)
+
+
+def test_a_log_is_told_whose_newest_megabytes_are_metrics(
+    web: WebServer, mosaic: Mosaic, until: Callable[..., None]
+) -> None:
+    """The daemon looks at 8 MiB in one call: a long run has logged so many curves since its last line."""
+    run_dir = Home.resolve().run(new_run_id())
+    run_dir.create()
+    run_dir.stdout.write_bytes(b"".join(b"line %d\n" % number for number in range(10)))
+    run_dir.stdout_times.write_bytes(RECORD.pack(0.0, 0) + RECORD.pack(1.7e9, run_dir.stdout.stat().st_size))
+    drawn = Scalars(global_step=1, values={"x" * 1000: 1.0})
+    data = "".join(f"{encode(Event(seq, 1.7e9 + seq, drawn))}\n" for seq in range(1, 9000)).encode()
+    assert len(data) > MOST_LOOKED_AT
+    run_dir.events.write_bytes(data)
+    run_record.write(run_dir, Placed(run_id=run_dir.run_id, state=RunState.FINISHED, algo="ppo", env_id="x", attempt=1))
+    until(lambda: web.ask(f"/api/runs/{run_dir.run_id}/log").status == 200)
+    with web.live(Origin=web.origin) as socket:
+        page = next(page for page in Channel(socket, "log", run=run_dir.run_id) if page["is_start"])
+    assert page["fresh"]
+    assert [line[3] for line in page["lines"]] == [f"line {number}" for number in range(10)]
+    end = f"stdout={run_dir.stdout.stat().st_size}&events={len(data)}"
+    older = web.ask(f"/api/runs/{run_dir.run_id}/log?{end}").json
+    assert (len(older["lines"]), older["is_start"]) == (10, True)
+    shutil.rmtree(run_dir.root)
 
 
 def test_what_is_written_on_a_run_is_told_as_text(web: WebServer, control: WebServer, finished: str) -> None:

@@ -43,6 +43,13 @@ def test_a_row_is_read_as_it_was_written() -> None:
         {"weights": {"a": {"count": 1, "low": 0, "high": 1, "counts": [1] * 65}}},
         {"weights": {"a": {"count": 1, "low": 0, "high": 1e999, "counts": [1]}}},
         {"weights": {str(number): {"count": 1, "low": 0, "high": 1, "counts": [1]} for number in range(65)}},
+        {"weights": {"a": {"count": 1, "low": 0, "high": 1e308, "counts": [1]}}},
+        {"weights": {"a": {"count": 1, "low": 0, "high": 10**400, "counts": [1]}}},
+        {"weights": {"a": {"count": 1e999, "low": 0, "high": 1, "counts": [1]}}},
+        {"weights": {"a": {"count": -1, "low": 0, "high": 1, "counts": [1]}}},
+        {"weights": {"a": {"count": 1, "low": 0, "high": 1, "counts": [1], "not_finite": "x"}}},
+        {"time": 10**400},
+        {"global_step": 10**400},
         {"gradients": {"a": 3}},
     ],
 )

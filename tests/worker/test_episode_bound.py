@@ -39,7 +39,8 @@ def test_an_episode_that_does_not_end_is_cut_off_and_told(tmp_path: Path, monkey
     assert warning.startswith(
         f"4 of 4 episodes had not ended after 3 steps and were cut off: {CLIFF} has no step limit"
     )
-    settings = ("--env.max_episode_steps=2", "--no-fastlane-enabled")
-    limited = new_run(tmp_path / "limited")
-    assert len(evaluated_returns(limited, policy_of(trained), "--episodes=4", *settings)) == 4
-    assert not [event for event in events_of(limited) if isinstance(event.body, Warned)]
+    for own_limit in (2, 5):  # A longer one than ours counts, too.
+        settings = (f"--env.max_episode_steps={own_limit}", "--no-fastlane-enabled")
+        limited = new_run(tmp_path / f"limited-{own_limit}")
+        assert len(evaluated_returns(limited, policy_of(trained), "--episodes=4", *settings)) == 4
+        assert not [event for event in events_of(limited) if isinstance(event.body, Warned)]

@@ -10,9 +10,12 @@
     home/           a home with this one run, in which the local engine works
 """
 
+import contextlib
 import json
 import os
 import secrets
+import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +27,8 @@ from mosaic.errors import HomeUnusable
 from mosaic.spec.files.shared_files import read_small, write_atomically
 from mosaic.spec.run_dir import Home, RunDir, checked_run_id
 
+DEAD_S = 60.0
+"""A socket that takes no connection is removed once it is so old: a younger one may be in the making."""
 LONGEST_SOCKETS = 60
 """Of the folder of sockets: names follow behind it, and an address of a socket holds 104 bytes."""
 
@@ -110,6 +115,19 @@ def sockets_of(scratch: Path) -> Path:
         folder = Path(f"/tmp/mosaic-agent-{os.getuid()}")
     make_private(folder)
     return folder
+
+
+def remove_dead_sockets(folder: Path) -> None:
+    """Those of tunnels whose connection broke: nothing there had the time to remove them."""
+    for path in folder.glob("*-*.sock"):
+        with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime < DEAD_S:
+                continue
+            probe.settimeout(1)
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
 
 
 def make_private(folder: Path) -> None:

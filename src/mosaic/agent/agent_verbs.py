@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic import __version__, config, log, operating_system
-from mosaic.agent.agent_folder import AgentFolder, Order, make_private, scratch_of, sockets_of
+from mosaic.agent.agent_folder import AgentFolder, Order, make_private, remove_dead_sockets, scratch_of, sockets_of
 from mosaic.errors import MosaicError
 from mosaic.spec.files.shared_files import is_locked
 from mosaic.spec.processes.python_child import PythonChild
@@ -41,9 +41,11 @@ def main() -> int:
 def _prepare(scratch: str) -> dict[str, Any]:
     folder = scratch_of(scratch)
     make_private(folder)
+    sockets = sockets_of(folder)
+    remove_dead_sockets(sockets)
     return {
         "version": __version__,
-        "sockets": str(sockets_of(folder)),
+        "sockets": str(sockets),
         "cores": operating_system.available_cores(),
         "free_bytes": shutil.disk_usage(folder).free,
     }

@@ -1,5 +1,6 @@
 """The worker of an agent: started once by the local engine, looked after, ended when its lease has run out."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from typing import Any
 
 from mosaic.agent.agent_folder import AgentFolder, Order
 from mosaic.errors import MosaicError
+from mosaic.fastlane import ring_sweep
 from mosaic.log import get_logger
 from mosaic.relay.file_states import FileStates
 from mosaic.rpc import agent_pb2 as wire
@@ -115,10 +117,12 @@ class NodeWorker:
             self._asked.stop = True
         elif verb == "kill":
             self._asked.kill = True
-        elif verb == "hold":
-            self._engine.hold(self._handle)
-        elif verb == "go_on":
-            self._engine.let_go(self._handle)
+        else:
+            with self._life:
+                if verb == "hold":
+                    self._engine.hold(self._known())
+                elif verb == "go_on":
+                    self._engine.let_go(self._known())
 
     def preempt(self) -> None:
         """The machine is taken from us soon."""
@@ -180,6 +184,9 @@ class NodeWorker:
         self.ended = ended
         self.status = wire.WorkerStatus()
         log.info("worker.ended", exit_code=collected.exit_code, cause=ended.cause)
+        # Here is no daemon that would do it every minute.
+        with contextlib.suppress(OSError):
+            ring_sweep.sweep()
 
     def _cause(self) -> str:
         if self._asked.preempted:

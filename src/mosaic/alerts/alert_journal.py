@@ -87,7 +87,8 @@ class AlertJournal:
         for line in lines:
             try:
                 self._take(config.loads(line, what="alerts.jsonl"))
-            except (MosaicError, KeyError, TypeError, ValueError):  # Half a line: what it began was not done.
+            # Half a line: what it began was not done. Or damage, which must not keep a daemon from starting.
+            except (MosaicError, KeyError, TypeError, ValueError, OverflowError):
                 continue
 
     def append(self, *lines: Mapping[str, Any]) -> None:

@@ -44,6 +44,9 @@ class ReceivedFiles:
         if piece.same_as:
             self._link(piece.same_as, aside)
             return
+        if piece.offset == 0:
+            # What is there from an earlier try may be a link to the file of a checkpoint that is whole.
+            aside.unlink(missing_ok=True)
         _write_at(aside, piece, cut=False)
         if piece.last:
             if digest_of(aside) != piece.digest:
@@ -128,7 +131,7 @@ def _write_at(place: Path, piece: wire.FilePiece, *, cut: bool) -> None:
     descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
-        if size > piece.offset and (cut or piece.offset == 0):
+        if size > piece.offset and cut:
             os.ftruncate(descriptor, piece.offset)
             size = piece.offset
         if size != piece.offset:

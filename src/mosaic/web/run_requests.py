@@ -17,7 +17,7 @@ from mosaic.plain_text import plain_line
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.run_table import run_differences
 from mosaic.web import wire
-from mosaic.web.channels.log_channel import filter_of, shown
+from mosaic.web.channels.log_channel import filter_of, shown, with_earlier
 from mosaic.web.daemon_news import DaemonNews
 from mosaic.web.json_answers import answer, answering, in_thread
 
@@ -87,11 +87,11 @@ class RunRequests:
         except ValueError as error:
             raise ConfigError([Problem("place", f"must be three whole numbers, {MOST}")], what="request") from error
         wanted = filter_of(given.getlist("source"), given.get("level", ""), given.get("text", ""))
-        page = await in_thread(
-            lambda: self._news.client.log_page(
-                pb.ReadLogRequest(run_id=self._id(request), place=place, before=LOG_PAGE, filter=wanted)
+        page = pb.LogPage(first=place)
+        while not page.lines and not page.is_start:
+            page = await in_thread(
+                lambda page=page: with_earlier(self._news.client, self._id(request), page, wanted, LOG_PAGE)
             )
-        )
         return answer(shown(page))
 
     async def points(self, request: Request) -> Response:

@@ -111,6 +111,12 @@ def test_runs_are_dots_and_lines_in_their_colours_and_those_without_a_value_are_
     assert (plot.x_axis.title, missing) == ("learning rate (log)", "")
     lines, _ = parallel_of(ChartSpec("parallel", columns=("network", "learning_rate", BEST)), members, values)
     assert {line.places for line in lines.lines} == {(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)}
+    # One that diverged is not drawn, and the axis stays one of numbers.
+    for lost in (float("nan"), float("inf")):
+        values.rows.take_metrics(b, {RETURN: Summary(lost, lost, lost, 1.0)})
+        lost_plot, missing = scatter_of(ChartSpec("scatter", BEST, "learning_rate"), members, values)
+        assert ([point.run_id for point in lost_plot.points], missing) == ([a], "1 of 2 runs have every value")
+        assert (lost_plot.y_axis.low, lost_plot.y_axis.high, lost_plot.y_axis.marks) == ("4.5", "5.5", ())
     dots = DotPlot(fed.theme, "runs")
     chosen: list[str] = []
     dots.chosen.connect(chosen.append)

@@ -1,5 +1,7 @@
 """Which charts are shown, where and how large: as the user left it."""
 
+import json
+
 import numpy as np
 
 from mosaic.gui.models.charts.chart_layout import ChartLayout, ChartSpec, spec_of
@@ -38,7 +40,11 @@ def test_a_layout_is_kept_and_one_that_is_damaged_leaves_the_charts_as_they_come
     again.restore(layout.to_json())
     assert again.arranged(TAGS) == layout.arranged(TAGS)
     assert again.span_of(TAGS[2]) == (4, 2)
-    for text in ("", "nothing", "[]", '{"added": 3}', '{"added": [], "removed": [], "order": [], "sizes": {"a": 1}}'):
+    whole: dict[str, object] = {"added": [], "removed": [], "order": [], "sizes": {}}
+    damaged = [
+        whole | change for change in ({"added": 3}, {"order": None}, {"sizes": {"a": 1}}, {"sizes": {"a": [1e999, 1]}})
+    ]
+    for text in ("", "nothing", "[]", "[" * 100_000, '{"added": 3}', *map(json.dumps, damaged)):
         again.restore(text)
         assert again.arranged(TAGS) == TAGS
         assert not again.is_changed

@@ -268,6 +268,9 @@ def test_a_real_run_tells_what_it_printed_and_did(show: Show, trained: RunRecord
     shown.until(lambda: ["finished" in log.line(row).text for row in tab.view.selected] == [True])
     QTest.keyClick(tab.search, Qt.Key.Key_Return)
     shown.until(lambda: tab.count.text().startswith("none below"))
+    # As a traceback that is pasted: more than the daemon looks for.
+    tab.search.setText("finished" * 1000)
+    shown.until(lambda: tab.count.text() == f"0 of {before:,} lines", "the count of a long text")
 
 
 def test_a_sea_of_lines_that_do_not_fit_is_crossed(show: Show, home: Home, make_run: MakeRun) -> None:

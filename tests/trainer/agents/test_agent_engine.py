@@ -1,11 +1,16 @@
 """An engine of other machines: when a start of it is over, and what becomes of the run then."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import cleanrl_worker
 from mosaic.errors import InvalidTransition
 from mosaic.rpc import agent_pb2 as wire
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.spec import run_config
 from mosaic.spec.processes.life_lock import life_lock
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer.agents import starts
@@ -14,6 +19,7 @@ from mosaic.trainer.agents.leases import OldStart, Terms
 from mosaic.trainer.engines.agent_engine import MOST_LOSSES, AgentEngine
 from mosaic.trainer.engines.engine import Handle, Launch
 from mosaic.trainer.engines.ssh_engine import SshNodes
+from mosaic.trainer.runs.schedule import Slots
 
 
 class Rig:
@@ -107,3 +113,77 @@ def test_a_lock_that_cannot_be_had_is_told_once(rig: Rig, capsys: pytest.Capture
         for _ in range(5):
             rig.engine.poll(handle)
     assert capsys.readouterr().out.count("run.not_locked") == 1
+
+
+def verbs_for(start: starts.Start) -> list[str]:
+    return [message.command.verb for message in start.commands()]
+
+
+def test_an_agent_that_was_away_is_told_whether_its_worker_is_to_wait(rig: Rig):
+    handle = rig.launch(1)
+    assert verbs_for(rig.start(1)) == []
+    rig.engine.hold(handle)
+    assert verbs_for(rig.start(1)) == ["hold"]
+    # The user continues the run while there is no link: the worker still waits.
+    rig.engine.let_go(handle)
+    assert verbs_for(rig.start(1)) == ["go_on"]
+
+
+def test_a_later_daemon_lets_a_worker_go_on_that_the_one_before_held(rig: Rig):
+    handle = rig.launch(1)
+    rig.engine.hold(handle)
+    rig.engine.forget(handle)
+    rig.later()
+    assert verbs_for(rig.start(1)) == []
+    rig.engine.let_go(handle)
+    assert verbs_for(rig.start(1)) == ["go_on"]
+
+
+@pytest.mark.parametrize(
+    ("algo", "env_id", "settings", "file"),
+    [
+        ("my_ppo", "CartPole-v1", {}, "my_ppo.py"),
+        ("ppo", "my_env.py:Walk", {}, "my_env.py"),
+        ("ppo", "CartPole-v1", {"wrappers": [{"name": "my_env.py:Shown"}]}, "my_env.py"),
+        ("ppo", "CartPole-v1", {"wrappers": [{"name": "TimeLimit"}]}, ""),
+    ],
+)
+def test_files_of_a_user_are_refused_by_name(
+    rig: Rig, tmp_path: Path, algo: str, env_id: str, settings: dict[str, Any], file: str
+):
+    """They are not on the other machine: the run would wait for its turn there, and fail."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copy(Path(cleanrl_worker.__path__[0]) / "algorithms/ppo.py", folder / "my_ppo.py")
+    names = "class Walk(gym.Env): ...\nclass Shown(gym.ObservationWrapper): ...\n"
+    (folder / "my_env.py").write_text(f"import gymnasium as gym\n{names}")
+    Allowed(rig.home).add(folder)
+    rig.home.hosts.write_text("[node]\n")
+    worker = {"algo": algo, "env_id": env_id, "total_timesteps": 10, "extras": {"algo_params": {}}}
+    environment = {"env_id": env_id, "settings": settings}
+    document = {"environment": environment, "artifacts": {}, "metadata": {"worker": {"config": worker}}}
+    found = rig.engine.misfits(run_config.parse(document), Slots(1, 0))
+    assert [problem.path for problem in found] == (["--engine"] if file else [])
+    assert not file or str(folder / file) in found[0].message
+
+
+def test_a_daemon_with_shorter_leases_waits_for_those_that_longer_ones_were_granted(rig: Rig):
+    """The worker goes by what it was told: a second one beside it would train the same run."""
+    terms = [Terms(lease_s=60), Terms(lease_s=600), Terms(lease_s=60)]
+    handle = rig.launch(1)
+    for each in terms[:2]:
+        rig.agents = Agents(rig.home, each, lambda: rig.now)
+        rig.agents.grant(rig.start(1))
+    rig.engine.forget(handle)
+    rig.agents = Agents(rig.home, terms[2], lambda: rig.now)
+    rig.engine = AgentEngine("ssh", rig.agents, rig.nodes)
+    rig.now += terms[2].whole_s + 1
+    assert rig.engine.poll(handle)
+    # It links again, and keeps what it has.
+    rig.agents.grant(rig.start(1))
+    rig.now += terms[2].whole_s + 1
+    assert rig.engine.poll(handle)
+    assert not rig.agents.leases.is_free(rig.run_dir.run_id)
+    rig.now += terms[1].whole_s
+    assert not rig.engine.poll(handle)
+    assert rig.agents.leases.is_free(rig.run_dir.run_id)

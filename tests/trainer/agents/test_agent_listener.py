@@ -24,7 +24,7 @@ from mosaic.spec.processes import lease_file
 from mosaic.spec.run_dir import Home, new_run_id
 from mosaic.trainer.agents import starts, watched_frames
 from mosaic.trainer.agents.agent_listener import DISK_THREADS, AgentListener
-from mosaic.trainer.agents.agents import Agents
+from mosaic.trainer.agents.agents import LONGEST, Agents
 from mosaic.trainer.agents.leases import OldStart, Terms
 from mosaic.trainer.agents.watched_frames import WatchedFrames
 
@@ -187,6 +187,19 @@ def test_a_start_ends_only_when_both_have_the_same_files(rig: Rig, tmp_path: Pat
     assert found.ended == wire.Ended(exit_code=0)
     assert later.leases.is_free(rig.run_id)
     assert rig.run_dir.events.read_bytes() == b'{"seq": 1}\n'
+
+
+def test_what_a_node_says_at_length_is_kept_short(rig: Rig):
+    """It becomes the reason of the run: megabytes of it would fit into no message with a list of runs."""
+    link, heard = rig.link(host="n" * 2**20)
+    until(link, lambda: heard)
+    link.send(wire.FromAgent(ended=wire.Ended(problem="no\n" * 2**20, kernel="\x1b[2J" + "k" * 2**20)))
+    until(link, lambda: "done" in kinds(heard))
+    ended = rig.start.ended
+    assert ended is not None
+    for said in (rig.start.host, ended.problem, ended.kernel):
+        assert len(said) < 3 * LONGEST
+        assert said.isprintable()
 
 
 def test_a_later_daemon_knows_the_start_and_its_token(rig: Rig):

@@ -175,6 +175,18 @@ def test_pages_that_two_checkpoints_share_travel_once(pair: Pair):
     assert pages[0].samefile(pages[1])
 
 
+def test_a_page_that_is_shared_no_more_leaves_the_older_checkpoint_as_it_was(pair: Pair):
+    """A checkpoint that was being sent is saved once more under its name: its file was linked, and is new now."""
+    old, new = "checkpoints/step-1/page", "checkpoints/step-2/page"
+    pair.write(old, b"old page")
+    pair.sent.look()
+    pair.wire.send(wire.FromAgent(piece=wire.FilePiece(path=new, how="folder", same_as=old)))
+    pair.write(new, b"new")
+    pair.sent.look()
+    assert (pair.there / old).read_bytes() == b"old page"
+    assert (pair.there / new).read_bytes() == b"new"
+
+
 def test_what_went_away_while_there_was_no_link_goes_away(pair: Pair):
     pair.checkpoint(1, b"a")
     pair.write("eval_summary.json", b"[]")

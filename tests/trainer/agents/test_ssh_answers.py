@@ -12,7 +12,7 @@ from mosaic.trainer.agents.agents import Agents
 from mosaic.trainer.agents.starts import Start
 from mosaic.trainer.engines import ssh_connection
 from mosaic.trainer.engines.ssh_connection import NoConnection
-from mosaic.trainer.engines.ssh_engine import SshNodes
+from mosaic.trainer.engines.ssh_engine import SshNodes, _HostState
 from mosaic.trainer.engines.ssh_hosts import Host
 
 GOOD = {"version": __version__, "sockets": "/home/you/.cache/mosaic-agent/s", "cores": 4, "free_bytes": 2**30}
@@ -93,4 +93,38 @@ def test_a_thread_of_a_host_outlives_whatever_it_answers(answers: Answers, tmp_p
     assert "something else" in state.problem
     assert state.thread is not None
     assert state.thread.is_alive()
+    nodes.close()
+
+
+TUNNELS = """#!/bin/sh
+PATH=/usr/bin:/bin
+case "$*" in
+*" -R "*) echo "$*" >>{words}; echo "tunnel is up"; cat >/dev/null ;;
+*) cat >>{words}; echo >>{words}; cat {answer} ;;
+esac
+"""
+
+
+def test_a_machine_with_two_names_has_a_tunnel_for_each(
+    answers: Answers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Slots with and without GPUs, say: the end of the one leaves the agents of the other their way home."""
+    words, program = tmp_path / "words", tmp_path / "bin/ssh"
+    program.write_text(TUNNELS.format(words=words, answer=answers.file))
+    answers.are(GOOD)
+    home = Home(tmp_path / "home")
+    home.create()
+    agents = Agents(home)
+    nodes, links = SshNodes(home, agents), list[str]()
+    for name in ("cpus", "gpus"):
+        state = _HostState()
+        words.unlink(missing_ok=True)
+        nodes._keep_tunnel(name, Host(), state)
+        nodes._keep_agent(name, Host(), start_of(home, agents), {})
+        assert state.tunnel is not None
+        state.tunnel.close()
+        _, tunnel, order = [line for line in words.read_text().splitlines() if line]
+        links.append(f"{GOOD['sockets']}/{json.loads(order)['home_id']}.sock")
+        assert f" {links[-1]}.new && " in tunnel
+    assert len(set(links)) == 2
     nodes.close()

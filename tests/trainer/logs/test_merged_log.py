@@ -226,3 +226,30 @@ def test_a_page_of_a_long_log_reads_a_few_blocks(run_dir: RunDir, monkeypatch: p
         assert not none.lines
         assert reads.bytes <= MOST_LOOKED_AT + 4 * BLOCK, "a call ends after a few megabytes"
         assert none.first.stdout < log.end.stdout
+
+
+def test_a_part_of_a_log_that_shows_nothing_is_found_at_once(run_dir: RunDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events of metrics are not lines of the log: a run may have hundreds of megabytes of them, and little else."""
+    write(run_dir, "stdout", [(0, "begun"), (50_000, "over")])
+    drawn = encode(Event(1, T0, Scalars(global_step=1, values={"a": 1.0})))
+    with run_dir.events.open("w") as file:
+        file.writelines(drawn.replace(f'"time":{T0}', f'"time":{T0 + n}') + "\n" for n in range(100_000))
+    reads = Reads(monkeypatch)
+    with log_of(run_dir) as log:
+        for part, before in ((0.2, "begun"), (0.8, "over")):
+            reads.bytes = 0
+            place = log.at_part(part)
+            assert reads.bytes < 40 * BLOCK
+            assert place.events == pytest.approx(part * log.end.events, rel=1e-3)
+            assert texts(log.before(place, LogFilter(), 1).lines) == [before]
+
+
+@pytest.mark.parametrize("far", ["30000000", "9" * 5000])
+@pytest.mark.parametrize("move", ["C", "G"])
+def test_a_line_that_moves_far_to_the_right_fills_no_memory(run_dir: RunDir, far: str, move: str) -> None:
+    """A terminal stops at its edge. A few bytes of a worker's must not become gigabytes in the daemon."""
+    write(run_dir, "stdout", [(0, f"bar\r\x1b[{far}{move}end"), (1, "next")])
+    with log_of(run_dir) as log:
+        first, second = texts(log.before(log.end, LogFilter(), 2).lines)
+    assert (first.split(), second) == (["bar", "end"], "next")
+    assert len(first) < 2000

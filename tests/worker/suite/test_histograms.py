@@ -123,3 +123,16 @@ def test_parameters_that_do_not_train_are_left_out_and_too_many_are_said(tmp_pat
     assert rows[0].gradients == {}
     assert len(said) == 1
     assert replace(rows[0], time=0.0, update=2, global_step=2) == replace(rows[1], time=0.0)
+
+
+def test_values_as_large_as_a_float32_can_be_are_counted() -> None:
+    """A run that diverges has them, and must end by its own loss."""
+    largest = float(np.finfo(np.float32).max)
+    found = histogram(torch.tensor([-largest, largest, 0.0]))
+    assert (found.low, found.high, sum(found.counts), found.not_finite) == (-largest, largest, 3, 0)
+    assert found.counts[0] == found.counts[-1] == 1
+
+
+def test_a_parameter_without_values_has_no_bins() -> None:
+    found = histogram(torch.zeros(0, 4))
+    assert (found.count, found.counts) == (0, ())

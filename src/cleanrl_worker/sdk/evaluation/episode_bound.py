@@ -30,7 +30,7 @@ def bounded(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def said_of(episodes: Sequence[Episode], env_id: str) -> str:
-    """What the run says of those that were cut off; empty if none was."""
+    """What a run in a bounded environment says of those that were cut off; empty if none was."""
     cut = sum(episode.episodic_length >= MOST_STEPS for episode in episodes)
     if not cut:
         return ""

@@ -44,6 +44,7 @@ class Batches:
         self._plan = plan
         self._vector = vector
         self._manifest_writer = manifest_writer
+        self._is_bounded = episode_bound.is_needed(plan.env_id, plan.env_settings)
         self._stopping = False
         self._written = 0
         self._write_at = 0.0
@@ -104,7 +105,7 @@ class Batches:
             self._write()
         told = {field.name: summary[IN_SUMMARY.get(field.name, field.name)] for field in fields(EvalBatch)}
         recorder.emit(EvalBatch(**told))
-        if warning := episode_bound.said_of(episodes, self._plan.env_id):
+        if self._is_bounded and (warning := episode_bound.said_of(episodes, self._plan.env_id)):
             recorder.emit(Warned(message=warning))
 
     def _write(self) -> None:

@@ -53,7 +53,7 @@ class ExplainedSlot:
 
     def _text(self, slot: int) -> str:
         row = self._envs.current_obs[slot : slot + 1]
-        found = {
+        found: dict[str, Any] = {
             "env": slot,
             "t": int(self._envs.episode_so_far(slot)[1]),
             "mission": self._mission(slot),
@@ -61,9 +61,18 @@ class ExplainedSlot:
             "last": _rounded(self.explain(row)) if self.explain is not None else {},
             "observation": _observation(row[0]),
         }
-        text = json.dumps(found, separators=(",", ":"), allow_nan=False)
-        # Cut JSON is none: what takes the room is left out.
-        return text if len(text.encode()) < ABOUT_BYTES else json.dumps({**found, "observation": None, "actions": []})
+        # Cut JSON is none: what takes the room is left out, the least important first.
+        for left_out in (
+            {},
+            {"observation": None, "actions": []},
+            {"last": _without_lists(found["last"])},
+            {"mission": ""},
+        ):
+            found |= left_out
+            text = json.dumps(found, separators=(",", ":"), allow_nan=False)
+            if len(text.encode()) < ABOUT_BYTES:
+                return text
+        return ""
 
     def _names(self) -> list[str]:
         count = getattr(self._envs.single_action_space, "n", None)
@@ -98,6 +107,10 @@ def _rounded(told: Mapping[str, Any]) -> dict[str, Any]:
         for name, told_now in told.items()
         if not isinstance(told_now, str)
     }
+
+
+def _without_lists(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if not isinstance(value, list)}
 
 
 def _number(value: float) -> float | None:

@@ -36,6 +36,9 @@ MOST_VALUES = 2**16
 SMALLEST = 1e-30
 """Values that are no further apart count as equal: a bin of theirs would be narrower than a float32 can say."""
 
+LARGEST = float(np.finfo(np.float32).max)
+"""Values that are further apart are counted in double precision: their difference is none of a float32."""
+
 Networks = nn.Module | Mapping[str, nn.Module]
 
 
@@ -131,6 +134,8 @@ class HistogramWriter:
 def histogram(tensor: torch.Tensor) -> Histogram:
     """Of all values, or of every k-th where there are many."""
     count = tensor.numel()
+    if not count:
+        return Histogram(0, 0.0, 0.0, (), 0)
     values = _values(tensor.detach())
     low, high = float(np.minimum.reduce(values)), float(np.maximum.reduce(values))
     not_finite = 0
@@ -142,6 +147,8 @@ def histogram(tensor: torch.Tensor) -> Histogram:
         values, low, high = finite.astype(np.float64), float(finite.min()), float(finite.max())
     if not high - low > SMALLEST:
         return Histogram(count, low, high, (len(values),), not_finite)
+    if high - low > LARGEST:
+        values = values.astype(np.float64)
     places = ((values - low) * (BINS / (high - low))).astype(np.intp)
     counts = np.bincount(places, minlength=BINS)
     # The highest value lies on the upper edge of the last bin, and a rounded one beside it may, too.

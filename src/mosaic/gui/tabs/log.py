@@ -23,7 +23,7 @@ from mosaic.gui.widgets.labels_and_buttons import (
 )
 from mosaic.gui.widgets.runs.log_view import LogView
 from mosaic.gui.widgets.tool_button import IconTool
-from mosaic.spec.logs.log_line import SOURCES, Level, LogLine, LogSource
+from mosaic.spec.logs.log_line import LONGEST_SEARCH, SOURCES, Level, LogLine, LogSource
 
 LEVELS: Mapping[str, Level] = {"all": "", "warnings": "WARN", "errors": "ERR"}
 CHOICES = {
@@ -54,6 +54,7 @@ class LogTab(Panel):
         self.level = ChoiceChip("level", CHOICES, self._show_level)
         self.search = search_field(theme, "Find in the log…", self._look_for)
         self.search.setMaximumWidth(240)
+        self.search.setMaxLength(LONGEST_SEARCH)
         self.previous = IconTool(theme, "chevron-up", "Previous line with this text (Shift+Return)", self._to_previous)
         self.next = IconTool(theme, "chevron-down", "Next line with this text (Return)", self._to_next)
         self.only = chip_button("only these", checked=False, toggled=self._show_only_found)

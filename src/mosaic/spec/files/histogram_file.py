@@ -26,6 +26,8 @@ MAX_LINE_BYTES = 2**20
 """A longer line is damaged."""
 MAX_FILE_BYTES = 64 * 2**20
 """What a reader takes of a file at most."""
+LARGEST = 3.41e38
+"""What a float32 holds, and a little for its last digit."""
 MOST_PARTS = 64
 """Parameters of one line."""
 
@@ -98,12 +100,12 @@ def decode(line: bytes) -> HistogramRow:
         if data["v"] != VERSION:
             raise DamagedRow(f"version {data['v']!r:.40}, not {VERSION}")
         step, update, time = data["global_step"], data["update"], data["time"]
-        if type(step) is not int or type(update) is not int or step < 0 or update < 1:
+        if not (_is_count(step) and _is_count(update) and update >= 1):
             raise DamagedRow(f"step {step!r:.40} and update {update!r:.40}")
         if type(time) not in (int, float) or not math.isfinite(time):
             raise DamagedRow(f"time {time!r:.40}")
         weights, gradients = _unpacked(data["weights"]), _unpacked(data["gradients"])
-    except (ConfigError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (ConfigError, KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise DamagedRow(str(error)) from error
     return HistogramRow(step, update, float(time), weights, gradients)
 
@@ -116,11 +118,17 @@ def _unpacked(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Histogram]:
 
 def _histogram(one: Mapping[str, Any]) -> Histogram:
     low, high, counts = float(one["low"]), float(one["high"]), one["counts"]
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+    if not -LARGEST <= low <= high <= LARGEST:
         raise DamagedRow(f"values from {low} to {high}")
-    if len(counts) > BINS or any(type(each) is not int or not 0 <= each < 2**53 for each in counts):
+    count, not_finite = one["count"], one.get("not_finite", 0)
+    if len(counts) > BINS or not all(map(_is_count, (*counts, count, not_finite))):
         raise DamagedRow("counts that are none")
-    return Histogram(int(one["count"]), low, high, tuple(counts), int(one.get("not_finite", 0)))
+    return Histogram(count, low, high, tuple(counts), not_finite)
+
+
+def _is_count(value: object) -> bool:
+    """A whole number that a float says exactly, too: axes and sums are made of them."""
+    return type(value) is int and 0 <= value < 2**53
 
 
 def rows_of(lines: Iterable[bytes]) -> tuple[list[HistogramRow], int]:

@@ -27,6 +27,8 @@ Level: TypeAlias = Literal["", "INFO", "OK", "WARN", "ERR"]
 SOURCES: tuple[LogSource, ...] = ("stdout", "stderr", "events")
 """Lines of one moment stand in this order."""
 SEVERITY: Mapping[Level, int] = {"": 0, "INFO": 0, "OK": 0, "WARN": 1, "ERR": 2}
+LONGEST_SEARCH = 1000
+"""Characters of a text that is looked for in a log."""
 DRAWN = (Scalars.kind, Episode.kind, Heartbeat.kind)
 """Kinds of events that curves and lists show: they have no line."""
 _LEVEL = re.compile(r"\[(?P<structlog>debug|info|warning|error|critical)\s*\]|^(?P<bare>error|warning):", re.IGNORECASE)

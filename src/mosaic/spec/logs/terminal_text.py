@@ -12,6 +12,9 @@ _SEQUENCE = re.compile(
 )
 _MOVES = re.compile(r"[\r\b]|\x1b\[[0-9]*[KG]")
 TAB = 8
+WIDEST = 1000
+"""Columns of a terminal: a move to the right ends there, however far it was meant to go."""
+MOST_DIGITS = 6
 LAST_DRAWN = 8
 
 
@@ -34,7 +37,7 @@ def _overwritten(text: str) -> str:
     while place < len(text):
         found = _SEQUENCE.match(text, place)
         if found is not None:
-            at = _moved(cells, at, found["final"], found["arguments"])
+            at = min(_moved(cells, at, found["final"], found["arguments"]), max(len(cells), WIDEST))
             place = found.end()
             continue
         character = text[place]
@@ -53,7 +56,7 @@ def _overwritten(text: str) -> str:
 
 def _moved(cells: list[str], at: int, final: str | None, arguments: str | None) -> int:
     """Erase in the line (K), go to a column (G), left (D) or right (C)."""
-    count = int(arguments) if arguments and arguments.isdigit() else 0
+    count = int(arguments.lstrip("0")[:MOST_DIGITS] or 0) if arguments and arguments.isdigit() else 0
     match final:
         case "K" if count == 0:
             del cells[at:]

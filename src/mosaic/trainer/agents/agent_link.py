@@ -15,7 +15,7 @@ from mosaic.relay.file_states import FileStates
 from mosaic.relay.received_files import ReceivedFiles, RelayBroken
 from mosaic.relay.sent_files import whole_file
 from mosaic.rpc import agent_pb2 as wire
-from mosaic.trainer.agents.agents import Agents
+from mosaic.trainer.agents.agents import Agents, words_of
 from mosaic.trainer.agents.leases import OldStart
 from mosaic.trainer.agents.starts import Start
 from mosaic.trainer.agents.watched_frames import WatchedFrames
@@ -140,7 +140,7 @@ class AgentLink:
 
     def _come(self, hello: wire.Hello) -> None:
         with self._start.lock:
-            self._start.host, self._start.is_linked = hello.host, True
+            self._start.host, self._start.is_linked = words_of(hello.host), True
             self._start.linked_at = self._agents.clock()
             self._start.tell = self._tell
         log.info("agent.linked", run_id=hello.run_id, epoch=hello.epoch, host=hello.host, pid=hello.pid)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from google.protobuf import json_format
 
 from mosaic.errors import MosaicError
+from mosaic.plain_text import plain_line
 from mosaic.rpc import agent_pb2 as wire
 from mosaic.spec.processes import lease_file
 from mosaic.spec.run_dir import Home
@@ -17,10 +18,17 @@ from mosaic.trainer.agents.leases import Leases, OldStart, Terms
 from mosaic.trainer.agents.starts import Assignment, Start, StartFile
 
 TOKEN_BYTES = 32
+LONGEST = 2000
+"""Characters of what a node says that become the reason of a run, which is in every list of runs."""
 
 
 class NotReady(MosaicError):
     """It cannot be said yet whether an agent may go on."""
+
+
+def words_of(said: str) -> str:
+    """What another machine says, on one line that is not too long."""
+    return plain_line(said[:LONGEST])
 
 
 class Agents:
@@ -46,7 +54,13 @@ class Agents:
         self.leases.open(run_id, epoch)
         token = secrets.token_urlsafe(TOKEN_BYTES)
         file = StartFile(
-            run_id=run_id, epoch=epoch, engine=engine, place=place, token=token, assignment=dict(assignment)
+            run_id=run_id,
+            epoch=epoch,
+            engine=engine,
+            place=place,
+            token=token,
+            assignment=dict(assignment),
+            whole_s=self.leases.terms.whole_s,
         )
         with self._lock:
             starts.write(self.home, file)
@@ -63,7 +77,7 @@ class Agents:
                 if file is None:
                     return None
                 known = Start.of(file, self.home.run(run_id))
-                self.leases.adopt(run_id, file.epoch)
+                self.leases.adopt(run_id, file.epoch, whole_s=file.whole_s)
                 if known.ended is not None:
                     self._release(known)
                 self._starts[run_id] = known
@@ -92,6 +106,9 @@ class Agents:
         """Renew its lease; OldStart if it was judged meanwhile."""
         with start.lock:
             self._check(start)
+            if self.leases.terms.whole_s > start.file.whole_s:
+                # Written down first: the daemon after us may have shorter ones.
+                self._rewrite(start, replace(start.file, whole_s=self.leases.terms.whole_s))
             self.leases.grant(start.file.run_id, start.file.epoch)
 
     def check(self, start: Start) -> None:
@@ -110,6 +127,8 @@ class Agents:
         told = wire.Ended()
         told.CopyFrom(how)
         told.ClearField("files")
+        for name in ("cause", "problem", "kernel"):
+            setattr(told, name, words_of(getattr(told, name)))
         with start.lock:
             self._check(start)
             self._rewrite(start, replace(start.file, ended=json_format.MessageToJson(told, indent=None)))

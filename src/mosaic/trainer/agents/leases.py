@@ -67,17 +67,18 @@ class Leases:
             known = self._leases.get(run_id)
             return known is None or self._has_lapsed(known)
 
-    def adopt(self, run_id: str, epoch: int) -> None:
-        """Of a daemon before us, which may have granted it a moment ago."""
+    def adopt(self, run_id: str, epoch: int, *, whole_s: float = 0.0) -> None:
+        """Of a daemon before us, which may have granted it a moment ago, by terms of its own."""
         with self._lock:
             if run_id not in self._leases:
-                self._leases[run_id] = _Lease(epoch, self._clock() + self.terms.whole_s)
+                self._leases[run_id] = _Lease(epoch, self._clock() + max(whole_s, self.terms.whole_s))
 
     def grant(self, run_id: str, epoch: int) -> None:
         """Renew it. Noted before the agent is told."""
         with self._lock:
             known = self._current(run_id, epoch)
-            known.until = self._clock() + self.terms.whole_s
+            # Never earlier than it was: the agent keeps a longer one of the daemon before us, too.
+            known.until = max(known.until or 0.0, self._clock() + self.terms.whole_s)
 
     def check(self, run_id: str, epoch: int) -> None:
         """OldStart if this start is not the one that may work."""

@@ -39,6 +39,8 @@ class StartFile:
     """What the agent is told to start (docs/protocols/agent.md)."""
     begun_by: str = ""
     """The folder in which its worker was, or may have been, started; empty before that."""
+    whole_s: Annotated[float, Ge(0)] = 0.0
+    """How long its worker may work after the newest lease, at most: a later daemon may grant shorter ones."""
     ended: str = ""
     """How its worker ended, an `Ended` as JSON without its files; empty before that."""
 
@@ -60,7 +62,8 @@ class Start:
     """When its agent was heard last, by the clock of the leases."""
     stop_asked: int = 0
     """How often."""
-    held: bool = False
+    held: bool | None = None
+    """Whether its worker is to wait; None if this daemon was not asked about it."""
     killed: bool = False
     ended: wire.Ended | None = None
     over: bool = False
@@ -93,7 +96,7 @@ class Start:
 
     def commands(self) -> list[wire.ToAgent]:
         """What an agent that links again must be told: it does not know what was asked while it was away."""
-        verbs = ["hold"] if self.held else []
+        verbs = [] if self.held is None else ["hold" if self.held else "go_on"]
         verbs += ["stop"] * min(self.stop_asked, 1) + (["kill"] if self.killed else [])
         return [wire.ToAgent(command=wire.WorkerCommand(verb=verb)) for verb in verbs]
 

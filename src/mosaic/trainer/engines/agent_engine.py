@@ -14,7 +14,8 @@ from typing import Protocol
 from mosaic.errors import InvalidTransition, Problem
 from mosaic.log import get_logger
 from mosaic.rpc import agent_pb2 as wire
-from mosaic.scripts.script import is_script
+from mosaic.scripts.allowed_folders import Allowed
+from mosaic.scripts.code_gate import code_of
 from mosaic.spec.files.shared_files import read_small
 from mosaic.spec.processes.life_lock import INHERITED, life_lock
 from mosaic.spec.run_config import TrainExtras, TrainRunConfig
@@ -89,13 +90,9 @@ class AgentEngine:
         if not isinstance(worker.extras, TrainExtras):
             what = "a play session" if worker.extras.mode == "play" else "an evaluation"
             return [Problem("--engine", f"'{self._name}' runs trainings; start {what} on this machine (local)")]
-        own = [name for name in (worker.algo, worker.env_id) if is_script(name.partition(":")[0])]
-        if own:
-            return [
-                Problem(
-                    "--engine", f"'{self._name}' cannot run {own[0]}: files of yours are not copied to other machines"
-                )
-            ]
+        for code in code_of(worker, Allowed(self._agents.home), config.environment.settings):
+            why = f"'{self._name}' cannot run {code.path}: files of yours are not copied to other machines"
+            return [Problem("--engine", why)]
         return self._nodes.misfits(config)
 
     def choose(self, queued: Sequence[RunRecord], live: Sequence[RunRecord], slots: Slots) -> Sequence[RunRecord]:

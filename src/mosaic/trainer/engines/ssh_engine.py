@@ -61,7 +61,6 @@ class SshNodes:
     def __init__(self, home: Home, agents: Agents) -> None:
         self._home = home
         self._agents = agents
-        self._home_id = hashlib.sha256(str(home.root).encode()).hexdigest()[:16]
         self._hosts: dict[str, _HostState] = {}
         self._places: dict[str, str] = {}
         self._complained = ""
@@ -155,6 +154,10 @@ class SshNodes:
         told = [*found, *(f"{one} (not used)" for one in missing)] if found else []
         return Probe(found=told, missing=[] if found else missing, start="mosaic train ppo --engine ssh")
 
+    def _home_id(self, name: str) -> str:
+        """What a tunnel is called by. A machine that has two names here has two of them, and each ends by itself."""
+        return hashlib.sha256(f"{self._home.root}\0{name}".encode()).hexdigest()[:16]
+
     # The thread of a host.
 
     def _keep(self, name: str, state: _HostState) -> None:
@@ -209,7 +212,7 @@ class SshNodes:
             state.tunnel.close()
             state.tunnel = None
         ready = ssh_connection.prepare(name, host)
-        tunnel = Tunnel(name, host, folder=ready.sockets, home_id=self._home_id, local=self._agents.address)
+        tunnel = Tunnel(name, host, folder=ready.sockets, home_id=self._home_id(name), local=self._agents.address)
         tunnel.wait_until_up(TUNNEL_S)
         state.tunnel = tunnel
         log.info("ssh.tunnel", host=name, pid=tunnel.pid)
@@ -225,7 +228,7 @@ class SshNodes:
             "run_id": start.file.run_id,
             "epoch": start.file.epoch,
             "token": start.file.token,
-            "home_id": self._home_id,
+            "home_id": self._home_id(name),
             "scratch": host.scratch,
         }
         answer = ssh_connection.ask(name, host, "start", document=order)

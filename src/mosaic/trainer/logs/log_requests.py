@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from mosaic.errors import ConfigError, Problem
 from mosaic.rpc import trainer_pb2 as pb
-from mosaic.spec.logs.log_line import SEVERITY, SOURCES, Level, LogLine, LogPlace, LogSource
+from mosaic.spec.logs.log_line import LONGEST_SEARCH, SEVERITY, SOURCES, Level, LogLine, LogPlace, LogSource
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.states import TERMINAL
 from mosaic.trainer.logs.line_file import chunks_after
@@ -16,8 +16,6 @@ from mosaic.trainer.runs.supervisor import Supervisor
 TOLD_BYTES = 8 * 2**20
 """Between two replies of a count."""
 WAIT_S = 1.0
-LONGEST_TEXT = 1000
-"""Characters that are looked for."""
 
 
 class LogRequests:
@@ -106,8 +104,8 @@ def _filter(message: pb.LogFilter) -> LogFilter:
         raise _wrong("sources", f"'{unknown[0]}' is none of {', '.join(SOURCES)}", "the log")
     if message.level not in SEVERITY:
         raise _wrong("level", f"'{message.level}' is none of WARN, ERR and nothing", "the log")
-    if len(message.text) > LONGEST_TEXT:
-        raise _wrong("text", f"has {len(message.text):,} characters; at most {LONGEST_TEXT:,}", "the log")
+    if len(message.text) > LONGEST_SEARCH:
+        raise _wrong("text", f"has {len(message.text):,} characters; at most {LONGEST_SEARCH:,}", "the log")
     sources = cast(list[LogSource], list(message.sources)) or SOURCES
     return LogFilter(frozenset(sources), SEVERITY[cast(Level, message.level)], message.text.lower())
 

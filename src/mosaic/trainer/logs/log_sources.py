@@ -97,6 +97,10 @@ class Source(Protocol):
         """Where lines of a time begin, or those after it."""
         ...
 
+    def time_at(self, offset: int) -> float | None:
+        """Of the line that begins there, or of the next that tells one; None behind the last."""
+        ...
+
 
 class PrintedSource:
     """Stdout or stderr."""
@@ -116,6 +120,9 @@ class PrintedSource:
 
     def before(self, time: float, *, and_at: bool) -> int:
         return line_start(self.read, self._times.bytes_before(time, self.size, and_at=and_at))
+
+    def time_at(self, offset: int) -> float | None:
+        return self._times.at(offset + 1) if offset < self.size else None
 
 
 class EventSource:
@@ -156,6 +163,9 @@ class EventSource:
             else:
                 high = middle
         return low
+
+    def time_at(self, offset: int) -> float | None:
+        return self._next_timed(offset, self.size)[1]
 
     def _next_timed(self, offset: int, high: int) -> tuple[int, float | None]:
         """The end and the time of the next line that tells one."""

@@ -135,10 +135,9 @@ class MergedLog:
         """The place that has this part of all bytes before it, by the largest of the files."""
         largest = max(self.sources, key=lambda source: source.size)
         offset = line_start(largest.read, int(min(max(part, 0.0), 1.0) * largest.size))
-        for found in entries_after(largest, offset, LogFilter()):
-            if isinstance(found, Entry):
-                return self.place_of(largest.name, found.start, found.time)
-        return self.end
+        # Not of the next line that is shown: hundreds of megabytes of events may have none.
+        time = largest.time_at(offset)
+        return self.end if time is None else self.place_of(largest.name, offset, time)
 
     def _lines(
         self, place: LogPlace, wanted: LogFilter, count: int, *, backwards: bool

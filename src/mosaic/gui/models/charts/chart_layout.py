@@ -135,13 +135,12 @@ class ChartLayout:
         self.reset()
         try:
             kept = json.loads(text)
-            added, removed, order, sizes = (kept[name] for name in ("added", "removed", "order", "sizes"))
-            spans = {str(key): (int(width), int(height)) for key, (width, height) in sizes.items()}
-        except (ValueError, KeyError, TypeError, AttributeError):
+            added, removed, order = ([str(key) for key in kept[name]] for name in ("added", "removed", "order"))
+            spans = {str(key): (int(width), int(height)) for key, (width, height) in kept["sizes"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return
         for key in added:
-            self.add(str(key))
-        self.removed = {str(key) for key in removed}
-        self._order = [str(key) for key in order]
+            self.add(key)
+        self.removed, self._order = set(removed), order
         for key, span in spans.items():
             self.resize(key, span)

@@ -93,17 +93,18 @@ class _Scale:
         self.title = column_title(name)
         given = [value for value in values if value is not None]
         self._numbers = all(_is_number(value) for value in given)
+        # A run that diverged must not take the room of all others.
+        finite = [float(value) for value in given if isinstance(value, (int, float)) and math.isfinite(value)]
         self._low = self._high = 0.0
         self._log = False
         self._texts: list[str] = []
-        if self._numbers and given:
-            numbers = [float(value) for value in given if isinstance(value, (int, float))]
-            self._low, self._high = min(numbers), max(numbers)
+        if self._numbers and finite:
+            self._low, self._high = min(finite), max(finite)
             # Settings are tried over decades.
             self._log = self._low > 0 and self._high / self._low >= DECADES
             if self._low == self._high:
-                self._low, self._high = limits(numbers)
-        else:
+                self._low, self._high = limits(finite)
+        elif not self._numbers:
             self._texts = sorted({text_of(value) for value in given})
 
     @property
@@ -118,6 +119,8 @@ class _Scale:
         if value is None:
             return None
         if self._numbers and isinstance(value, (int, float)):
+            if not math.isfinite(value):
+                return None
             scale = math.log10 if self._log else float
             found = share_of(scale(value), scale(self._low), scale(self._high))
             return found if found == found else None
@@ -125,7 +128,7 @@ class _Scale:
 
 
 def _is_number(value: Value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def scatter_of(spec: ChartSpec, members: Sequence[Member], values: ValuesOfRuns) -> tuple[Plot, str]:
