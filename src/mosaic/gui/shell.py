@@ -324,6 +324,8 @@ class Shell(QMainWindow):
             form.setVisible(self._had_form)
             self.runs.view.setFocus()
             return
+        if self._had_sides is not None:
+            self.maximise_panel()  # another panel has all the room
         self._had_form = form.isVisible()
         form.hide()
         self._stack.setCurrentWidget(self.bench)
@@ -387,7 +389,7 @@ class Shell(QMainWindow):
 
     def _show_run(self, run_id: str) -> None:
         if self.bench.maximised:
-            self.switch_table()
+            self.maximise_panel()
         self.studio.select([run_id])
         self.bench.bring_up("Overview")
 
