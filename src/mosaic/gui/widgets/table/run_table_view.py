@@ -15,7 +15,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -145,6 +145,14 @@ class RunTableView(QTableView):
         for place, name in enumerate(self._table.columns):
             self.setColumnWidth(place, self.widths.get(name) or self._width_of(place, name))
         self._is_rearranging = was
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._table.rowCount():
+            painter = QPainter(self.viewport())
+            painter.setPen(self._theme.colour("muted"))
+            said = "No run fits the filter." if len(self._table.rows) else "No runs yet."
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, said)
 
     def keyboardSearch(self, search: str) -> None:
         """Letters are commands here; the filter above finds runs."""
