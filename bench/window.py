@@ -93,6 +93,7 @@ def record(number: int) -> RunRecord:
 
 
 def ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
+    opened.garbage.start()  # as in a window that is used: Python's own collection would fall into any turn
     records = [record(number) for number in range(RUNS)]
     for first in range(0, RUNS, PAGE):
         turns.turn(lambda first=first: opened.studio.take(Batch(records=tuple(records[first : first + PAGE]))))
@@ -110,11 +111,12 @@ def ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
     ):
         turns.turn(act)
         turns.settle(0.2)
+    leave_garbage_to_python(opened)
 
 
 def a_table_of_ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
     """With forty settings each; what is measured is what the table does, not the list beside it."""
-    opened.garbage.start()  # as in a window that is used: Python's own collection would fall into any turn
+    opened.garbage.start()
     opened.studio.take(Batch(records=tuple(record(number) for number in range(RUNS))))
     turns.settle()
     tab = opened.window.table
@@ -161,6 +163,10 @@ def a_table_of_ten_thousand_runs(turns: Turns, opened: app.Opened) -> None:
         newer = tuple(replace(run, last_return=1000.0 + step) for run in opened.studio.runs.records()[:30])
         turns.turn(lambda newer=newer: opened.studio.take(Batch(records=newer)))
         turns.settle(0.1)
+    leave_garbage_to_python(opened)
+
+
+def leave_garbage_to_python(opened: app.Opened) -> None:
     opened.garbage.stop()
     gc.unfreeze()
     gc.enable()

@@ -148,3 +148,22 @@ def test_what_has_all_the_room_keeps_it_at_another_size(show: Show, home: Home, 
     assert not any(dock.isVisible() for dock in window.side_docks)
     window.maximise_panel()
     assert all(dock.isVisible() for dock in window.side_docks)
+
+
+def test_a_tab_that_was_looked_at_while_another_had_all_the_room_stays_in_front(
+    show: Show, home: Home, make_run: MakeRun
+) -> None:
+    shown = shown_of(show, home, make_run)
+    window = shown.window
+    resize(shown, 1280, 720)
+    window.switch_table()
+    window.bench.bring_up("Overview")
+    shown.until(lambda: not window.bench.docks["Overview"].visibleRegion().isEmpty())
+    window.switch_table()
+    shown.until(lambda: not window.bench.docks["Overview"].visibleRegion().isEmpty())
+    # From one panel that has all the room to the other, and all the way back.
+    window.maximise_panel()
+    window.switch_table()
+    assert window.bench.maximised == "Table"
+    window.switch_table()
+    assert all(dock.isVisible() for dock in window.side_docks)

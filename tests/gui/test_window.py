@@ -101,6 +101,8 @@ def test_a_run_deleted_under_the_window_leaves_it_with_a_notice(show: Show, home
         client.delete(other.run_id)
     shown.until(lambda: shown.studio.runs.rowCount() == 0)
     assert not shown.window.bench.isVisible()
+    shown.window.bring_up("Play")
+    assert shown.window.tabs["Play"].isVisible(), "a person may play where nothing was trained"
 
 
 def test_a_malformed_event_and_a_warning_are_shown_as_notices(show: Show, home: Home, make_run: MakeRun) -> None:

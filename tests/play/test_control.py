@@ -68,6 +68,7 @@ def sit(client: Client, kit: Any) -> Callable[..., Any]:
 def test_a_session_pauses_steps_resets_and_ends_as_it_is_told(sit: Callable[..., Any], client: Client) -> None:
     with sit("CartPole-v1", "random", paused=True, speed=1.0) as table:
         assert table.until(lambda state: state["status"] == "paused")["t"] == 0
+        assert client.health().cpu_slots_used == 0, "a session takes no slot from trainings"
         assert table.do("step") == ""
         assert table.until(lambda state: state["t"] == 1)["status"] == "paused"
         assert table.do("step", steps=3) == ""

@@ -16,6 +16,7 @@ from mosaic.rpc import agent_pb2 as wire
 from mosaic.spec.files.shared_files import write_atomically
 from mosaic.spec.processes import lease_file
 from mosaic.spec.processes.life_lock import INHERITED
+from mosaic.spec.states import KILLED_FROM_OUTSIDE
 from mosaic.trainer.engines.engine import Collected, Handle, Launch
 from mosaic.trainer.engines.local_engine import LocalEngine
 from mosaic.trainer.runs import out_of_memory
@@ -198,4 +199,4 @@ class NodeWorker:
         if collected.exit_code != SIGKILL or self._asked.kill:
             return ""
         told = out_of_memory.of_a_kill(self._handle.pid, collected.usage, self._kernel)
-        return told or "the worker was killed by SIGKILL, sent by another process: the kernel killed none for memory"
+        return told or KILLED_FROM_OUTSIDE

@@ -248,7 +248,7 @@ class Menus(QObject):
             shown.setEnabled(bool(self._studio.current))
 
     def _add_chart(self) -> None:
-        self._window.bench.bring_up("Metrics")
+        self._window.bring_up("Metrics")
         self._window.metrics.arranger.ask_for_chart()
 
     def _show_context(self, at: QPoint) -> None:

@@ -278,6 +278,7 @@ class Shell(QMainWindow):
     def bring_up(self, title: str) -> None:
         """Show a tab, or open elsewhere what has none."""
         if title in self.bench.docks:
+            self._stack.setCurrentWidget(self.bench)  # without a run too: a person may play
             self.bench.bring_up(title)
             return
         tab = self.tabs[title]
@@ -285,9 +286,9 @@ class Shell(QMainWindow):
         tab.open_elsewhere()
 
     def configure(self) -> None:
-        """Open the form."""
+        """Open the form, the cursor in its first field."""
         self.side_docks[1].show()
-        self.form.setFocus()
+        self.form.view.algorithm.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def load_policy(self) -> None:
         """Open the form of an evaluation, with the current run's policy chosen if it has one."""
@@ -324,6 +325,8 @@ class Shell(QMainWindow):
             form.setVisible(self._had_form)
             self.runs.view.setFocus()
             return
+        if self._had_sides is not None:
+            self.maximise_panel()  # another panel has all the room
         self._had_form = form.isVisible()
         form.hide()
         self._stack.setCurrentWidget(self.bench)
@@ -387,7 +390,7 @@ class Shell(QMainWindow):
 
     def _show_run(self, run_id: str) -> None:
         if self.bench.maximised:
-            self.switch_table()
+            self.maximise_panel()
         self.studio.select([run_id])
         self.bench.bring_up("Overview")
 

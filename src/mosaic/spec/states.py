@@ -50,3 +50,7 @@ def move(current: RunState, wanted: RunState, *, run_id: str) -> RunState:
     if current in TERMINAL:
         raise InvalidTransition(f"run {run_id} already ended as {current}; it cannot become {wanted}")
     raise InvalidTransition(f"run {run_id} is {current}; it cannot become {wanted}")
+
+
+KILLED_FROM_OUTSIDE = "the worker was killed by SIGKILL, sent by another process: the kernel killed none for memory"
+"""The reason of a failure for which the run itself is not to blame."""

@@ -155,3 +155,22 @@ def test_the_dialog_offers_what_there_is_and_adds_it_once(fed: Fed) -> None:
     dialog.reject()
     assert fed.tab.grid.tags[1] == ChartSpec("pair", TAGS[0], TAGS[1]).key
     assert len(fed.tab.grid.tags) == 4
+
+
+def test_the_dialog_offers_settings_that_no_chart_has_needed_before(fed: Fed) -> None:
+    fed.tab.refresh()
+    rows = fed.tab.contents.values.rows
+    dialog = fed.tab.arranger.ask_for_chart()
+    dialog.kind.setCurrentIndex(dialog.kind.findData("scatter"))
+    dialog.x_axis.setCurrentIndex(dialog.x_axis.findData("seed"))
+    assert dialog.x_axis.findData("learning_rate") < 0
+    for place, run_id in enumerate(fed.studio.selected):
+        rows.take_settings(run_id, {"learning_rate": 1e-3 * place, "gamma": 0.99})
+    fed.tab.contents.values.want_settings(fed.tab.arranger.offer_settings)
+    assert dialog.x_axis.findData("learning_rate") >= 0
+    assert dialog.x_axis.currentData() == "seed", "what was chosen stays"
+    dialog.kind.setCurrentIndex(dialog.kind.findData("parallel"))
+    assert dialog.spec is not None
+    assert set(dialog.spec.columns) == {"learning_rate", BEST}, "what differs is ticked"
+    dialog.reject()
+    fed.tab.arranger.offer_settings()

@@ -117,6 +117,13 @@ def test_the_list_of_algorithms_is_grouped_narrows_with_each_word_and_explains_e
     QTest.keyClick(popup, Qt.Key.Key_Down)
     QTest.keyClick(popup, Qt.Key.Key_Return)
     assert panel.form.algo == picker.text() == "ppo_lstm"
+    # Others have the word in their explanation, and stand above it in the list.
+    picker.browse()
+    for letter in "dqn":
+        QTest.keyClicks(popup, letter)
+    assert picker.listed().index("c51") < picker.listed().index("dqn")
+    QTest.keyClick(popup, Qt.Key.Key_Return)
+    assert panel.form.algo == picker.text() == "dqn"
 
 
 def test_wandb_fields_come_with_their_switch(open_panel):

@@ -1,6 +1,7 @@
 """What a person does with runs from the window: each against the real daemon, with its question and its notice."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,7 +15,7 @@ from mosaic.gui.models.runs.run_actions import ACTIONS
 from mosaic.gui.widgets.command_palette import COMMAND
 from mosaic.rpc.client import Client
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec.states import KILLED_FROM_OUTSIDE, RunState
 
 from ..conftest import Show, Shown
 
@@ -175,6 +176,10 @@ def test_the_best_match_comes_first() -> None:
     assert [found.title for found in fitting(commands, "reset")] == ["Reset layout"]
     assert fitting(commands, "xyz") == []
     assert fitting(commands, "") == commands
+    # What was typed as it stands, even if it cannot be done now, before letters that are scattered over a name.
+    pause = Command("Pause", lambda: None, reason="only a run that is running")
+    scattered = Command("ddpg Pendulum s1", lambda: None, detail="a continuous action, finished", group="Go to")
+    assert [found.title for found in fitting([scattered, pause], "pause")] == ["Pause", "ddpg Pendulum s1"]
 
 
 def test_every_bad_end_gets_its_advice() -> None:
@@ -184,6 +189,9 @@ def test_every_bad_end_gets_its_advice() -> None:
     assert "learning rate" in advice_on(ended(RunState.FAILED, 5))
     assert "Install" in advice_on(ended(RunState.FAILED, 3))
     assert "memory" in advice_on(ended(RunState.FAILED, -9))
+    not_for_memory = replace(ended(RunState.FAILED, -9), reason=KILLED_FROM_OUTSIDE)
+    assert "memory" not in advice_on(not_for_memory)
+    assert "Resume" in advice_on(not_for_memory)
     assert "stderr" in advice_on(ended(RunState.FAILED, 1))
     assert advice_on(ended(RunState.LOST))
     for kind, place in (("play", "Play tab"), ("policy_eval", "Load policy")):

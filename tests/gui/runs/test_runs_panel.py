@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, QSettings, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QPointF, QSettings, Qt
 from PySide6.QtGui import QEnterEvent, QPainter
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication, QStyleOptionViewItem
@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QApplication, QStyleOptionViewItem
 from mosaic.gui.models.daemon.daemon_link import DaemonLink
 from mosaic.gui.models.daemon.news import Batch
 from mosaic.gui.models.daemon.news_feed import PAGE, NewsFeed
-from mosaic.gui.models.runs import arranged_runs
+from mosaic.gui.models.runs import run_order
 from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns
-from mosaic.gui.models.runs.run_order import Arranged, Grouping, Sort, arrange
+from mosaic.gui.models.runs.run_order import Arranged, Grouping, RunOrder, Sort
 from mosaic.gui.models.runs.runs_model import WHY_QUEUED, Index, RunsModel
 from mosaic.gui.models.studio import Studio
 from mosaic.gui.models.wording import name_of
@@ -51,7 +51,7 @@ def some() -> list[RunRecord]:
 
 def names(records: list[RunRecord], sort: Sort, grouping: Grouping = "none") -> list[str]:
     by_id = {record.run_id: record.label for record in records}
-    arranged = arrange(records, sort=sort, grouping=grouping)
+    arranged = RunOrder().arrange(records, sort=sort, grouping=grouping)
     return [by_id.get(row) or f"[{arranged.groups[row].title}]" for row in arranged.rows]
 
 
@@ -66,7 +66,7 @@ def test_runs_are_sorted_and_equals_stay_newest_first(some: list[RunRecord]) -> 
 def test_groups_have_headings_and_those_of_seeds_a_mean_with_n(some: list[RunRecord]) -> None:
     assert names(some, "newest", "environment") == ["[CartPole-v1]", "B", "d", "c", "[Pong-v5]", "a"]
     assert names(some, "name", "algorithm") == ["[dqn]", "B", "[ppo]", "a", "c", "d"]
-    arranged = arrange(some, sort="newest", grouping="seeds", collapsed={"group:g"})
+    arranged = RunOrder().arrange(some, sort="newest", grouping="seeds", collapsed={"group:g"})
     group = arranged.groups["group:g"]
     assert (group.mean_return, group.n, len(group.run_ids)) == (6.0, 2, 3)
     assert arranged.rows == ["group:g", some[2].run_id]  # the run without a group stands by itself
@@ -84,7 +84,7 @@ def test_groups_have_headings_and_those_of_seeds_a_mean_with_n(some: list[RunRec
 )
 def test_a_group_of_seeds_has_the_name_that_they_share(label: str, title: str) -> None:
     record = a_record(label, group="g", seed=2)
-    assert arrange([record], sort="newest", grouping="seeds").groups["group:g"].title == title
+    assert RunOrder().arrange([record], sort="newest", grouping="seeds").groups["group:g"].title == title
 
 
 def test_the_shown_list_keeps_the_rules_of_qt(application: QApplication, some: list[RunRecord]) -> None:
@@ -221,6 +221,45 @@ def test_runs_that_change_their_return_change_their_places(panel: RunsPanel, som
     assert [index.row() for index in panel.view.selectionModel().selectedIndexes()] == [1]
 
 
+def test_a_run_that_goes_on_costs_no_look_at_all_the_others(
+    panel: RunsPanel, some: list[RunRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio = fill(panel, [*some, *(a_record(f"run {number}", group=f"g{number}") for number in range(300))])
+    panel.arranged.show_by(sort="name", grouping="seeds")
+    QApplication.processEvents()
+    asked, read = [0], list[str]()
+    count, name = ArrangedRuns.rowCount, run_order.name_of
+
+    def counted(arranged: ArrangedRuns, parent: Index = QModelIndex()) -> int:  # noqa: B008 (as in Qt)
+        asked[0] += 1
+        return count(arranged, parent)
+
+    def noted(record: RunRecord) -> str:
+        read.append(record.label)
+        return name(record)
+
+    monkeypatch.setattr(ArrangedRuns, "rowCount", counted)
+    monkeypatch.setattr(run_order, "name_of", noted)
+    studio.take(Batch(records=(RunRecord(**(vars(some[0]) | {"last_return": 99.0})),)))
+    panel.arranged.arrange()
+    QApplication.processEvents()
+    # The view lays out no row, and of no other run the name is made again.
+    assert asked[0] < 50
+    assert read
+    assert set(read) <= {"B", "d", "c"}, "of the run, and of the heading of its group"
+
+
+def test_runs_that_are_gone_are_forgotten(application: QApplication, some: list[RunRecord]) -> None:
+    order, runs = RunOrder(), RunsModel()
+    runs.take(some)
+    before = order.arrange(runs.records(), sort="name", grouping="seeds")
+    runs.remove([some[0].run_id])
+    order.forget(runs.get)
+    after = order.arrange(runs.records(), sort="name", grouping="seeds")
+    assert before.groups["group:g"].n == 2
+    assert (after.groups["group:g"].n, len(after.groups["group:g"].run_ids)) == (1, 2)
+
+
 def test_a_queued_run_says_in_its_row_what_it_waits_for(panel: RunsPanel, some: list[RunRecord]) -> None:
     waiting = [a_record(label, state=RunState.QUEUED) for label in ("first", "second")]
     fill(panel, [*waiting[::-1], *some])
@@ -282,11 +321,11 @@ def test_of_ten_thousand_runs_of_a_real_daemon_only_those_in_view_are_drawn(
     store.put(records)
     store.close()
     arrangements: list[int] = []
-    arrange_all, paint = arranged_runs.arrange, RunDelegate.paint
+    arrange_all, paint = RunOrder.arrange, RunDelegate.paint
 
-    def counted(records: Sequence[RunRecord], **how: Any) -> Arranged:
+    def counted(order: RunOrder, records: Sequence[RunRecord], **how: Any) -> Arranged:
         arrangements.append(len(records))
-        return arrange_all(records, **how)
+        return arrange_all(order, records, **how)
 
     drawn: set[int] = set()
 
@@ -294,7 +333,7 @@ def test_of_ten_thousand_runs_of_a_real_daemon_only_those_in_view_are_drawn(
         drawn.add(index.row())
         paint(delegate, painter, option, index)
 
-    monkeypatch.setattr(arranged_runs, "arrange", counted)
+    monkeypatch.setattr(RunOrder, "arrange", counted)
     monkeypatch.setattr(RunDelegate, "paint", noted)
     shown = show(home)
     panel, studio = shown.window.runs, shown.studio

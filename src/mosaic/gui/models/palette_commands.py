@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from mosaic.gui.models.word_search import holds_words
+
 
 @dataclass(frozen=True)
 class Command:
@@ -25,14 +27,19 @@ def fitting(commands: Iterable[Command], typed: str, most: int = 60) -> list[Com
     if not wanted:
         return sorted(commands, key=lambda command: bool(command.reason))[:most]
     scored = [(score, place, command) for place, command in enumerate(commands) if (score := fit(wanted, command))]
-    # What cannot be done now is shown behind what can.
-    best = sorted(scored, key=lambda found: (bool(found[2].reason), -found[0], found[1]))
+
+    def order(found: tuple[int, int, Command]) -> tuple[bool, bool, int, int]:
+        """Words as they were typed come before scattered letters; of each, what cannot be done now comes last."""
+        score, place, command = found
+        return not holds_words(_text(command), typed), bool(command.reason), -score, place
+
+    best = sorted(scored, key=order)
     return [command for _, _, command in best[:most]]
 
 
 def fit(wanted: str, command: Command) -> int:
     """0 if a letter is missing; more for letters that follow one another and for those that begin a word."""
-    text = f"{command.title} {command.detail} {command.also}".lower()
+    text = _text(command).lower()
     score, place, last = 0, 0, -2
     for letter in wanted:
         place = text.find(letter, place)
@@ -43,3 +50,7 @@ def fit(wanted: str, command: Command) -> int:
         last, place = place, place + 1
     # A title that starts with the very text is what was meant.
     return score + (20 if command.title.lower().replace(" ", "").startswith(wanted) else 0)
+
+
+def _text(command: Command) -> str:
+    return f"{command.title} {command.detail} {command.also}"

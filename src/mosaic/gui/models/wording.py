@@ -39,7 +39,7 @@ def name_of(record: RunRecord) -> str:
         return record.label
     # Not by pathlib, which takes longer than all the rest of sorting ten thousand runs.
     env = record.env_id.rsplit(":", 1)[-1].rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()
-    name = "_".join(part for part in (record.algo, env, f"s{record.seed}") if part)
+    name = "_".join(filter(None, (record.algo, env, f"s{record.seed}")))
     return f"eval_{name}" if record.kind == "policy_eval" else name
 
 

@@ -1,6 +1,7 @@
 """The Overview tab: what the current run is, how it went, what to do if it failed, its settings and exact config."""
 
 import json
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -42,7 +43,7 @@ from mosaic.run_table.run_differences import RunFacts, compared, defaults_of
 from mosaic.spec.config_settings import settings_of
 from mosaic.spec.presets import preset_use
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec.states import LIVE, RunState
 
 BAD = frozenset({RunState.FAILED, RunState.LOST})
 
@@ -199,6 +200,7 @@ def _facts(record: RunRecord) -> dict[str, str]:
         "Group": record.group or "–",
         "Branched": f"from run {record.parent} at step {record.parent_step:,}" if record.parent else "–",
         "Folder": record.run_dir,
+        "Tags": ", ".join(record.tags) or "–",
         "Notes": record.notes or "–",
     }
 
@@ -208,6 +210,8 @@ def _score(value: float | None) -> str:
 
 
 def _took(record: RunRecord) -> str:
+    if record.started_at and record.state in LIVE:
+        return f"{duration(max(0.0, time.time() - record.started_at))} so far"
     if not record.ended_at or not record.started_at:
         return "–"
     whole = duration(record.ended_at - record.started_at)

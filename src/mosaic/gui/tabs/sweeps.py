@@ -45,7 +45,7 @@ ACTIONS = (
     ("pause", "pause", "Pause", "Pause the sweep and its runs"),
     ("continue", "play", "Continue", "Continue the paused sweep"),
     ("resume", "rotate-ccw", "Resume", "Go on with the sweep where it ended"),
-    ("cancel", "square", "Cancel", "End the sweep; its runs save a checkpoint first"),
+    ("cancel", "square", "End sweep", "End the sweep; its runs save a checkpoint first"),
 )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox, QWidget
 
 from mosaic.gui.models.runs.run_actions import Action, RunActions
 from mosaic.gui.models.shown_text import tip
 from mosaic.plain_text import plain, plain_line
+
+NOTES_SIZE = QSize(460, 260)
 
 
 def confirm(
@@ -47,14 +49,23 @@ def ask_and_do(parent: QWidget, does: RunActions, action: Action, *, selected: i
     confirm(parent, title, question, action.answers_for(runs), lambda: does.do(action, runs))
 
 
-def ask_text(parent: QWidget, title: str, label: str, text: str, then: Callable[[str], object]) -> QInputDialog:
-    """`then` with the text if it is accepted."""
+def ask_text(
+    parent: QWidget,
+    title: str,
+    label: str,
+    text: str,
+    then: Callable[[str], object],
+    answers: tuple[str, str] = ("Rename", "Keep the name"),
+) -> QInputDialog:
+    """`then` with the text if the first of the answers is chosen."""
     dialog = QInputDialog(parent)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     dialog.setWindowTitle(plain_line(title))
     # An input dialog has no format of its text: what would be taken for HTML is escaped.
     dialog.setLabelText(tip(label))
     dialog.setTextValue(text)
+    dialog.setOkButtonText(answers[0])
+    dialog.setCancelButtonText(answers[1])
     dialog.textValueSelected.connect(then)
     dialog.open()
     return dialog
@@ -62,8 +73,9 @@ def ask_text(parent: QWidget, title: str, label: str, text: str, then: Callable[
 
 def ask_long_text(parent: QWidget, title: str, label: str, text: str, then: Callable[[str], object]) -> QInputDialog:
     """The same for several lines."""
-    dialog = ask_text(parent, title, label, text, then)
+    dialog = ask_text(parent, title, label, text, then, ("Save notes", "Do not save"))
     dialog.setOption(QInputDialog.InputDialogOption.UsePlainTextEditForTextInput)
+    dialog.resize(NOTES_SIZE)
     return dialog
 
 

@@ -168,13 +168,17 @@ class GroupedPicker(QLineEdit):
             self._list.hide()
             return
         self.completer_.complete(QRect(0, 0, max(self.width(), NARROWEST_LIST), self.height() + 2))
-        self._point_at(self._value if not self._free else self.text())
+        self._point_at(text, self._value if not self._free else self.text())
 
-    def _point_at(self, value: str) -> None:
-        """What is chosen, else the first: where Return and the arrows begin."""
+    def _point_at(self, typed: str, value: str) -> None:
+        """Where Return and the arrows begin: at what was typed as a name, what begins so, what is chosen, the first."""
         rows = [row for row in range(self._model.rowCount()) if self._model.item(row).isEnabled()]
-        same = [row for row in rows if value in (self._offer(row).value, self._offer(row).text)]
-        for row in [*same, *rows][:1]:
+        names = {row: (self._offer(row).value.casefold(), self._offer(row).text.casefold()) for row in rows}
+        wanted = typed.strip().casefold()
+        same = [row for row in rows if wanted and wanted in names[row]]
+        begun = [row for row in rows if wanted and any(name.startswith(wanted) for name in names[row])]
+        chosen = [row for row in rows if value in (self._offer(row).value, self._offer(row).text)]
+        for row in [*same, *begun, *chosen, *rows][:1]:
             self._list.setCurrentIndex(self._list.model().index(row, 0))
 
     def _offer(self, row: int) -> Offer:

@@ -113,10 +113,14 @@ class TabDocks(QMainWindow):
         return next((title for title, dock in self.docks.items() if dock.isAncestorOf(widget)), "")
 
     def put_back(self) -> None:
-        """The tabs as they were before one of them was maximised."""
+        """The tabs as they were before one of them was maximised; one that was looked at meanwhile stays in front."""
         if self.maximised:
-            self.maximised = ""
+            maximised, self.maximised = self.maximised, ""
+            there = (title for title, dock in self.docks.items() if not dock.isFloating())
+            front = next((title for title in there if not self.docks[title].visibleRegion().isEmpty()), maximised)
             self.restoreState(self._before, self._version)
+            if front != maximised:
+                self.docks[front].raise_()
 
     def state(self) -> QByteArray:
         return self._before if self.maximised else self.saveState(self._version)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import psutil
 
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.spec.queue_place import PLAY
 from mosaic.spec.states import LIVE
 from mosaic.trainer.machine import gpus
 from mosaic.trainer.runs.supervisor import Supervisor
@@ -49,7 +50,7 @@ class Health:
         if unwritten := len(supervisor.unwritten()):
             low.append(f"the disk refuses to be written: what happened to {unwritten} runs is in memory only")
         here = [run for run in supervisor.store.by_states(LIVE) if run.pid and supervisor.runs_here(run)]
-        used = sum(min(run.cpus, supervisor.slots.cpus) for run in here)
+        used = sum(min(run.cpus, supervisor.slots.cpus) for run in here if run.kind != PLAY)
         found = pb.Health(
             pid=os.getpid(),
             uptime_s=time.monotonic() - self._started,

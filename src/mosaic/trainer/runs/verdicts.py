@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mosaic.scripts.script import is_script
 from mosaic.spec.run_dir import RunDir
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec.states import KILLED_FROM_OUTSIDE, RunState
 from mosaic.trainer.engines.engine import Collected
 from mosaic.trainer.index.ingest import Ending
 from mosaic.trainer.runs import out_of_memory
@@ -95,9 +95,7 @@ def _wordless(record: RunRecord, code: int, tail: Sequence[str], memory: Memory)
     """The reason of a failure that the worker could not write down as an event."""
     if code == -signal.SIGKILL:
         by_kernel = out_of_memory.of_a_kill(record.pid, memory.usage, memory.before)
-        return (
-            by_kernel or "the worker was killed by SIGKILL, sent by another process: the kernel killed none for memory"
-        )
+        return by_kernel or KILLED_FROM_OUTSIDE
     if code == -signal.SIGABRT and (reason := out_of_memory.in_words("\n".join(tail), memory.usage)):
         return reason
     if code < 0:

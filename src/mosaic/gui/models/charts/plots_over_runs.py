@@ -31,6 +31,7 @@ class ValuesOfRuns:
         self.rows = TableRows()
         self._asking = False
         self._asked_at: dict[str, float] = {}
+        self._then: Callable[[], object] | None = None
         self.revision = 0
         """Grows whenever a value came."""
 
@@ -56,6 +57,21 @@ class ValuesOfRuns:
                 self._ask([record.run_id for record in self.rows.records] if is_old else ids, metrics=[tag])
                 return
 
+    def want_settings(self, then: Callable[[], object]) -> None:
+        """`then` when settings that no chart has needed so far are there; a later wish takes the place of this one."""
+        self._then = then
+        if not self._asking:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._then is None:
+            return
+        if not (ids := self.rows.without_settings()):
+            then, self._then = self._then, None
+            then()
+        elif self._link.state == "connected":
+            self._ask(ids, settings=True)
+
     def _ask(self, ids: Sequence[str], *, settings: bool = False, metrics: Sequence[str] = ()) -> None:
         self._asking = True
 
@@ -74,6 +90,7 @@ class ValuesOfRuns:
                 if run_id not in there and metrics:
                     self.rows.take_metrics(run_id, dict.fromkeys(metrics))
             self.revision += 1
+            self._go_on()
             self._came()
 
         def failed(error: MosaicError) -> None:  # noqa: ARG001 (the status bar says that the daemon is gone)

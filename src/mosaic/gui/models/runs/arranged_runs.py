@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt, QTimer, Signal
 
-from mosaic.gui.models.runs.run_order import SESSIONS, TRAINING, Arranged, Group, Grouping, Sort, arrange
+from mosaic.gui.models.runs.run_order import SESSIONS, TRAINING, Arranged, Group, Grouping, RunOrder, Sort
 from mosaic.gui.models.runs.runs_model import RECORD, Index, RunsModel
 from mosaic.gui.models.shown_text import tip
-from mosaic.spec.run_record import RunRecord, is_pinned
+from mosaic.spec.run_record import PINNED, RunRecord, is_pinned
 from mosaic.spec.states import LIVE
 
 GROUP = RECORD + 10
@@ -36,6 +36,7 @@ class ArrangedRuns(QAbstractListModel):
     def __init__(self, runs: RunsModel) -> None:
         super().__init__()
         self._runs = runs
+        self._order = RunOrder()
         self._rows: list[str] = []
         self._places: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
@@ -49,8 +50,8 @@ class ArrangedRuns(QAbstractListModel):
         self._later.timeout.connect(self.arrange)
         runs.rowsInserted.connect(self._came)
         # At once: of a run that is gone there is nothing to show.
-        runs.rowsRemoved.connect(self.arrange)
-        runs.modelReset.connect(self.arrange)
+        runs.rowsRemoved.connect(self._went)
+        runs.modelReset.connect(self._went)
         runs.dataChanged.connect(self._moved_on)
         self.arrange()
 
@@ -141,9 +142,9 @@ class ArrangedRuns(QAbstractListModel):
             self._collapsed -= hiding
             self._arrange(is_held=False)
 
-    def settle(self) -> None:
-        """Put what has just come in its place now rather than soon."""
-        if self._later.isActive():
+    def settle(self, keys: Sequence[str]) -> None:
+        """Put runs that have just come, if any of these has, in their places now rather than soon."""
+        if self._later.isActive() and any(key not in self._places and self._runs.get(key) for key in keys):
             self.arrange()
 
     def arrange(self) -> None:
@@ -153,8 +154,8 @@ class ArrangedRuns(QAbstractListModel):
     def _arrange(self, *, is_held: bool) -> None:
         self._later.stop()
         fitting = self._runs.matching(self._text)
-        self._pinned = {record.run_id for record in fitting if is_pinned(record)}
-        arranged = arrange(fitting, sort=self.sorting, grouping=self.grouping, collapsed=self._collapsed)
+        self._pinned = {record.run_id for record in fitting if PINNED in record.tags}
+        arranged = self._order.arrange(fitting, sort=self.sorting, grouping=self.grouping, collapsed=self._collapsed)
         if is_held:
             arranged = Arranged(self._in_old_places(arranged), arranged.groups)
         if arranged.rows == self._rows:
@@ -180,6 +181,10 @@ class ArrangedRuns(QAbstractListModel):
                 kept.insert(min(place, len(kept)), row)
         return kept
 
+    def _went(self) -> None:
+        self._order.forget(self._runs.get)
+        self.arrange()
+
     def _came(self) -> None:
         if not self._later.isActive() or self._later.remainingTime() > SOON_MS:
             self._later.start(SOON_MS)
@@ -203,7 +208,7 @@ class ArrangedRuns(QAbstractListModel):
         """The same rows, other numbers in the headings."""
         before, self._groups = self._groups, groups
         for key, group in groups.items():
-            if before.get(key) != group:
+            if before.get(key) is not group and before.get(key) != group:
                 index = self.index(self._places[key])
                 self.dataChanged.emit(index, index)
 

@@ -3,7 +3,7 @@
 import signal
 
 from mosaic.spec.run_record import RunRecord
-from mosaic.spec.states import RunState
+from mosaic.spec.states import KILLED_FROM_OUTSIDE, RunState
 
 _BY_EXIT_CODE = {
     2: "Clone and edit the run, correct what is named above, and start it again.",
@@ -30,6 +30,8 @@ def advice_on(run: RunRecord) -> str:
     """One sentence or two; empty for a run that needs none."""
     if run.kind in _OF_SESSIONS:
         return _OF_SESSIONS[run.kind] if run.state in (RunState.FAILED, RunState.LOST) else ""
+    if run.state is RunState.FAILED and run.reason == KILLED_FROM_OUTSIDE:
+        return _BY_STATE[RunState.LOST]
     if run.state is RunState.FAILED and run.exit_code in _BY_EXIT_CODE:
         return _BY_EXIT_CODE[run.exit_code]
     return _BY_STATE.get(run.state, "")

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Literal, TypeAlias
 
 from mosaic.gui.models.wording import name_of
-from mosaic.spec.run_record import RunRecord, is_pinned
+from mosaic.spec.run_record import PINNED, RunRecord
 from mosaic.spec.states import LIVE, RunState
 
 Sort: TypeAlias = Literal["newest", "name", "return", "state"]
@@ -57,42 +57,91 @@ class Arranged:
     groups: dict[str, Group]
 
 
-def arrange(
-    records: Iterable[RunRecord], *, sort: Sort, grouping: Grouping, collapsed: Collection[str] = ()
-) -> Arranged:
-    """`records` come newest first; the order of groups is that of their first runs."""
-    everything = sorted(_sorted(records, sort), key=lambda record: not is_pinned(record))
-    sessions = [record for record in everything if record.kind != TRAINING]
-    ordered = [record for record in everything if record.kind == TRAINING] if sessions else everything
-    arranged = _arrange_runs(ordered, sort, grouping, collapsed)
-    if not sessions:
-        return arranged
-    of_sessions = replace(_group(SESSIONS, sessions, "none", is_collapsed=SESSIONS in collapsed), title=SESSIONS_TITLE)
-    below = () if of_sessions.is_collapsed else of_sessions.run_ids
-    return Arranged([*arranged.rows, SESSIONS, *below], {**arranged.groups, SESSIONS: of_sessions})
+class RunOrder:
+    """Remembers the name of each run and what each heading says: of ten thousand runs a few have changed since."""
 
+    def __init__(self) -> None:
+        self._names: dict[str, tuple[RunRecord, str]] = {}
+        """By run id."""
+        self._headings: dict[str, tuple[list[RunRecord], Grouping, Group]] = {}
 
-def _arrange_runs(ordered: Sequence[RunRecord], sort: Sort, grouping: Grouping, collapsed: Collection[str]) -> Arranged:
-    if grouping == "none":
-        return Arranged([record.run_id for record in ordered], {})
-    members: dict[str, list[RunRecord]] = {}
-    for record in ordered:
-        members.setdefault(_key(record, grouping), []).append(record)
-    groups = {
-        key: _group(key, runs, grouping, is_collapsed=key in collapsed)
-        for key, runs in members.items()
-        if key.startswith(_PREFIX)
-    }
-    keys = sorted(members, key=lambda key: _title(key, members, groups)) if sort == "name" else list(members)
-    rows: list[str] = []
-    for key in keys:
-        if key not in groups:
-            rows.append(members[key][0].run_id)
-            continue
-        rows.append(key)
-        if not groups[key].is_collapsed:
-            rows += groups[key].run_ids
-    return Arranged(rows, groups)
+    def arrange(
+        self, records: Iterable[RunRecord], *, sort: Sort, grouping: Grouping, collapsed: Collection[str] = ()
+    ) -> Arranged:
+        """`records` come newest first; the order of groups is that of their first runs."""
+        everything = self._sorted(records, sort)
+        if pinned := [record for record in everything if PINNED in record.tags]:
+            everything = pinned + [record for record in everything if PINNED not in record.tags]
+        sessions = [record for record in everything if record.kind != TRAINING]
+        ordered = [record for record in everything if record.kind == TRAINING] if sessions else everything
+        arranged = self._arrange_runs(ordered, sort, grouping, collapsed)
+        if not sessions:
+            return arranged
+        of_sessions = replace(
+            _group(SESSIONS, sessions, "none", is_collapsed=SESSIONS in collapsed), title=SESSIONS_TITLE
+        )
+        below = () if of_sessions.is_collapsed else of_sessions.run_ids
+        return Arranged([*arranged.rows, SESSIONS, *below], {**arranged.groups, SESSIONS: of_sessions})
+
+    def forget(self, is_there: Callable[[str], object]) -> None:
+        """Runs that are gone, by their ids."""
+        self._names = {run_id: known for run_id, known in self._names.items() if is_there(run_id)}
+        self._headings = {
+            key: known for key, known in self._headings.items() if any(is_there(run.run_id) for run in known[0])
+        }
+
+    def _arrange_runs(
+        self, ordered: Sequence[RunRecord], sort: Sort, grouping: Grouping, collapsed: Collection[str]
+    ) -> Arranged:
+        if grouping == "none":
+            return Arranged([record.run_id for record in ordered], {})
+        members: dict[str, list[RunRecord]] = {}
+        for record in ordered:
+            members.setdefault(_key(record, grouping), []).append(record)
+        groups = {
+            key: self._heading(key, runs, grouping, is_collapsed=key in collapsed)
+            for key, runs in members.items()
+            if key.startswith(_PREFIX)
+        }
+        keys = list(members)
+        if sort == "name":
+            keys.sort(key=lambda key: _natural(groups[key].title) if key in groups else self._name(members[key][0]))
+        rows: list[str] = []
+        for key in keys:
+            if key not in groups:
+                rows.append(members[key][0].run_id)
+                continue
+            rows.append(key)
+            if not groups[key].is_collapsed:
+                rows += groups[key].run_ids
+        return Arranged(rows, groups)
+
+    def _heading(self, key: str, runs: list[RunRecord], grouping: Grouping, *, is_collapsed: bool) -> Group:
+        known = self._headings.get(key)
+        if known is None or known[1] != grouping or known[0] != runs:
+            known = runs, grouping, _group(key, runs, grouping, is_collapsed=is_collapsed)
+        elif known[2].is_collapsed != is_collapsed:
+            known = runs, grouping, replace(known[2], is_collapsed=is_collapsed)
+        self._headings[key] = known
+        return known[2]
+
+    def _sorted(self, records: Iterable[RunRecord], sort: Sort) -> list[RunRecord]:
+        # Sorting is stable: among equals the newest stays first.
+        match sort:
+            case "newest":
+                return list(records)
+            case "name":
+                return sorted(records, key=self._name)
+            case "return":
+                return sorted(records, key=_falling_return)
+            case "state":
+                return sorted(records, key=lambda record: _STATES.index(record.state))
+
+    def _name(self, record: RunRecord) -> str:
+        known = self._names.get(record.run_id)
+        if known is None or known[0] is not record:
+            known = self._names[record.run_id] = record, _natural(name_of(record))
+        return known[1]
 
 
 TRAINING = "train"
@@ -129,24 +178,6 @@ def _group(key: str, runs: list[RunRecord], grouping: Grouping, *, is_collapsed:
         n=len(returns),
         is_collapsed=is_collapsed,
     )
-
-
-def _title(key: str, members: Mapping[str, list[RunRecord]], groups: Mapping[str, Group]) -> str:
-    return _natural(groups[key].title if key in groups else name_of(members[key][0]))
-
-
-def _sorted(records: Iterable[RunRecord], sort: Sort) -> Iterable[RunRecord]:
-    keys: Mapping[Sort, Callable[[RunRecord], object]] = {
-        "name": _natural_name,
-        "return": _falling_return,
-        "state": lambda record: _STATES.index(record.state),
-    }
-    # Sorting is stable: among equals the newest stays first.
-    return records if sort == "newest" else sorted(records, key=keys[sort])  # pyright: ignore[reportArgumentType]
-
-
-def _natural_name(record: RunRecord) -> str:
-    return _natural(name_of(record))
 
 
 def _natural(name: str) -> str:

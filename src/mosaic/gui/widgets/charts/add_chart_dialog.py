@@ -22,6 +22,7 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
 NUMBERS = ("return", "best", "steps", "sps", "time", "seed")
 """Facts of a run that are numbers."""
 ENDINGS = ("last", "highest", "lowest", "auc")
+AXES_HEIGHT = 260
 
 
 class AddChartDialog(QDialog):
@@ -33,8 +34,6 @@ class AddChartDialog(QDialog):
         theme: Theme,
         *,
         tags: Sequence[str],
-        settings: Sequence[str],
-        differing: Sequence[str],
         then: Callable[[ChartSpec], object],
         parameters: Mapping[str, Sequence[str]],
     ) -> None:
@@ -43,8 +42,7 @@ class AddChartDialog(QDialog):
         self.setWindowTitle("Add a chart")
         self.setMinimumWidth(420)
         self._tags, self._then, self._parameters = tags, then, parameters
-        metrics = [f"{tag}.{ending}" for tag in tags for ending in ENDINGS]
-        self._columns = [*NUMBERS, *(name for name in settings if name not in FACTS), *metrics]
+        self._columns: list[str] = []
         self.kind = Choice(theme)
         for kind, (text, _) in KINDS.items():
             self.kind.addItem(text, kind)
@@ -57,12 +55,7 @@ class AddChartDialog(QDialog):
             text.setBuddy(choice)
         self.axes = QListWidget()
         self.axes.setAccessibleName("Axes")
-        chosen = {*differing, f"{RETURN}.highest"}
-        for name in self._columns:
-            item = QListWidgetItem(column_title(name), self.axes)
-            item.setData(Qt.ItemDataRole.UserRole, name)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-            item.setCheckState(Qt.CheckState.Checked if name in chosen else Qt.CheckState.Unchecked)
+        self.axes.setMinimumHeight(AXES_HEIGHT)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.add = self.buttons.addButton("Add chart", QDialogButtonBox.ButtonRole.AcceptRole)
         self.buttons.accepted.connect(self._accept)
@@ -72,7 +65,31 @@ class AddChartDialog(QDialog):
         self.kind.currentIndexChanged.connect(self._show_kind)
         self.y_axis.currentIndexChanged.connect(self._fill_parameters)
         self.axes.itemChanged.connect(self._enable)
+        self.offer((), ())
+
+    def offer(self, settings: Sequence[str], differing: Sequence[str]) -> None:
+        """Settings come a moment later than the rest; what was chosen meanwhile stays so."""
+        metrics = [f"{tag}.{ending}" for tag in self._tags for ending in ENDINGS]
+        ticked = set(self._ticked()) if self._columns else {f"{RETURN}.highest"}
+        chosen = self.y_axis.currentData(), self.x_axis.currentData()
+        self._columns = [*NUMBERS, *(name for name in settings if name not in FACTS), *metrics]
+        self.axes.clear()
+        for name in self._columns:
+            item = QListWidgetItem(column_title(name), self.axes)
+            item.setData(Qt.ItemDataRole.UserRole, name)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            is_ticked = name in ticked or name in differing
+            item.setCheckState(Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked)
         self._show_kind()
+        for choice, name in zip((self.y_axis, self.x_axis), chosen, strict=True):
+            if name is not None and (place := choice.findData(name)) >= 0:
+                choice.setCurrentIndex(place)
+
+    def _ticked(self) -> list[str]:
+        items = [self.axes.item(place) for place in range(self.axes.count())]
+        return [
+            str(item.data(Qt.ItemDataRole.UserRole)) for item in items if item.checkState() == Qt.CheckState.Checked
+        ]
 
     @property
     def spec(self) -> ChartSpec | None:
@@ -80,10 +97,7 @@ class AddChartDialog(QDialog):
         kind: Kind = self.kind.currentData()
         y, x = str(self.y_axis.currentData() or ""), str(self.x_axis.currentData() or "")
         if kind == "parallel":
-            items = [self.axes.item(place) for place in range(self.axes.count())]
-            names = [
-                item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() == Qt.CheckState.Checked
-            ]
+            names = self._ticked()
             return ChartSpec("parallel", columns=tuple(names)) if len(names) > 1 else None
         if not y or (kind in ("pair", "scatter") and not x):
             return None

@@ -44,25 +44,36 @@ class ChartArranger:
     ) -> None:
         self._widget, self._page, self._studio, self._theme = widget, page, studio, theme
         self._layout, self._grid, self._contents = layout, grid, contents
+        self._dialog: AddChartDialog | None = None
+        """The open one."""
         grid.moved.connect(self._move)
         grid.resized.connect(self._resize)
 
     def ask_for_chart(self) -> AddChartDialog:
         """Which chart to add; it is shown in front of the others."""
-        rows = self._contents.values.rows
-        found = [rows.settings_of(run_id) for run_id in self._studio.selected]
         histograms = self._contents.histograms
         dialog = AddChartDialog(
             self._widget,
             self._theme,
             tags=self._studio.curves.tags(),
-            settings=list(rows.setting_names),
-            differing=differing(found, rows.setting_names),
             parameters={"weights": histograms.names("weights"), "gradients": histograms.names("gradients")},
             then=self.add_chart,
         )
+        self._dialog = dialog
+        dialog.finished.connect(self._dialog_closed)
         dialog.open()
+        self._contents.values.want_settings(self.offer_settings)
         return dialog
+
+    def _dialog_closed(self) -> None:
+        self._dialog = None
+
+    def offer_settings(self) -> None:
+        """To the dialog, if it is still open."""
+        if self._dialog is not None:
+            rows = self._contents.values.rows
+            found = [rows.settings_of(run_id) for run_id in self._studio.selected]
+            self._dialog.offer(list(rows.setting_names), differing(found, rows.setting_names))
 
     def add_chart(self, spec: ChartSpec) -> None:
         self._page.show_every_chart()

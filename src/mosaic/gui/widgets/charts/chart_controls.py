@@ -14,6 +14,7 @@ from mosaic.gui.widgets.choice_chip import ChoiceChip
 from mosaic.gui.widgets.labels_and_buttons import chip_button, label, row, search_field
 from mosaic.gui.widgets.tool_button import IconTool
 
+SEARCHED, BESIDE_SEARCHED = "Filter charts…", 60
 MOST_SMOOTHING = 100
 WIDE = 700
 """Pixels from which on there is room for the word."""
@@ -56,8 +57,8 @@ class ChartControls(QWidget):
         self.smoothing.setToolTip("Smoothing: mean over so many points of each curve")
         self._window = label("", "muted")
         self._window.setFixedWidth(self._window.fontMetrics().horizontalAdvance("mean of 100 "))
-        self.search = search_field(theme, "Filter charts…", lambda _: self.changed.emit())
-        self.search.setMinimumWidth(90)
+        self.search = search_field(theme, SEARCHED, lambda _: self.changed.emit())
+        self.search.setMinimumWidth(self.search.fontMetrics().horizontalAdvance(SEARCHED) + BESIDE_SEARCHED)
         self.search.setMaximumWidth(170)
         self.smoothing.valueChanged.connect(self._smooth)
         self._smooth()

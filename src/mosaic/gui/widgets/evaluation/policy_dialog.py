@@ -164,7 +164,14 @@ class PolicyDialog(QDialog):
     def _browse(self) -> None:
         """Of a daemon elsewhere the files are not here: their path is typed."""
         if self._is_remote:
-            ask_text(self, "Browse", "Path of a policy on the daemon's machine", "", self.evaluation_actions.browse)
+            ask_text(
+                self,
+                "Browse",
+                "Path of a policy on the daemon's machine",
+                "",
+                self.evaluation_actions.browse,
+                ("Look there", "Do not look"),
+            )
             return
         choose_file(self, "Choose a policy file", self.evaluation_actions.browse, files=FILES, folder=Path.home())
 

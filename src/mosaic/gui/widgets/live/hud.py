@@ -10,6 +10,8 @@ from mosaic.gui.widgets.labels_and_buttons import label, row
 Tone: TypeAlias = Literal["", "ok", "warn", "bad"]
 
 HEIGHT = 24
+MOST_SPARE = 24
+"""Pixels that a chip keeps of a longer number, so that what is behind it does not tremble."""
 
 
 class Hud(QWidget):
@@ -35,8 +37,19 @@ class Hud(QWidget):
         if chip.text() != text:
             chip.setText(text)
             chip.setVisible(bool(text))
+            self._make_room(chip)
         if chip.property("tone") != tone:
             _retone(chip, tone)
+
+    def _make_room(self, chip: QLabel) -> None:
+        """At once: what is painted before the layout would cut a longer number."""
+        wanted = chip.sizeHint().width() if chip.text() else 0
+        if not chip.minimumWidth() - MOST_SPARE <= wanted <= chip.minimumWidth():
+            chip.setMinimumWidth(wanted)
+            outer = self.parentWidget()
+            for layout in (outer.layout() if outer is not None else None, self.layout()):
+                if layout is not None:
+                    layout.activate()
 
 
 def _retone(chip: QLabel, tone: Tone) -> None:

@@ -24,7 +24,9 @@ CHEVRON = 34
 """Pixels at the left of a heading in which a click opens or closes its group."""
 VALUE_WIDTH = 66
 GAP = 8
-"""Pixels between the name of a queued run and how long it waits."""
+"""Pixels between the name of a run and what stands beside it."""
+LEAST_CURVE, MOST_CURVE = 36.0, 62.0
+"""Pixels; a curve that has less says nothing."""
 END = Qt.TextElideMode.ElideRight
 Index = QModelIndex | QPersistentModelIndex
 
@@ -54,6 +56,7 @@ class RunDelegate(QStyledItemDelegate):
         self._value.setPixelSize(12)
         self._small.setPixelSize(11)
         self._name_metrics, self._small_metrics = QFontMetrics(self._name), QFontMetrics(self._small)
+        self._value_metrics = QFontMetrics(self._value)
         self._icons: dict[tuple[str, str], QPixmap] = {}
         theme.changed.connect(self._icons.clear)
 
@@ -81,7 +84,8 @@ class RunDelegate(QStyledItemDelegate):
     def _heading(self, painter: QPainter, row: QRectF, group: Group) -> None:
         icon = "chevron-right" if group.is_collapsed else "chevron-down"
         painter.drawPixmap(QPointF(row.left() + 5, row.top() + 8), self._icon(icon, "muted"))
-        text = QRectF(row.left() + 26, row.top() + 6, row.width() - 26 - VALUE_WIDTH - 18, 20)
+        beside = 0 if group.mean_return is None else VALUE_WIDTH + GAP
+        text = QRectF(row.left() + 26, row.top() + 6, row.width() - 26 - 10 - beside, 20)
         self._text(painter, text, self._name, "text", self._elided(self._name_metrics, group.title, text))
         count = len(group.run_ids)
         said = f"{count:,} run{'' if count == 1 else 's'}" + (f" · {group.live:,} live" if group.live else "")
@@ -103,21 +107,30 @@ class RunDelegate(QStyledItemDelegate):
         why, wait = reason_that_fits(
             index.data(WHY_QUEUED) or "", lambda said: self._small_metrics.horizontalAdvance(said) <= room
         )
-        if wait:
-            text.setRight(row.right() - 10 - self._small_metrics.horizontalAdvance(wait) - GAP)
-            place = QRectF(text.right(), text.top(), row.right() - 10 - text.right(), text.height())
-            self._text(painter, place, self._small, "muted", wait, right=True)
+        value = "" if record.last_return is None else number(record.last_return)
+        beside, metrics, font = (
+            (wait, self._small_metrics, self._small) if wait else (value, self._value_metrics, self._value)
+        )
         name = QRectF(text)
+        name.setRight(row.right() - 10 - (metrics.horizontalAdvance(beside) + GAP if beside else 0))
+        if beside:
+            place = QRectF(name.right(), text.top(), row.right() - 10 - name.right(), text.height())
+            self._text(painter, place, font, "muted" if wait else "text", beside, right=True)
         if index.data(NOTICES):
-            painter.drawPixmap(QPointF(text.right() - 14, text.top() + 3), self._icon("triangle-alert", "warn", 14))
-            name.setRight(text.right() - 18)
+            painter.drawPixmap(QPointF(name.right() - 14, text.top() + 3), self._icon("triangle-alert", "warn", 14))
+            name.setRight(name.right() - 18)
         if is_pinned(record):
-            painter.drawPixmap(QPointF(name.right() - 13, name.top() + 4), self._icon("pin", "muted", 13))
-            name.setRight(name.right() - 17)
+            painter.drawPixmap(QPointF(name.left() - 2, name.top() + 4), self._icon("pin", "muted", 13))
+            name.setLeft(name.left() + 15)
         self._text(painter, name, self._name, "text", self._elided(self._name_metrics, name_of(record), name))
         below = text.translated(0, 18)
-        has_room = self._below(painter, below, record, why, row.right() - 10)
-        self._right(painter, row, record, curve=has_room)
+        below.setRight(row.right() - 10)
+        left = self._below(painter, below, record, why)
+        if record.last_return is not None and not why and left >= LEAST_CURVE:
+            width = min(left, MOST_CURVE)
+            self._sparkline(
+                painter, QRectF(below.right() - width, below.top() + 4, width, 16), record.sparkline, record
+            )
         if record.state in LIVE and record.total_timesteps:
             self._progress(painter, QRectF(text.left(), row.bottom() - 6, text.width(), 3), record)
 
@@ -129,8 +142,8 @@ class RunDelegate(QStyledItemDelegate):
         else:
             self._fill(painter, place, self._theme.state(state), 3.5)
 
-    def _below(self, painter: QPainter, place: QRectF, record: RunRecord, why: str, right: float) -> bool:
-        """The state in a word, then what a queued run waits for, or what any other is; whether the curve has room left.
+    def _below(self, painter: QPainter, place: QRectF, record: RunRecord, why: str) -> float:
+        """The state in a word, then what a queued run waits for, or what any other is; how many pixels are left.
 
         In a narrow list algorithm and environment are read before a curve of a few pixels.
         """
@@ -141,25 +154,14 @@ class RunDelegate(QStyledItemDelegate):
         rest = QRectF(place)
         rest.setLeft(place.left() + self._small_metrics.horizontalAdvance(word))
         text = f" · {why or summary_of(record)}"
-        has_room = not why and self._small_metrics.horizontalAdvance(text) <= rest.width()
-        if not has_room or record.last_return is None:
-            rest.setRight(right)
         self._text(painter, rest, self._small, "muted", self._small_metrics.elidedText(text, END, int(rest.width())))
-        return has_room
+        return rest.width() - self._small_metrics.horizontalAdvance(text) - GAP
 
     def _icon(self, name: str, token: str, size: int = 16) -> QPixmap:
         """Rendered once: a list paints it many times."""
         if (name, token) not in self._icons:
             self._icons[name, token] = pixmap(self._theme, name, token, size)
         return self._icons[name, token]
-
-    def _right(self, painter: QPainter, row: QRectF, record: RunRecord, *, curve: bool) -> None:
-        place = QRectF(row.right() - VALUE_WIDTH - 10, row.top() + 6, VALUE_WIDTH, 20)
-        if record.last_return is None:
-            return
-        self._text(painter, place, self._value, "text", number(record.last_return), right=True)
-        if curve:
-            self._sparkline(painter, place.translated(0, 22).adjusted(4, 0, 0, -4), record.sparkline, record)
 
     def _sparkline(self, painter: QPainter, place: QRectF, values: Sequence[float], record: RunRecord) -> None:
         finite = [value for value in values if value - value == 0]

@@ -107,11 +107,18 @@ class RunFileActions(QObject):
         runs = self.runs()
         if runs:
             about = (
-                f"Publish the policy of “{name_of(runs[0])}” on the Hugging Face Hub: it is evaluated and filmed first."
-                " USER/NAME of the repository; empty is a name made of the run, under your own user"
+                f"Publish the policy of “{name_of(runs[0])}” on the Hugging Face Hub: it is evaluated and filmed"
+                " first.\n\nUSER/NAME of the repository; empty is a name made of the run, under your own user"
             )
             run_id = runs[0].run_id
-            ask_text(self._window(), "Publish policy", about, "", lambda repo: self.publish_as(run_id, repo))
+            ask_text(
+                self._window(),
+                "Publish policy",
+                about,
+                "",
+                lambda repo: self.publish_as(run_id, repo),
+                ("Publish", "Do not publish"),
+            )
 
     def publish_as(self, run_id: str, repo: str) -> None:
         where = ["--repo", repo.strip()] if repo.strip() else []

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QMenu, QToolButton, 
 
 from mosaic.gui.models.runs.arranged_runs import GROUP, ArrangedRuns, stretches
 from mosaic.gui.models.runs.run_order import GROUPINGS, SORTS, Grouping, Sort
+from mosaic.gui.models.runs.runs_model import Index
 from mosaic.gui.models.studio import MOST_DRAWN, Studio
 from mosaic.gui.models.wording import indexing_of
 from mosaic.gui.theme import Theme
@@ -72,12 +73,12 @@ class RunsPanel(Panel):
 
     def select(self, keys: Sequence[str]) -> None:
         """Select these runs or groups, the first as the current one; those that the filter hides are left out."""
-        self.arranged.settle()
+        self.arranged.settle(keys)
         self.arranged.reveal(keys)
         self._select_shown(keys)
 
     def _select_shown(self, keys: Sequence[str]) -> None:
-        self.arranged.settle()
+        self.arranged.settle(keys)
         rows = [place for key in keys if (place := self.arranged.row_of(key)) is not None]
         selection = QItemSelection()
         for first, last in stretches(sorted(rows)):
@@ -243,6 +244,10 @@ class RunView(QListView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         theme.changed.connect(self.viewport().update)
+
+    def dataChanged(self, first: Index, last: Index, roles: Sequence[int] = ()) -> None:
+        """All rows have one height: a QListView would lay out all of them, ten thousand, for one that has changed."""
+        QAbstractItemView.dataChanged(self, first, last, roles)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)

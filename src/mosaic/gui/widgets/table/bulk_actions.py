@@ -121,7 +121,9 @@ class BulkActions(QWidget):
         common = sorted(tag for tag in runs[0].tags if all(tag in run.tags for run in runs))
         who = f"“{name_of(runs[0])}”" if len(runs) == 1 else f"these {len(runs):,} runs"
         about = f"Tags of {who}: words with spaces between them. Delete a word to remove that tag."
-        ask_text(self.window(), "Tags", about, " ".join(common), partial(self._tag, runs, common))
+        ask_text(
+            self.window(), "Tags", about, " ".join(common), partial(self._tag, runs, common), ("Set tags", "Keep tags")
+        )
 
     def pin(self) -> None:
         """To the top, or back to their places where all of them are there."""

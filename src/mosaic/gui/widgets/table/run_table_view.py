@@ -15,7 +15,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QAction, QFont, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -41,7 +41,18 @@ NARROWEST, WIDEST = 48, 900
 STEP = 24
 """Pixels by which a key makes a column wider."""
 HEADINGS_WIDTH, BESIDE_TITLE = 300, 42
-WIDTHS = {"label": 210, "state": 96, "tags": 108, "algo": 112, "env": 150, "seed": 76, "started": 132, "run": 230}
+WIDTHS = {
+    "label": 210,
+    "state": 96,
+    "tags": 108,
+    "algo": 112,
+    "env": 160,
+    "seed": 72,
+    "time": 84,
+    "started": 132,
+    "run": 230,
+}
+BESIDE_TEXT = 24
 NUMBER_WIDTH, TEXT_WIDTH, GROUPED_WIDTH, COUNTS_WIDTH = 104, 130, 150, 190
 
 Index = QModelIndex | QPersistentModelIndex
@@ -134,6 +145,14 @@ class RunTableView(QTableView):
         for place, name in enumerate(self._table.columns):
             self.setColumnWidth(place, self.widths.get(name) or self._width_of(place, name))
         self._is_rearranging = was
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._table.rowCount():
+            painter = QPainter(self.viewport())
+            painter.setPen(self._theme.colour("muted"))
+            said = "No run fits the filter." if len(self._table.rows) else "No runs yet."
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, said)
 
     def keyboardSearch(self, search: str) -> None:
         """Letters are commands here; the filter above finds runs."""
@@ -309,7 +328,11 @@ class RunTableDelegate(QStyledItemDelegate):
         self._strong.setWeight(QFont.Weight.DemiBold)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: ARG002
-        return QSize(NUMBER_WIDTH, HEIGHT)
+        """As wide as what it says: a double click on the border of a column's head asks for it."""
+        name, font = str(index.data(COLUMN)), self._strong if index.column() == 0 else self._plain
+        beside = 14 if name == "state" else 16 if name == "label" else 0
+        width = QFontMetrics(font).horizontalAdvance(str(index.data() or "")) + beside + BESIDE_TEXT
+        return QSize(min(max(width, NARROWEST), WIDEST), HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         place: QRect = getattr(option, "rect")  # noqa: B009 (the stubs do not know the fields of style options)
