@@ -118,6 +118,7 @@ def _dropped(found: Sequence[Confirmed]) -> str:
     if not seeds:
         return ""
     who = "1 other was" if len(seeds) == 1 else f"{len(seeds)} others were"
+    # No round has a single seed, so that the word is right.
     return f" {who} dropped after {seeds[0]}{f' to {seeds[-1]}' if seeds[-1] > seeds[0] else ''} seeds."
 
 
