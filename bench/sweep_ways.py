@@ -38,7 +38,8 @@ TASKS = ("pqn:CartPole-v1", "ppo:Acrobot-v1", "ppo:CartPole-v1")
 ALONE: dict[str, Any] = {"confirm_best": 0, "confirm_seeds": []}
 WAYS: dict[str, dict[str, Any]] = {
     "sweep": {},
-    "sweep-median": {"method": "tpe", "prune": "median"},
+    "sweep-all": {"race": False},
+    "sweep-median": {"prune": "median"},
     "random": {"method": "random", "prune": "none", **ALONE},
     "zoo": {"method": "tpe", "prune": "median", **ALONE},
 }

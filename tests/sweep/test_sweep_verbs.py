@@ -127,6 +127,18 @@ def test_each_trial_has_its_own_seed_unless_the_user_names_some(
     mosaic("sweep", "cancel", sweep_id)
 
 
+def test_all_that_are_confirmed_have_all_seeds_if_asked_for(mosaic: Mosaic, shared: SweepHome) -> None:
+    """The last --confirm counts; the first is that of `begin`."""
+    both = [begin(mosaic, "--trials", "2", "--confirm", "5", *words) for words in ((), ("--confirm-all",))]
+    plans = [shared.state(sweep_id).plan for sweep_id in both]
+    assert [(plan.race, plan.confirm_runs) for plan in plans] == [(True, 35), (False, 60)]
+    shown = [mosaic("sweep", "show", sweep_id).out for sweep_id in both]
+    assert "a race of the best 5 over 10 fresh seeds, and the default with all of them: 35 runs at most" in shown[0]
+    assert "the best 5 and the default again with 10 fresh seeds" in shown[1]
+    for sweep_id in both:
+        mosaic("sweep", "cancel", sweep_id)
+
+
 def test_settings_of_the_environment_are_swept_too(mosaic: Mosaic, shared: SweepHome) -> None:
     sweep_id = begin(mosaic, "--space", "env.sutton_barto_reward=true,false", "--method", "grid", "--trials", "3")
     state = shared.until(sweep_id, "finished", "failed")

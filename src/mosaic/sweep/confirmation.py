@@ -3,6 +3,7 @@
 A trial's own value chose it, and so flatters it; only seeds that chose nothing say what settings are worth.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -13,7 +14,8 @@ import numpy as np
 from mosaic.numbers import decimals
 from mosaic.statistics import aggregates, improvement, stratified_bootstrap
 from mosaic.statistics.intervals import UPPER, Interval
-from mosaic.sweep.sweep_state import SweepState, Trial, sort_key
+from mosaic.sweep import race, race_decision
+from mosaic.sweep.sweep_state import SweepState, Trial
 
 EVEN = 0.5
 """The probability of improvement of settings that are as good as the default."""
@@ -27,6 +29,8 @@ class Confirmed:
     values: Sequence[float]
     failed: int
     """Seeds that gave no score; they are not counted, which flatters the others."""
+    is_dropped: bool
+    """It fell behind in the race and got no further seeds, at a moment that was a bad one for it."""
     iqm: Interval
     improvement: Interval | None
     """Probability that a run scores better than one of the default settings; None for these."""
@@ -42,6 +46,12 @@ class Confirmed:
         return len(self.values)
 
     @property
+    def seeds_text(self) -> str:
+        """As a table has it."""
+        failed = f" ({self.failed} failed)" if self.failed else ""
+        return f"{self.n}{failed}{', dropped' if self.is_dropped else ''}"
+
+    @property
     def iqm_text(self) -> str:
         return self.iqm.text(self.n, self.spec)
 
@@ -55,6 +65,7 @@ class Confirmed:
             "trial": self.trial.number,
             "n": self.n,
             "failed": self.failed,
+            "dropped": self.is_dropped,
             "iqm": self.iqm.as_json(),
             "improvement": self.improvement.as_json() if self.improvement is not None else None,
             "values": list(self.values),
@@ -62,29 +73,21 @@ class Confirmed:
 
 
 def chosen(state: SweepState) -> list[int]:
-    """Trials to confirm: the default, if it ended well, and the best of the others; none where there are no others."""
-    ranking = state.ranking()
-    default = [trial.number for trial in state.trials[:1] if trial.value is not None]
-    others = [trial.number for trial in ranking if trial.number and trial.params != _default_params(state)]
-    others = others[: state.plan.confirm_best]
-    return [*default, *others] if others else []
+    """Trials to confirm beside the default: the best of the others; none where there are no others."""
+    others = [trial.number for trial in state.ranking() if trial.number and trial.params != _default_params(state)]
+    return others[: state.plan.confirm_best]
 
 
 def results(state: SweepState) -> list[Confirmed]:
-    """Of all settings with a score, best first; for the order, a seed that failed counts as the worst score of all."""
+    """Of all settings with a score, best first; behind them those that the race has dropped, the last ones first."""
     default = state.trials[0].confirmed_values if state.trials else []
     tried = [trial for trial in state.trials if trial.confirmed_values]
-    candidates = sum(trial.number > 0 for trial in tried)
-    every = [value for trial in tried for value in trial.confirmed_values]
-    spec = f".{decimals(every)}f"
-    found = [_result(trial, default, candidates, spec, state) for trial in tried]
-    worst = max(every, key=lambda value: sort_key(value, state.plan.goal), default=0.0)
-
-    def order(one: Confirmed) -> float:
-        counted = np.array([*one.values, *[worst] * one.failed], dtype=np.float64)
-        return sort_key(float(aggregates.iqm([counted])), state.plan.goal)
-
-    return sorted(found, key=order)
+    candidates = len(race.racers(state))
+    spec = f".{decimals([value for trial in tried for value in trial.confirmed_values])}f"
+    dropped = {trial.number for trial in race.racers(state)} - {trial.number for trial in race.still_in(state)}
+    best_first = race_decision.ranked(tried, tried, state.plan.goal)
+    best_first.sort(key=lambda trial: -len(trial.confirmed) if trial.number in dropped else -math.inf)
+    return [_result(trial, default, candidates, trial.number in dropped, spec, state) for trial in best_first]
 
 
 def statement(state: SweepState) -> str:
@@ -93,21 +96,30 @@ def statement(state: SweepState) -> str:
     if not found:
         is_over = state.confirming and state.plan.confirm_best and not any(trial.confirmed for trial in state.trials)
         return "There is nothing to confirm: no settings but the default ended well." if is_over else ""
-    best = found[0]
+    best, dropped = found[0], _dropped(found)
     default = next((one for one in found if one.trial.number == 0), None)
     first = f"Trial {best.trial.number}: IQM {best.iqm_text} over {_seeds(best)}"
     if default is None:
-        return f"{first}. The default settings gave no score to compare with."
+        return f"{first}. The default settings gave no score to compare with.{dropped}"
     if best is default:
-        return f"The default settings: IQM {best.iqm_text} over {_seeds(best)}; no others did better."
+        return f"The default settings: IQM {best.iqm_text} over {_seeds(best)}; no others did better.{dropped}"
     against = f"the default: IQM {default.iqm_text} over {_seeds(default)}"
     if best.improvement is None:
-        return f"{first}; {against}."
-    verdict = _verdict(best, len(found) - 1)
+        return f"{first}; {against}.{dropped}"
+    verdict = _verdict(best, len(race.racers(state)))
     beats = (
         f"a run of trial {best.trial.number} beats one of the default with probability {best.improvement_text}{verdict}"
     )
-    return f"{first}; {against}; {beats}."
+    return f"{first}; {against}; {beats}.{dropped}"
+
+
+def _dropped(found: Sequence[Confirmed]) -> str:
+    seeds = sorted(one.n + one.failed for one in found if one.is_dropped)
+    if not seeds:
+        return ""
+    who = "1 other was" if len(seeds) == 1 else f"{len(seeds)} others were"
+    # No round has a single seed, so that the word is right.
+    return f" {who} dropped after {seeds[0]}{f' to {seeds[-1]}' if seeds[-1] > seeds[0] else ''} seeds."
 
 
 def _verdict(best: Confirmed, candidates: int) -> str:
@@ -118,7 +130,9 @@ def _verdict(best: Confirmed, candidates: int) -> str:
     return ", which may be chance" + (f": it is the best of {candidates}" if candidates > 1 else "")
 
 
-def _result(trial: Trial, default: Sequence[float], candidates: int, spec: str, state: SweepState) -> Confirmed:
+def _result(
+    trial: Trial, default: Sequence[float], candidates: int, is_dropped: bool, spec: str, state: SweepState
+) -> Confirmed:
     values = trial.confirmed_values
     scores = np.array(values, dtype=np.float64)
     iqm = stratified_bootstrap.interval([scores], aggregates.iqm)
@@ -127,11 +141,10 @@ def _result(trial: Trial, default: Sequence[float], candidates: int, spec: str, 
         sign = 1.0 if state.plan.goal == "maximize" else -1.0
         ours, theirs = [sign * scores], [sign * np.array(default, dtype=np.float64)]
         better = improvement.probability(ours, theirs)
-        # Bonferroni: each of the candidates could have come out best.
+        # Bonferroni: each of the candidates could have come out best, those that a round has dropped among them.
         z = NormalDist().inv_cdf(1 - (1 - UPPER) / candidates)
         is_sure = improvement.probability(ours, theirs, z=z).low > EVEN
-    ended = sum(run.end in ("failed", "cancelled") for run in trial.confirmed.values())
-    return Confirmed(trial, values, ended, iqm, better, len(default), spec, is_sure)
+    return Confirmed(trial, values, trial.failed_seeds, is_dropped, iqm, better, len(default), spec, is_sure)
 
 
 def _default_params(state: SweepState) -> Any:

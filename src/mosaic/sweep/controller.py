@@ -13,7 +13,7 @@ from mosaic.log import get_logger
 from mosaic.rpc.client import Client, DaemonUnavailable, Refused
 from mosaic.spec.run_record import RunRecord
 from mosaic.spec.states import RunState
-from mosaic.sweep import budget, confirmation, proposals, pruning, user_code
+from mosaic.sweep import budget, confirmation, proposals, pruning, race, race_decision, user_code
 from mosaic.sweep.proposals import Proposals
 from mosaic.sweep.space import Params
 from mosaic.sweep.sweep_dir import Line, SweepDir
@@ -90,6 +90,8 @@ class Controller:
             return self._hold_for_code(changed, waits)
         if why := budget.hopeless(state):
             raise MosaicError(why)
+        if state.confirming:
+            self._race()
         self._begin_runs()
         if not self._has_open() and not self._go_on():
             return None
@@ -106,12 +108,19 @@ class Controller:
         )
         return None
 
+    def _race(self) -> None:
+        """The seeds of the next round, once that of the round before are over."""
+        for numbers, seeds in race_decision.due(self._log.state):
+            self._log.write("confirm", trials=numbers, seeds=seeds)
+
     def _begin_runs(self) -> None:
         """As many as may run at a time: those that were stopped, then those that are asked for, then further trials."""
         state = self._log.state
         while self._busy() < self._slots:
             waiting = [(trial, run) for trial, run in state.runs if run.end == "stopped"]
             waiting += [(trial, run) for trial, run in state.open_runs if not run.run_id]
+            # A round of the race waits for its runs; no round waits for those of the default settings.
+            waiting.sort(key=lambda one: state.confirming and one[0].number == 0)
             if waiting:
                 trial, run = waiting[0]
                 self._runs.begin_again(trial, run) if run.run_id else self._runs.submit(trial, run)
@@ -137,12 +146,17 @@ class Controller:
     def _go_on(self) -> bool:
         """To the next stage, once no run is open; False at the end."""
         state = self._log.state
+        if state.confirming and race_decision.due(state):
+            # All runs of a round were refused when they were submitted.
+            return True
         if not state.confirming:
             numbers = confirmation.chosen(state)
             if not state.ranking():
                 raise MosaicError(f"no trial ended well; the last one: {state.trials[-1].reason}")
-            self._log.write("confirm", trials=numbers, seeds=list(state.plan.confirm_seeds) if numbers else [])
+            numbers, seeds = race.first(state.plan, numbers) if numbers else ([], [])
+            self._log.write("confirm", trials=numbers, seeds=seeds)
             if numbers:
+                self._race()
                 return True
         self._log.write("ended", end="finished", reason="")
         log.info("sweep.finished", sweep_id=self._sweep.sweep_id, trials=len(state.trials))

@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from mosaic import config
 from mosaic.config import JsonValue
 from mosaic.errors import ConfigError, Problem
-from mosaic.sweep import wrapper_arguments
+from mosaic.sweep import race_rounds, wrapper_arguments
 from mosaic.sweep.space import OUTSIDE, Dimension, checked, combinations, grid
 
 Method: TypeAlias = Literal["tpe", "random", "grid"]
@@ -58,6 +58,8 @@ class SweepPlan:
     """Settings that are tried again with fresh seeds at the end, beside the default; 0 means no confirmation."""
     confirm_seeds: tuple[Seed, ...] = CONFIRM_SEEDS
     """Seeds that no trial has used."""
+    race: bool = True
+    """Settings that fall behind in the confirmation get no further seeds; the winner and the default have them all."""
     trials: Annotated[int, Ge(1), Le(MAX_TRIALS)] | None = None
     """At most so many, the default settings among them."""
     runs: Annotated[int, Ge(1)] | None = None
@@ -124,7 +126,10 @@ class SweepPlan:
     @property
     def confirm_runs(self) -> int:
         """At most; fewer where fewer trials end well."""
-        return (self.confirm_best + 1) * len(self.confirm_seeds) if self.confirm_best else 0
+        if not self.confirm_best:
+            return 0
+        best, seeds = self.confirm_best, len(self.confirm_seeds)
+        return seeds + (race_rounds.runs(race_rounds.rounds(best, seeds)) if self.race else best * seeds)
 
     @property
     def confirm_steps(self) -> int:

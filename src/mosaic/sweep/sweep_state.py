@@ -112,6 +112,11 @@ class Trial:
     def confirmed_values(self) -> list[float]:
         return [run.value for run in self.confirmed.values() if run.value is not None]
 
+    @property
+    def failed_seeds(self) -> int:
+        """Fresh seeds that gave no score."""
+        return sum(run.end in ("failed", "cancelled") for run in self.confirmed.values())
+
 
 @dataclass
 class SweepState:

@@ -42,7 +42,9 @@ class TrialRuns:
     def submit(self, trial: Trial, run: TrialRun, *, again: int = 0) -> None:
         """Have the daemon accept a run, once; settings that it refuses make the trial a failed one."""
         document = applied(self._plan.document, trial.params)
-        document["run_name"] = f"{self._label}, trial {trial.number}, seed {run.seed}"
+        # Statistics take runs of one name together: the seed that chose a trial is not among those that confirm it.
+        stage = " confirmed" if run.seed in trial.confirmed else ""
+        document["run_name"] = f"{self._label}, trial {trial.number}{stage}, seed {run.seed}"
         document["metadata"]["worker"]["config"]["seed"] = run.seed
         _say_where_from(document, self._sweep.sweep_id, trial)
         key = f"sweep/{self._sweep.sweep_id}/{trial.number}/{run.seed}" + (f"/{again}" if again else "")

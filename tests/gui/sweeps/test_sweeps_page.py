@@ -80,7 +80,9 @@ def page_of(shown: Shown) -> SweepsTab:
 
 
 def test_a_sweep_is_shown_with_trials_history_and_what_is_confirmed(home: Home, show: Show) -> None:
-    written(home, ended([*trials(20.0, 50.0, None, 30.0), *confirmed([0, 1])]))
+    raced = [{"kind": "confirm", "trials": [3], "seeds": [101, 102]}]
+    raced += [{"kind": "told", "trial": 3, "seed": seed, "end": "finished", "value": 999.0} for seed in (101, 102)]
+    written(home, ended([*trials(20.0, 50.0, None, 30.0), *confirmed([0, 1]), *raced]))
     shown = show(home)
     tab = page_of(shown)
     shown.until(lambda: tab.model.state is not None and tab.table.texts(), "the trials")
@@ -95,7 +97,11 @@ def test_a_sweep_is_shown_with_trials_history_and_what_is_confirmed(home: Home, 
     assert [axis.title for axis in tab.parallel.content.axes] == ["learning rate", "num envs", "episodic return"]
     assert "importance takes 8 trials" in tab.importance.why_not
     assert "Trial 1: IQM" in tab.statement.text()
-    assert tab.confirmed.tree.topLevelItemCount() == 2
+    assert tab.confirmed.tree.topLevelItemCount() == 3
+    behind = tab.confirmed.tree.topLevelItem(2)
+    assert behind is not None
+    assert [behind.text(0), behind.text(1)] == ["trial 3", "2, dropped"]
+    assert "1 other was dropped after 2 seeds." in tab.statement.text()
     assert tab.pages.isTabVisible(1)
     assert "finished · 4 of 4 trials · 1 failed" in tab.line.text()
     assert not any(button.isVisible() for button in tab.buttons.values())

@@ -54,6 +54,11 @@ def parser() -> Parser:
     )
     seeds = f"{CONFIRM_SEEDS[0]}-{CONFIRM_SEEDS[-1]}"
     own.add_argument("--confirm-seeds", default=seeds, metavar="SEEDS", help=f"fresh seeds for these (default {seeds})")
+    own.add_argument(
+        "--confirm-all",
+        action="store_true",
+        help="give each of them all fresh seeds; otherwise those that fall behind get no further ones",
+    )
     own.add_argument("--proposal-seed", type=int, default=0, metavar="N", help="seed of the proposals (default 0)")
     own.add_argument("--file", type=Path, metavar="F", help="a hyperparams file of rl-zoo3, for the default settings")
     return words
@@ -120,6 +125,7 @@ def plan_of(
         "own_seeds": 0 if flags.seeds or has_seed else 1,
         "confirm_best": own.confirm,
         "confirm_seeds": _seeds("--confirm-seeds", own.confirm_seeds, what) if own.confirm else [],
+        "race": not own.confirm_all,
         "trials": TRIALS if unlimited else own.trials,
         "runs": own.runs,
         "steps": own.steps,

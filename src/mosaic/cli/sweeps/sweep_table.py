@@ -25,6 +25,9 @@ COLOUR_OF = {
     "failed": "red",
 }
 LIMIT = 20
+REASONS = 3
+"""Why trials failed: so many different reasons are told."""
+TRIALS_OF_REASON = 8
 NAMES = ("sweep", "label", "phase", "trials", "pruned", "failed", "best", "started")
 
 
@@ -111,8 +114,17 @@ def budget_text(plan: SweepPlan) -> str:
     own = f"{plural(plan.own_seeds, 'seed')} of its own for each trial"
     runs = f"{plan.total_timesteps:,} steps a run, {own if plan.own_seeds else f'seeds {_listed(plan.seeds)}'}"
     if plan.confirm_best:
-        runs += f"; the best {plan.confirm_best} and the default again with {len(plan.confirm_seeds)} fresh seeds"
+        runs += f"; {confirm_text(plan)}"
     return f"{', '.join(said)} ({runs})"
+
+
+def confirm_text(plan: SweepPlan) -> str:
+    """Who gets how many fresh seeds at the end."""
+    seeds = len(plan.confirm_seeds)
+    if not plan.race or plan.confirm_best < 2:
+        return f"the best {plan.confirm_best} and the default again with {seeds} fresh seeds"
+    race = f"a race of the best {plan.confirm_best} over {seeds} fresh seeds"
+    return f"{race}, and the default with all of them: {plan.confirm_runs} runs at most"
 
 
 def trial_lines(state: SweepState, *, limit: int = LIMIT) -> list[str]:
@@ -124,7 +136,25 @@ def trial_lines(state: SweepState, *, limit: int = LIMIT) -> list[str]:
     heads = ("trial", "state", state.plan.value_title, *names)
     lines = table(heads, rows, right=("trial", state.plan.value_title, *names))
     left = len(shown) - len(rows)
-    return [*lines, paint(f"{left} more: --limit 0 lists all", "dim")] if left > 0 else lines
+    if left > 0:
+        lines.append(paint(f"{left} more: --limit 0 lists all", "dim"))
+    return [*lines, *_failure_lines(state)]
+
+
+def _failure_lines(state: SweepState) -> list[str]:
+    """Why trials failed: each reason once, with the first trials that it is of."""
+    found: dict[str, list[int]] = {}
+    for trial in state.trials:
+        if trial.state == "failed":
+            found.setdefault(trial.reason or "no reason is known", []).append(trial.number)
+    lines: list[str] = []
+    for reason, numbers in [*found.items()][:REASONS]:
+        more = ", …" if len(numbers) > TRIALS_OF_REASON else ""
+        who = ", ".join(map(str, numbers[:TRIALS_OF_REASON]))
+        lines.append(f"{'trials' if len(numbers) > 1 else 'trial'} {who}{more}: {clean(reason)}")
+    if len(found) > REASONS:
+        lines.append(paint(f"{len(found) - REASONS} further reasons: 'mosaic sweep show --json' has them all", "dim"))
+    return ["", *lines] if lines else []
 
 
 def trial_lines_of(trial: Trial, state: SweepState) -> list[str]:
@@ -151,7 +181,7 @@ def confirmed_lines(state: SweepState) -> list[str]:
     rows = [
         [
             "0 default" if one.trial.number == 0 else str(one.trial.number),
-            str(one.n) + (f" ({one.failed} failed)" if one.failed else ""),
+            one.seeds_text,
             one.iqm_text,
             one.improvement_text,
         ]

@@ -14,7 +14,7 @@ from mosaic.spec import run_config, ulid
 from mosaic.spec.files import disk_room
 from mosaic.spec.files.files_of_run import open_regular
 from mosaic.spec.run_dir import Home
-from mosaic.sweep import proposals, sweep_dir, sweep_plan, sweep_state
+from mosaic.sweep import proposals, race, sweep_dir, sweep_plan, sweep_state
 from mosaic.sweep.sweep_dir import VERBS, SweepDir, Verb, all_sweeps, read_lines, sweep_of
 from mosaic.sweep.sweep_state import AT_WORK, SweepState
 from mosaic.trainer.sweeps.controllers import Controllers
@@ -147,7 +147,7 @@ def _described(sweep: SweepDir) -> pb.Sweep:
         best_trial=None if best is None else best.number,
         best_value=None if best is None else best.value,
         confirmed_runs=sum(run.end not in ("open", "stopped") for run in confirming),
-        confirm_runs=len(confirming),
+        confirm_runs=race.planned_runs(state),
         created_at=state.plan.created_at,
         asked=_pending(sweep, state),
     )

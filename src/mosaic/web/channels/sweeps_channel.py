@@ -84,7 +84,11 @@ def _trials(reader: SweepReader) -> dict[str, Any]:
         },
         "trials": [_trial(trial) for trial in state.trials],
         "confirmed": [
-            {**one.as_json(), "iqm_text": one.iqm_text, "improvement_text": one.improvement_text}
+            {
+                **one.as_json(),
+                "iqm_text": f"{one.iqm_text}{', dropped' if one.is_dropped else ''}",
+                "improvement_text": one.improvement_text,
+            }
             for one in confirmation.results(state)
         ],
     }

@@ -36,7 +36,7 @@ FIELDS = (
     ("parallel", "Runs at a time", "empty: as many as the daemon has slots"),
     ("method", "Proposed by", "tpe learns from the trials before; random; grid takes every combination"),
     ("prune", "Stop bad trials", "at a checkpoint, to be resumed"),
-    ("confirm", "Confirm the best", "with fresh seeds, beside the default settings; 0 for none"),
+    ("confirm", "Confirm the best", "in a race over fresh seeds, beside the default settings; 0 for none"),
     ("confirm_seeds", "Fresh seeds", "seeds that no trial has used"),
     ("metric", "Judged by", "mean of the last 100 points"),
     ("goal", "Goal", ""),

@@ -101,9 +101,8 @@ class ConfirmedTable(QWidget):
         self.tree.clear()
         for one in confirmation.results(state):
             name = "0 · default" if one.trial.number == 0 else f"trial {one.trial.number}"
-            seeds = str(one.n) + (f" ({one.failed} failed)" if one.failed else "")
             better = one.improvement_text
-            self.tree.addTopLevelItem(QTreeWidgetItem([name, seeds, one.iqm_text, better]))
+            self.tree.addTopLevelItem(QTreeWidgetItem([name, one.seeds_text, one.iqm_text, better]))
         fit(self.tree)
 
 
