@@ -99,7 +99,7 @@ def algorithm(name: str, module: Any) -> dict[str, Any]:
         "summary": summary,
         "actions": fitting.spelled(module.ACTIONS),
         "observations": getattr(module, "OBSERVATIONS", "vector"),
-        "schema": {**config.json_schema(module.Args), config.RULES: rules},
+        "schema": {**config.json_schema(module.Args), config.RULES: rules, **algorithm_catalogue.limits_of(module)},
     }
 
 

@@ -52,6 +52,8 @@ import gymnasium as gym
 class Bonus(gym.RewardWrapper):
     def __init__(self, env, scale: float = 0.5):
         super().__init__(env)
+        if scale < 0:
+            raise ValueError(f"scale is {scale}")
         self.scale = scale
 
     def reward(self, reward):
@@ -230,6 +232,9 @@ def test_python_gives_wrappers_by_words(folder: Path) -> None:
     with Client() as client:
         with pytest.raises(Refused, match=r"no file elsewhere\.py lies in an allowed folder"):
             client.train("ppo", env_id="CartPole-v1", total_timesteps=64, wrappers=["elsewhere.py:Bonus"])
+        # What the constructor of a user's wrapper refuses only a worker can tell, and no run is made for it.
+        with pytest.raises(Refused, match=r"^--wrap shaping\.py:Bonus:scale=-1.* cannot be put around .*: scale is -1"):
+            client.train("ppo", env_id="CartPole-v1", total_timesteps=1024, wrappers=["shaping.py:Bonus:-1"])
         document = client._wrapped("CartPole-v1", {"max_episode_steps": 9}, ["shaping.py:Bonus:0.1", "TimeLimit:5"])
     assert document["wrappers"][0] == {"name": "shaping.py:Bonus", "arguments": {"scale": 0.1}}
     assert document["max_episode_steps"] == 9

@@ -39,8 +39,14 @@ OBSERVATIONS: tuple[spaces.Space[Any], ...] = (
     spaces.Box(0, 255, (6, 6, 3), np.uint8),
     spaces.Discrete(12),
     spaces.Dict({"a": spaces.Box(-1.0, 1.0, (2,), np.float32), "b": spaces.Discrete(2)}),
+    spaces.Dict({"c": spaces.Discrete(2)}),
+    spaces.Box(np.array([-1.0, -np.inf], np.float32), np.array([1.0, np.inf], np.float32)),
 )
-ACTIONS: tuple[spaces.Space[Any], ...] = (spaces.Discrete(2), spaces.Box(-1.0, 1.0, (2,), np.float32))
+ACTIONS: tuple[spaces.Space[Any], ...] = (
+    spaces.Discrete(2),
+    spaces.Box(-1.0, 1.0, (2,), np.float32),
+    spaces.Box(-np.inf, np.inf, (2,), np.float32),
+)
 
 
 class Still(gym.Env[Any, Any]):
@@ -100,6 +106,30 @@ def test_what_is_said_of_a_wrapper_that_does_not_fit(words: list[str], said: str
     [problem] = environment_kinds.misfits(settings_of(*words), SCHEMA, kinds, env_id="Still-v0")
     assert problem.path == "--wrap"
     assert said in problem.message
+
+
+@pytest.mark.parametrize(
+    ("observation", "words", "said"),
+    [
+        (-1, "RescaleObservation:0,1", "RescaleObservation needs observations with finite bounds, Still-v0 shows"),
+        (3, 'FilterObservation:["a", "z"]', "FilterObservation: Still-v0 has no part z, it shows Dict('a': Box("),
+    ],
+)
+def test_facts_of_the_space_are_told_before_a_worker_tries(observation: int, words: str, said: str) -> None:
+    env = Still(OBSERVATIONS[observation], ACTIONS[0])
+    [problem] = environment_kinds.misfits(settings_of(words), SCHEMA, kinds_of(env), env_id="Still-v0")
+    assert said in problem.message
+    with pytest.raises(EnvironmentFailed):
+        chosen(settings_of(words))[0](env)
+
+
+def test_a_setting_that_changes_the_shape_leaves_the_kind_as_it_is() -> None:
+    properties = {**SCHEMA["properties"], "map": {"sees": "shape"}, "view": {"sees": "kind"}}
+    schema, kinds = {"properties": properties}, kinds_of(Still(OBSERVATIONS[2], ACTIONS[0]))
+    grey = settings_of("GrayscaleObservation")
+    [problem] = environment_kinds.misfits({"map": "8x8", **grey}, schema, kinds, env_id="Still-v0")
+    assert "GrayscaleObservation needs pictures (uint8, from 0 to 255), Still-v0 shows discrete obs" in problem.message
+    assert list(environment_kinds.misfits({"view": "ram", **grey}, schema, kinds, env_id="Still-v0")) == []
 
 
 def test_wrappers_of_users_may_change_anything() -> None:

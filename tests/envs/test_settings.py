@@ -172,6 +172,7 @@ def test_envpool_steps_aside_for_settings_that_it_does_not_know():
     assert choice.backend == "bare"
     assert "envpool was asked for, and does not know the setting is_slippery" in choice.reason
     assert envs.choose_backend("ALE/Pong-v5", 2, backend="envpool", settings={"frameskip": 2}).backend == "envpool"
+    assert envs.choose_backend("ALE/Pong-v5", 2, backend="envpool", settings={"frameskip": [2, 5]}).backend == "bare"
 
 
 def test_envpool_plays_atari_with_its_settings():
@@ -193,6 +194,14 @@ def test_a_frame_skip_of_a_run_replaces_that_of_the_pictures():
         frames.append(env.unwrapped.ale.getEpisodeFrameNumber() - before)
         env.close()
     assert frames == [4, 2, 1]
+
+
+def test_a_range_of_frame_skips_is_drawn_from_where_no_pictures_are_made():
+    env = envs.make("ALE/Breakout-v5", render_mode=None, settings={"frameskip": [2, 5]})
+    env.reset(seed=1)
+    frames = [env.unwrapped.ale.getEpisodeFrameNumber() for _ in range(40) if env.step(0)]
+    assert set(np.diff(frames)) == {2, 3, 4}
+    env.close()
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def catalogue():
 class Needs:
     def __init__(self, about):
         self.name, self.actions, self.observations = about["name"], about["actions"], about["observations"]
+        self.schema = about["schema"]
 
 
 @pytest.mark.parametrize("listed", shipped(), ids=lambda listed: listed.path.stem)

@@ -61,7 +61,11 @@ def test_a_loss_that_is_not_a_number_fails_the_run(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (("--env-id=LunarLander-v3",), "the tensor backend has no 'LunarLander-v3'"),
+        (
+            ("--env-id=LunarLander-v3",),
+            "ppo_resident learns only in Acrobot-v1, CartPole-v0,",
+        ),
+        (("--env-id=Taxi-v4", "--env.fickle_passenger"), "does not know the setting fickle_passenger"),
         (("--num-minibatches=5",), "which does not divide the 512 steps"),
     ],
 )

@@ -27,6 +27,8 @@ from mosaic.spec.user_files import DataSet
 
 ACTIONS = ("discrete", "continuous")
 UPSTREAM = None  # CleanRL has no offline algorithms.
+OFFLINE = True
+"""It learns from a data set, which `--dataset` names."""
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0
 BLOCK = 100
 """Gradient steps between two looks at the checkpoint clock."""

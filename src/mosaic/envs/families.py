@@ -177,7 +177,7 @@ def unknown(env_id: str) -> UnknownEnvironment:
     current = current_version(env_id)
     if current is not None:
         return UnknownEnvironment(env_id, [current])
-    return UnknownEnvironment(env_id, known_environments.near(env_id, ids))
+    return known_environments.no_such(env_id, known_environments.near(env_id, ids))
 
 
 @cache

@@ -25,7 +25,7 @@ from mosaic.rpc.client_results import NewRows as NewRows
 from mosaic.rpc.client_results import Series as Series
 from mosaic.rpc.client_results import settings_by_environment as settings_by_environment
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
-from mosaic.rpc.dry_run import Validation, dry_run
+from mosaic.rpc.dry_run import Validation, dry_run, known_to_workers_only
 from mosaic.rpc.find_run import find_run
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
@@ -37,6 +37,7 @@ from mosaic.rpc.policy_info import PolicyInfo
 from mosaic.rpc.reply_stream import Stream as Stream
 from mosaic.rpc.trainer_methods import TrainerStub
 from mosaic.rpc.training_document import nothing, training_document
+from mosaic.spec import run_config
 from mosaic.spec.actors import ActorDescriptor
 from mosaic.spec.catalogue.known_environments import Found, Status
 from mosaic.spec.environment_flags import EnvironmentFlags
@@ -133,8 +134,8 @@ class Client:
 
         `preset` is the name of one (`mosaic presets`), which everything else that is given beats. `env_settings` are
         those of the environment, as `mosaic envs ENV` lists them. `wrappers` are put around it, the innermost first:
-        `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them. Without `total_timesteps` the
-        preset's are trained, or the algorithm's own.
+        `["TimeLimit:200", "shaping.py:Bonus:scale=0.5"]`, as `--wrap` takes them; a worker tries them before the runs
+        are queued. Without `total_timesteps` the preset's are trained, or the algorithm's own.
         """
         self._refuse_misspelt(algo, settings or {})
         chosen = Presets(self.home).find(preset, algo, env_id) if preset else nothing(algo, env_id)
@@ -149,7 +150,13 @@ class Client:
             settings=settings or {},
             env_settings=self._wrapped(env_id, env_settings, wrappers),
         )
+        self._try_unknown(document)
         return self.submit(document, seeds=seeds)
+
+    def _try_unknown(self, document: TrainRunConfig) -> None:
+        """Refused in the words of a worker where it alone can tell that an environment or a wrapper does not fit."""
+        if known_to_workers_only(document):
+            self.validate(document).refuse()
 
     def _refuse_misspelt(self, algo: str, settings: Mapping[str, object]) -> None:
         """Before the daemon does, which knows flags alone: here they are keywords. An unknown algorithm is its word."""
@@ -555,7 +562,12 @@ class Client:
 
     @translated
     def submit_sweep(self, plan: Mapping[str, Any], *, client_key: str | None = None) -> pb.Sweep:
-        """Begin a sweep; a retry with the same `client_key` never begins a second one."""
+        """Begin a sweep; a retry with the same `client_key` never begins a second one.
+
+        What only a worker can tell of its trainings it tries first, once.
+        """
+        if "document" in plan:
+            self._try_unknown(run_config.parse(plan["document"]))
         request = pb.SubmitSweepRequest(plan_json=json.dumps(plan).encode(), client_key=client_key or uuid.uuid4().hex)
         return self._stub.SubmitSweep(request, timeout=VALIDATE_TIMEOUT_S)
 

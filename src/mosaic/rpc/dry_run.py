@@ -1,4 +1,4 @@
-"""A dry run, seen by a client: lines while it runs, and what came of it."""
+"""A dry run, seen by a client: lines while it runs, what came of it, and which trainings need one before the submit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,10 +8,15 @@ import grpc
 
 from mosaic import config
 from mosaic.config import JsonObject
-from mosaic.errors import MosaicError, Problem
+from mosaic.errors import MissingExtra, MosaicError, Problem
 from mosaic.rpc import trainer_pb2 as pb
+from mosaic.rpc.call_errors import Refused
+from mosaic.scripts.script import is_script
+from mosaic.spec import own_code, wrappers
+from mosaic.spec.run_config import TrainRunConfig
 
 UNARY_TIMEOUT_S = 120.0
+_ERROR = "error: "
 
 
 class DryRunCancelled(MosaicError):
@@ -28,6 +33,34 @@ class Validation:
     problems: tuple[Problem, ...]
     exit_code: int = 0
     """3 if something is not installed."""
+
+    def refuse(self) -> None:
+        """Refused with what speaks against the config, if anything does."""
+        if self.ok:
+            return
+        lines = [line for line in self.output.strip().splitlines() if line]
+        # A worker says what it does before it gives up.
+        begins = [at for at, line in enumerate(lines) if line.startswith(_ERROR)]
+        said = "\n".join(lines[begins[-1] :] if begins else lines).removeprefix(_ERROR)
+        raise Refused(said or "the dry run failed without a message", self.status)
+
+    @property
+    def status(self) -> str:
+        return "UNIMPLEMENTED" if self.exit_code == MissingExtra.exit_code else "DRY_RUN"
+
+
+def known_to_workers_only(document: TrainRunConfig) -> str:
+    """What no catalogue can tell of a training; empty if there is nothing.
+
+    An environment that an installed module registers, or that wrappers may have made into another one. A script decides
+    by itself what it makes of a name.
+    """
+    env_id, settings = document.environment.env_id, document.environment.settings
+    if is_script(document.metadata.worker.config.algo):
+        return ""
+    if settings.get(wrappers.SETTING):
+        return f"{env_id} is with its wrappers"
+    return f"{env_id} is" if ":" in env_id and not own_code.is_reference(env_id) else ""
 
 
 def dry_run(

@@ -73,7 +73,7 @@ def test_what_the_daemon_refuses_stands_at_its_field_in_the_words_of_the_command
     shown.until(lambda: panel.form.fields[ENV_ID].problem, "the refusal")
     assert panel.form.fields[ENV_ID].problem.startswith(
         "ppo needs discrete or multi_discrete actions, Pendulum-v1 has Box(-2.0, 2.0, (1,), float32):"
-        " use bc, crossq_continuous_action, ddpg_continuous_action, "
+        " use crossq_continuous_action, ddpg_continuous_action, "
     )
     assert panel.form.fields[STEPS].problem.startswith(
         "is 100, less than the 512 steps of one rollout (--num-envs × --num-steps)"

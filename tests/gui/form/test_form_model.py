@@ -466,7 +466,7 @@ def test_only_environments_with_fitting_actions_are_offered(catalogue, form):
     assert "CartPole-v1" not in offered
     form.use("ppo_continuous_action")
     form.type(ENV_ID, "CartPole-v1")
-    assert "CartPole-v1 has Discrete(2): use bc, c51, dqn, iql, ppo" in form.fields[ENV_ID].hint
+    assert "CartPole-v1 has Discrete(2): use c51, dqn, ppo, ppo_lstm, pqn" in form.fields[ENV_ID].hint
     form.type(ENV_ID, "Pendulum-v1")
     assert not form.fields[ENV_ID].hint
     form.use("ppo")

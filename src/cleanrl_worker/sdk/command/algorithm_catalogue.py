@@ -6,7 +6,7 @@ Those of users (`cleanrl_worker.sdk.command.own_algorithm`) are found by their n
 import ast
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
@@ -14,6 +14,7 @@ import cleanrl_worker
 from cleanrl_worker.sdk.command import own_algorithm
 from cleanrl_worker.sdk.policy import Policy, PolicyFile
 from cleanrl_worker.sdk.run import Run
+from mosaic.envs.tensor import tensor_tasks
 from mosaic.errors import UnknownAlgorithm
 from mosaic.scripts import code_gate
 from mosaic.spec.catalogue import fitting as environment_fitting
@@ -29,6 +30,7 @@ class Algorithm(Protocol):
     ACTIONS: str | tuple[str, ...]
     """"discrete", "multi_discrete" or "continuous", or several of these."""
 
+    # OFFLINE = True: it learns from a data set. RESIDENT = True: its environments are functions of tensors.
     # OBSERVATIONS: "vector" where the file says neither "pixels" nor "discrete"; `needed_observations` below reads it.
     # sources(args, env_settings): the files that a run is trained by and keeps a copy of, where there are any.
 
@@ -105,13 +107,28 @@ def is_resident(name: str) -> bool:
     return bool(_constant(name, "RESIDENT") if name in names() else getattr(load(name), "RESIDENT", False))
 
 
+def limits_of(algorithm: Any) -> dict[str, Any]:
+    """What the schema of an algorithm says of where it can learn, beside its settings."""
+    actions, is_resident = kinds_of(algorithm), getattr(algorithm, "RESIDENT", False)
+    return _limits(actions, is_resident=is_resident, is_offline=getattr(algorithm, "OFFLINE", False))
+
+
+def _limits(actions: Sequence[str], *, is_resident: bool, is_offline: bool) -> dict[str, Any]:
+    only_in = {environment_fitting.ONLY_IN: tensor_tasks.ids_for(actions)} if is_resident else {}
+    return {**only_in, environment_fitting.OFFLINE: True} if is_offline else only_in
+
+
+def needs(name: str) -> "_Needs":
+    """Of one of ours, without importing it."""
+    actions = environment_fitting.spelled(cast(Any, _constant(name, "ACTIONS")))
+    is_resident, is_offline = (bool(_constant(name, constant)) for constant in ("RESIDENT", "OFFLINE"))
+    limits = _limits(environment_fitting.kinds_of(actions), is_resident=is_resident, is_offline=is_offline)
+    return _Needs(name, actions, needed_observations(name), limits)
+
+
 def fitting(actions: str, shown: str = "vector") -> list[str]:
     """Algorithms for this kind of action space and of observation."""
-    needs = [
-        _Needs(name, environment_fitting.spelled(cast(Any, _constant(name, "ACTIONS"))), needed_observations(name))
-        for name in names()
-    ]
-    return environment_fitting.fitting(needs, actions, shown)
+    return environment_fitting.fitting([needs(name) for name in names()], actions, shown)
 
 
 def kinds_of(algorithm: Algorithm) -> list[str]:
@@ -123,6 +140,7 @@ class _Needs(NamedTuple):
     name: str
     actions: str
     observations: str
+    schema: Mapping[str, Any]
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from cleanrl_worker.sdk.stop_and_hold import on_hold_signals, on_stop_signal
 from mosaic import config, envs
 from mosaic.envs.observations import action_masks
 from mosaic.envs.observations.pixels import is_stack
+from mosaic.envs.tensor import tensor_tasks
 from mosaic.errors import (
     CheckpointError,
     ConfigError,
@@ -103,12 +104,15 @@ def rehearse(plan: Plan, *, render: bool) -> Rehearsal:
     envs.headless_defaults()
     env_id = plan.args.env_id
     device = "cuda" if getattr(plan.args, "cuda", False) and torch.cuda.is_available() else "cpu"
-    backend = "tensor" if algorithm_catalogue.is_resident(plan.algo) else plan.options.env_backend
+    is_resident = algorithm_catalogue.is_resident(plan.algo)
+    backend = "tensor" if is_resident else plan.options.env_backend
     choice = envs.choose_backend(env_id, plan.args.num_envs, backend=backend, settings=plan.env_settings)
     if plan.flags.dry_run:
         progress(f"making {env_id} and stepping it once …")
     with closing(_one_environment(plan)) as env:
         check_spaces(plan, env)
+        if is_resident and choice.backend != "tensor":
+            raise EnvironmentFailed(f"{plan.algo} cannot train in '{env_id}' so: {choice.reason}")
         replay_bytes = bytes_of_replay(plan, env)
         memory_limits.refuse_what_never_fits(replay_bytes)
         # Pictures lie where the update is computed.
@@ -179,6 +183,9 @@ def check_spaces(plan: Plan, env: gym.Env[Any, Any]) -> None:
     """The algorithm can act here, or the error names those that can."""
     actions, shown = envs.action_kind(env.action_space), envs.observation_kind(env.observation_space)
     kinds = algorithm_catalogue.kinds_of(plan.algorithm)
+    if algorithm_catalogue.is_resident(plan.algo) and not tensor_tasks.is_known(plan.args.env_id.rpartition(":")[2]):
+        fits, there = algorithm_catalogue.fitting(actions, shown), tensor_tasks.ids_for(kinds)
+        raise IncompatibleSpaces(fitting.not_there(plan.algo, plan.args.env_id, there, fits))
     if actions not in kinds:
         shows_pictures = envs.family_of(plan.args.env_id).observations == "pixels"
         fits = algorithm_catalogue.fitting(actions, "pixels" if shows_pictures else shown)

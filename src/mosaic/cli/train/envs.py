@@ -13,7 +13,7 @@ from mosaic.near_names import did_you_mean
 from mosaic.rpc import trainer_pb2 as pb
 from mosaic.rpc.client import Refused
 from mosaic.spec import own_code
-from mosaic.spec.catalogue.known_environments import OWN_FAMILY
+from mosaic.spec.catalogue.known_environments import OWN_FAMILY, instead_of_minatar
 
 EXAMPLES = 6
 
@@ -60,8 +60,10 @@ def main(argv: Sequence[str]) -> int:
     found = {family.name: _matching(family, flags.text) for family in named or families}
     if flags.text and not any(found.values()):
         ids = [info.env_id for family in families for info in family.environments]
-        advice = did_you_mean(flags.text, [*(family.name for family in families), *ids])
         none = f"'{flags.text}' is neither a family nor a part of the name of an environment"
+        if ours := instead_of_minatar(flags.text):
+            raise BadArguments(f"{none}; {ours}")
+        advice = did_you_mean(flags.text, [*(family.name for family in families), *ids])
         raise BadArguments(f"{none}; {advice} 'mosaic envs' lists the families".replace(";  ", "; "))
     if flags.json:
         for family in named or families:

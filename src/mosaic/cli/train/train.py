@@ -24,14 +24,15 @@ from mosaic.cli.terminal.printing import is_terminal, note, print_json, waiting
 from mosaic.cli.train import own_environment, preset_words, script_arguments
 from mosaic.cli.train.environment_arguments import SETTINGS_HELP, env_id_of, environment_settings_of
 from mosaic.cli.train.script_arguments import is_about_script
-from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm, UnknownEnvironment
+from mosaic.errors import ConfigError, MissingExtra, Problem, UnknownAlgorithm
 from mosaic.near_names import near_names
 from mosaic.plain_text import plain
 from mosaic.rpc.client import Client, Refused
+from mosaic.rpc.dry_run import Validation, known_to_workers_only
 from mosaic.scripts import algorithm_file, own_algorithms
 from mosaic.scripts.allowed_folders import Allowed
 from mosaic.scripts.script import is_script
-from mosaic.spec import environment_flags, environment_settings, own_code, user_files, wrappers
+from mosaic.spec import environment_flags, environment_settings, user_files
 from mosaic.spec.catalogue import known_environments
 from mosaic.spec.presets.preset import Preset
 from mosaic.spec.presets.preset_use import as_ui
@@ -124,9 +125,9 @@ def _train(document: TrainRunConfig, flags: RunFlags) -> int:
         seeds = seeds_of(flags.seeds)
         if flags.dry_run:
             return dry_run(client, document, json=flags.json)
-        if _is_known_to_workers_only(document):
-            note(f"only a worker can tell what {_untold(document)}: trying it before the run is queued")
-            dry_run(client, document, silent=True)
+        if untold := known_to_workers_only(document):
+            note(f"only a worker can tell what {untold}: trying it before the run is queued")
+            _tried(client, document).refuse()
         with waiting("submitting …"):
             runs = client.submit(document, seeds=seeds, priority=flags.priority, client_key=flags.client_key)
         if flags.json:
@@ -244,42 +245,26 @@ def _refuse_misspelt_environment(client: Client, words: Sequence[str], *, prog: 
     families = client.environments()
     listed = [info.env_id for family in families for info in family.environments]
     if env_id not in listed and not has_several(env_id) and not any(env_id in family.unlisted for family in families):
-        problem = Problem("--env-id", str(UnknownEnvironment(env_id, known_environments.near(env_id, listed))))
+        said = known_environments.no_such(env_id, known_environments.near(env_id, listed))
+        problem = Problem("--env-id", str(said))
         raise ConfigError([problem], what=prog)
 
 
-def _is_known_to_workers_only(document: TrainRunConfig) -> bool:
-    """An environment that a module of the user's own registers, or that wrappers may have made into another one.
-
-    A script decides by itself what it makes of a name.
-    """
-    env_id = document.environment.env_id
-    is_of_module = ":" in env_id and not own_code.is_reference(env_id)
-    is_ours = not is_script(document.metadata.worker.config.algo)
-    return is_ours and (is_of_module or bool(document.environment.settings.get(wrappers.SETTING)))
-
-
-def _untold(document: TrainRunConfig) -> str:
-    settings = document.environment.settings
-    env_id = document.environment.env_id
-    return f"{env_id} is with its wrappers" if settings.get(wrappers.SETTING) else f"{env_id} is"
-
-
-def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False, silent: bool = False) -> int:
-    """Try the config in a real worker; 2 if it would be refused, 3 if something is not installed.
-
-    `silent` says nothing of success.
-    """
+def _tried(client: Client, document: TrainRunConfig) -> Validation:
     with waiting("trying it in a worker … (Ctrl-C ends it)") as say:
-        found = client.validate(document, tell=lambda line: say(f"trying it in a worker: {line}"))
+        return client.validate(document, tell=lambda line: say(f"trying it in a worker: {line}"))
+
+
+def dry_run(client: Client, document: TrainRunConfig, *, json: bool = False) -> int:
+    """Try the config in a real worker; 2 if it would be refused, 3 if something is not installed."""
+    found = _tried(client, document)
     if json:
         problems = [{"path": problem.path, "message": problem.message} for problem in found.problems]
         print_json({"ok": found.ok, "summary": found.summary, "problems": problems, "output": found.output})
     elif not found.ok:
         said = [line for line in found.output.strip().splitlines() if line]
-        status = "UNIMPLEMENTED" if found.exit_code == MissingExtra.exit_code else "DRY_RUN"
-        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a message", status)
-    elif not silent:
+        raise Refused("\n".join(said).removeprefix("error: ") or "the dry run failed without a message", found.status)
+    else:
         sys.stdout.write(found.output[: found.output.rstrip().rfind("\n") + 1] or found.output)
         print("dry run: ok, nothing was made")
     return 0 if found.ok else MissingExtra.exit_code if found.exit_code == MissingExtra.exit_code else 2

@@ -1,12 +1,12 @@
 """Settings, as a run config has them, made into the arguments of a constructor: the one place where that is done.
 
-JSON has no tuples and no infinity. A list becomes a tuple where the constructor's own default is one, and "inf" and
-"-inf" in a list become numbers.
+JSON has no tuples and no infinity. A list becomes a tuple where the constructor's own default is one, or its annotation
+has a tuple and no list; "inf" and "-inf" in a list become numbers.
 """
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
 from mosaic.envs.settings.constructor import Argument, arguments_of
 from mosaic.envs.settings.settings_schema import INFINITE, STEP_LIMIT, creator_of
@@ -27,11 +27,19 @@ def with_settings(spec: "EnvSpec", settings: Mapping[str, Any]) -> "EnvSpec":
 
 
 def for_constructor(named: Mapping[str, Argument], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value(item, named[name].default if name in named else None) for name, item in settings.items()}
+    return {name: _value(item, named.get(name)) for name, item in settings.items()}
 
 
-def _value(value: Any, default: Any) -> Any:
+def _value(value: Any, argument: Argument | None) -> Any:
     if not isinstance(value, list):
         return value
     items = [INFINITE.get(item, item) if isinstance(item, str) else item for item in cast("list[Any]", value)]
-    return tuple(items) if isinstance(default, tuple) else items
+    return tuple(items) if argument is not None and _wants_tuple(argument) else items
+
+
+def _wants_tuple(argument: Argument) -> bool:
+    if isinstance(argument.default, (tuple, list)):
+        return isinstance(argument.default, tuple)
+    kinds = {get_origin(one) or one for one in (argument.hint, *get_args(argument.hint))}
+    # ale_py has `tuple[int, int] | int` with the default 4, and refuses a list.
+    return tuple in kinds and list not in kinds

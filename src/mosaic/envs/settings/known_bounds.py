@@ -3,7 +3,8 @@
 A signature says names, defaults and types. It does not say that a probability lies between 0 and 1, or which maps
 FrozenLake has. The key of a table is the name of the class, then the name of the setting; `EVERY` holds for all of
 them. `actions` says which kind of action space each value of a setting leads to, `sees` that the setting changes what
-is seen, `not_for_pictures` why algorithms on pictures cannot have it (or one kind of its values).
+is seen (its `shape`, or even its `kind`), `not_for_pictures` why algorithms on pictures cannot have it (or one kind of
+its values).
 """
 
 from typing import Any
@@ -45,7 +46,7 @@ EVERY: dict[str, dict[str, Any]] = {
     # Classic control
     "sutton_barto_reward": _said("Reward 0 for each step and -1 at the fall, instead of 1 a step."),
     # MuJoCo
-    "xml_file": _said("Model of the robot: a file of Gymnasium's own, or a path.", sees=True),
+    "xml_file": _said("Model of the robot: a file of Gymnasium's own, or a path.", sees="shape"),
     "frame_skip": _said("Simulator steps a step.", minimum=1),
     "forward_reward_weight": _said("Weight of the reward for moving forward.", **_WEIGHT),
     "ctrl_cost_weight": _said("Weight of the cost of large actions.", **_WEIGHT),
@@ -64,12 +65,12 @@ EVERY: dict[str, dict[str, Any]] = {
     "contact_cost_range": _said("The cost of contacts is clipped to this range."),
     "impact_cost_range": _said("The cost of impacts is clipped to this range."),
     "reset_noise_scale": _said("Size of the random disturbance of the first state.", **_WEIGHT),
-    "exclude_current_positions_from_observation": _said("Leave out where the robot is.", sees=True),
-    "include_cfrc_ext_in_observation": _said("Show the contact forces.", sees=True),
-    "include_cinert_in_observation": _said("Show inertia and mass of the bodies.", sees=True),
-    "include_cvel_in_observation": _said("Show the velocities of the bodies.", sees=True),
-    "include_qfrc_actuator_in_observation": _said("Show the forces of the actuators.", sees=True),
-    "use_contact_forces": _said("Show contact forces, and let them cost.", sees=True),
+    "exclude_current_positions_from_observation": _said("Leave out where the robot is.", sees="shape"),
+    "include_cfrc_ext_in_observation": _said("Show the contact forces.", sees="shape"),
+    "include_cinert_in_observation": _said("Show inertia and mass of the bodies.", sees="shape"),
+    "include_cvel_in_observation": _said("Show the velocities of the bodies.", sees="shape"),
+    "include_qfrc_actuator_in_observation": _said("Show the forces of the actuators.", sees="shape"),
+    "use_contact_forces": _said("Show contact forces, and let them cost.", sees="shape"),
     "main_body": _said("Body whose movement is rewarded, by number or name."),
     "default_camera_config": _said("Where the camera stands at first: distance, elevation, lookat, trackbodyid."),
     "camera_id": _said("Camera of the model that draws the picture, by its number."),
@@ -95,7 +96,7 @@ EVERY: dict[str, dict[str, Any]] = {
     "num_rooms_visited": _said("Rooms that count for the step limit.", **_COUNT),
     "agent_start_dir": _said("Direction at the start: 0 right, 1 down, 2 left, 3 up.", minimum=0, maximum=3),
     "agent_start_pos": _said("Column and row at the start."),
-    "agent_view_size": _said("Cells along each side of the view; odd.", minimum=3, sees=True),
+    "agent_view_size": _said("Cells along each side of the view; odd.", minimum=3, sees="shape"),
     "see_through_walls": _said("Show cells behind walls."),
     "agent_pos": _said("Column and row of the agent at the start; null is at random."),
     "goal_pos": _said("Column and row of the goal; null is at random."),
@@ -128,12 +129,12 @@ EVERY: dict[str, dict[str, Any]] = {
     "num_levels": _said("Levels that there are; 0 is without end.", **_NONE_OR_MORE),
     "start_level": _said("The first of the levels.", **_NONE_OR_MORE),
     "use_sequential_levels": _said("The end of a level is the beginning of the next one, in the same episode."),
-    "use_backgrounds": _said("Pictures behind the game; otherwise black.", sees=True),
-    "use_generated_assets": _said("Random shapes instead of drawn pictures.", sees=True),
-    "use_monochrome_assets": _said("Rectangles of one colour instead of drawn pictures.", sees=True),
-    "restrict_themes": _said("One picture for each kind of thing instead of several.", sees=True),
-    "center_agent": _said("The picture stays on the player; otherwise it shows the whole level.", sees=True),
-    "paint_vel_info": _said("Paint how fast the player moves into a corner.", sees=True),
+    "use_backgrounds": _said("Pictures behind the game; otherwise black.", sees="shape"),
+    "use_generated_assets": _said("Random shapes instead of drawn pictures.", sees="shape"),
+    "use_monochrome_assets": _said("Rectangles of one colour instead of drawn pictures.", sees="shape"),
+    "restrict_themes": _said("One picture for each kind of thing instead of several.", sees="shape"),
+    "center_agent": _said("The picture stays on the player; otherwise it shows the whole level.", sees="shape"),
+    "paint_vel_info": _said("Paint how fast the player moves into a corner.", sees="shape"),
     # Games on a grid
     "repeat_action_probability": _said("Chance that the last action is repeated: sticky actions.", **_PROBABILITY),
     "harder": _said("The game gets harder, the longer it lasts."),
@@ -154,8 +155,10 @@ OF_CLASS: dict[str, dict[str, dict[str, Any]]] = {
     "Continuous_MountainCarEnv": {"goal_velocity": _said("Speed that the car must have at the flag.", type="number")},
     "PendulumEnv": {"g": _said("Gravity.", type="number")},
     "FrozenLakeEnv": {
-        "desc": _said("A map of your own: a list of rows of S, F, H and G; null is the map named by map_name."),
-        "map_name": _said("The map, where desc says none.", enum=["4x4", "8x8"], sees=True),
+        "desc": _said(
+            "A map of your own: a list of rows of S, F, H and G; null is the map named by map_name.", sees="shape"
+        ),
+        "map_name": _said("The map, where desc says none.", enum=["4x4", "8x8"], sees="shape"),
         "is_slippery": _said("The ice carries the player to the side in two steps of three."),
         "success_rate": _said("Share of slippery steps that go where they were meant to.", **_PROBABILITY),
         "reward_schedule": _said("Rewards of the goal, of a hole and of ice.", items={"type": "number"}),
@@ -189,7 +192,7 @@ OF_CLASS: dict[str, dict[str, dict[str, Any]]] = {
         "difficulty": _said("Difficulty of the game; null is its default.", minimum=0),
         "obs_type": _said(
             "What is seen: colours, grey, or the 128 bytes of memory.",
-            sees=True,
+            sees="kind",
             not_for_pictures="algorithms on pictures see grey ones of 84×84, whatever it is; leave it out",
         ),
         "frameskip": _said(
@@ -202,7 +205,7 @@ OF_CLASS: dict[str, dict[str, dict[str, Any]]] = {
         "continuous_action_threshold": _said("Joystick position from which on it counts as moved.", **_PROBABILITY),
         "max_num_frames_per_episode": _said("Frames after which an episode is cut off; null is never.", minimum=1),
     },
-    "knights_archers_zombies": {"obs_method": {"sees": True}},
+    "knights_archers_zombies": {"obs_method": {"sees": "kind"}},
 }
 
 

@@ -1,7 +1,7 @@
 """Which environments there are as functions of tensors, and how each is made from its id and settings."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ TASKS = {
     "mosaic/Bricks-v0": ("mosaic.envs.tensor.tensor_grids", "TensorBricks"),
     "mosaic/Lanes-v0": ("mosaic.envs.tensor.tensor_grids", "TensorLanes"),
 }
+CONTINUOUS = frozenset({"MountainCarContinuous-v0", "Pendulum-v1"})
+"""Those among them whose actions are numbers; those of all others are choices."""
 TABLES = ("FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v1", "CliffWalkingSlippery-v1", "Taxi-v3", "Taxi-v4")
 BEYOND_THE_TABLE = frozenset({"fickle_passenger", "fickle_probability"})
 """Settings of Taxi that its table of transitions does not show."""
@@ -28,6 +30,12 @@ BEYOND_THE_TABLE = frozenset({"fickle_passenger", "fickle_probability"})
 def ids() -> list[str]:
     """Of all that can be made."""
     return sorted([*TASKS, *TABLES])
+
+
+def ids_for(actions: Iterable[str]) -> list[str]:
+    """Of those whose actions are of one of these kinds."""
+    kinds = set(actions)
+    return [one for one in ids() if ("continuous" if one in CONTINUOUS else "discrete") in kinds]
 
 
 def is_known(env_id: str) -> bool:

@@ -114,7 +114,8 @@ def _lacking(backend: str, family: Family, spec: "EnvSpec", settings: Mapping[st
     if not settings:
         return []
     if backend == "envpool":
-        return [name for name in settings if name not in family.pool_settings]
+        # A range, as Atari's frame skip may be, is known to no pool.
+        return [name for name, value in settings.items() if name not in family.pool_settings or isinstance(value, list)]
     if backend == "tensor":
         from mosaic.envs.tensor import tensor_tasks
 

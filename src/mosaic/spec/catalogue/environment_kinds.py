@@ -7,7 +7,8 @@ what is not known is empty. The catalogue says of each of Gymnasium's wrappers w
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -30,6 +31,7 @@ _SAID = {
 _HAS = {"actions": "has", "observations": "shows"}
 _SHAPE = re.compile(r"\((\d+(?:, ?\d+)*),?\), \w+\)$")
 """At the end of how Gymnasium writes a Box: `Box(-1.0, 1.0, (3, 4), float32)`."""
+_INFINITE = re.compile(r"\binf\b")
 
 
 def kinds_with(settings: Settings, schema: Schema, kinds: Kinds) -> dict[str, str]:
@@ -77,8 +79,10 @@ def _kinds_inside(settings: Settings, schema: Schema, kinds: Kinds) -> dict[str,
             actions = about["actions"].get(json.dumps(value), "")
             if actions != found["actions"]:
                 found |= {"actions": actions, "action_space": ""}
-        if "sees" in about or name not in schema["properties"]:
+        if name not in schema["properties"] or about.get("sees") == "kind":
             found |= {"observations": "", "observation_space": ""}
+        elif "sees" in about:
+            found |= {"observation_space": ""}
     return found
 
 
@@ -87,14 +91,14 @@ def _misfit(wrapper: Wrapper, schema: Mapping[str, Any], kinds: Kinds, *, env_id
         if kinds[part] and kinds[part] not in able:
             needed = _SAID[part].get(tuple(able)) or f"{' or '.join(able)} {part}"
             return f"{wrapper.name} needs {needed}, {env_id} {_HAS[part]} {_space(part, kinds)}"
-    return _wrong_shape(wrapper, kinds, env_id=env_id) if wrapper.name == "ReshapeObservation" else ""
+    return _OTHER_REASONS[wrapper.name](wrapper, kinds, env_id) if wrapper.name in _OTHER_REASONS else ""
 
 
 def _space(part: str, kinds: Kinds) -> str:
     return kinds[_SPACES[part]] or f"{kinds[part]} {part}"
 
 
-def _wrong_shape(wrapper: Wrapper, kinds: Kinds, *, env_id: str) -> str:
+def _wrong_shape(wrapper: Wrapper, kinds: Kinds, env_id: str) -> str:
     """Of a reshape that has more or fewer numbers than there are."""
     has = _SHAPE.search(kinds["observation_space"])
     given = wrapper.arguments["shape"]
@@ -103,6 +107,31 @@ def _wrong_shape(wrapper: Wrapper, kinds: Kinds, *, env_id: str) -> str:
         return ""
     shown = _space("observations", kinds)
     return f"{wrapper.name}: a shape of {given} has {prod(given)} numbers, {env_id} shows {numbers}: {shown}"
+
+
+def _unbounded(part: str, wrapper: Wrapper, kinds: Kinds, env_id: str) -> str:
+    """Of a wrapper that maps what there is to finite bounds."""
+    if _INFINITE.search(kinds[_SPACES[part]]) is None:
+        return ""
+    return f"{wrapper.name} needs {part} with finite bounds, {env_id} {_HAS[part]} {_space(part, kinds)}"
+
+
+def _without_part(wrapper: Wrapper, kinds: Kinds, env_id: str) -> str:
+    """Of a filter that keeps parts of a Dict which it has not."""
+    shown = kinds["observation_space"]
+    lacking = [one for one in wrapper.arguments["filter_keys"] if isinstance(one, str) and f"'{one}': " not in shown]
+    if not shown.startswith("Dict(") or not lacking:
+        return ""
+    return f"{wrapper.name}: {env_id} has no part {' or '.join(lacking)}, it shows {shown}"
+
+
+_OTHER_REASONS: Mapping[str, Callable[[Wrapper, Kinds, str], str]] = {
+    "ReshapeObservation": _wrong_shape,
+    "RescaleObservation": partial(_unbounded, "observations"),
+    "RescaleAction": partial(_unbounded, "actions"),
+    "FilterObservation": _without_part,
+}
+"""What is more than a kind that does not fit."""
 
 
 def _behind(wrapper: Wrapper, schema: Mapping[str, Any], kinds: Kinds) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mosaic.errors import Problem
+from mosaic.errors import Problem, UnknownEnvironment
 from mosaic.spec import own_code
 from mosaic.spec.catalogue import environment_kinds
 from mosaic.spec.seat_names import has_several
@@ -19,6 +19,15 @@ _FACTS = (*_KINDS, "problem")
 _VERSION = re.compile(r"-v\d+$")
 _MODULE_SPELLING = re.compile(r"_(v\d+)$")
 
+_MINATAR = re.compile(r"minatar(?:[-/]([a-z_]+))?", re.IGNORECASE)
+LIKE_MINATARS = {
+    "Asterix": "mosaic/Hunt-v0",
+    "Breakout": "mosaic/Bricks-v0",
+    "Freeway": "mosaic/Lanes-v0",
+    "Seaquest": "mosaic/Divers-v0",
+    "SpaceInvaders": "mosaic/Fleet-v0",
+}
+"""MinAtar's games, and the small game of MOSAIC that is in the manner of each."""
 OWN_FAMILY = "own"
 """Name of the family of environments of users' own files."""
 
@@ -149,6 +158,25 @@ def settings_of(entry: Mapping[str, Any], family: Mapping[str, Any]) -> dict[str
     schema = known[about["of"]]
     properties = {name: {**one, **about["changed"].get(name, {})} for name, one in schema["properties"].items()}
     return {**schema, "properties": properties}
+
+
+def no_such(env_id: str, near: Sequence[str]) -> UnknownEnvironment:
+    """The error for an id that nothing answers to."""
+    ours = instead_of_minatar(env_id)
+    return UnknownEnvironment(env_id, hint=ours) if ours else UnknownEnvironment(env_id, near)
+
+
+def instead_of_minatar(text: str) -> str:
+    """Which games of MOSAIC there are for one of MinAtar's, and what to type; empty for any other text."""
+    if (named := _MINATAR.match(text)) is None:
+        return ""
+    wanted = (named[1] or "").replace("_", "").lower()
+    chosen = next((ours for game, ours in LIKE_MINATARS.items() if game.lower() == wanted), LIKE_MINATARS["Breakout"])
+    games = ", ".join(f"{ours} ({game})" for game, ours in LIKE_MINATARS.items())
+    return (
+        "MinAtar's games are not part of MOSAIC, which has five of its own in their manner, with rules of their own:"
+        f" {games}; type --env-id {chosen}, for ppo and dqn with --network parts"
+    )
 
 
 def near(env_id: str, ids: Iterable[str]) -> list[str]:

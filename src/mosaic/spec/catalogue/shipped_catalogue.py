@@ -6,7 +6,8 @@ the actors for the files that define them. `holding()` gives what holds here, an
 
 The document, as it is shipped and as a worker describes it, has four lists:
 
-- `algorithms`: `name`, `summary`, `actions`, `observations`, `schema` (with `rules`, see `mosaic.rules`), `docs`;
+- `algorithms`: `name`, `summary`, `actions`, `observations`, `docs`, `schema` (with `rules`, see `mosaic.rules`, and
+  with `only_in` or `offline` where it cannot learn everywhere as it is typed, see `mosaic.spec.catalogue.fitting`);
 - `families`: `name`, `title`, `extra`, `installed`, `advice`, `environments`, `unlisted` (ids that can be made and are
   not listed), `settings` (schemas, by the first id that has each; an environment has the `settings` `of` one,
   with what is `changed` for this id), and what it holds for: `modules`, `versions` by distribution, `optional` modules;

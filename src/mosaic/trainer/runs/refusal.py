@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mosaic import config
-from mosaic.errors import MissingExtra, Problem, UnknownEnvironment
+from mosaic.errors import MissingExtra, Problem
 from mosaic.scripts.script import is_script
 from mosaic.spec import actors, environment_settings
 from mosaic.spec.actors import ActorDescriptor
@@ -30,6 +30,7 @@ class _Needs(NamedTuple):
     name: str
     actions: str
     observations: str
+    schema: Mapping[str, Any]
 
 
 def problems_of(
@@ -50,7 +51,7 @@ def problems_of(
     if found.status == "not installed":
         raise MissingExtra(f"'{worker.env_id}'", found.extra)
     if found.status == "no such":
-        return [Problem(ENVIRONMENT, str(UnknownEnvironment(worker.env_id, found.near)))]
+        return [Problem(ENVIRONMENT, str(known_environments.no_such(worker.env_id, found.near)))]
     if found.settings is not None and (
         problems := environment_settings.problems_of(settings, found.settings, env_id=worker.env_id)
     ):
@@ -74,6 +75,9 @@ def _of_settings(
     algo: str, found: Found, settings: Mapping[str, Any], algorithms: Sequence[Mapping[str, Any]]
 ) -> Iterator[Problem]:
     """Checked ones, which this algorithm or this environment cannot have."""
+    for needs in _needs_of(algorithms):
+        if needs.name == algo:
+            yield from fitting.wrappers_around_tensors(needs, settings)
     sees_pictures = any(one["name"] == algo and one["observations"] == fitting.PIXELS for one in algorithms)
     if found.settings is not None and sees_pictures:
         yield from environment_kinds.not_for_pictures(settings, found.settings)
@@ -84,9 +88,13 @@ def _of_training(worker: WorkerConfig, found: Found, algorithms: Sequence[Mappin
     if found.actions == actors.BY_SEAT:
         yield Problem(ENVIRONMENT, fitting.for_several(worker.env_id))
         return
-    known = {one["name"]: _Needs(one["name"], one["actions"], one["observations"]) for one in algorithms}
+    known = {one.name: one for one in _needs_of(algorithms)}
     if worker.algo in known and (reason := fitting.misfit(known[worker.algo], found, known.values())):
         yield Problem(ENVIRONMENT, reason)
+
+
+def _needs_of(algorithms: Sequence[Mapping[str, Any]]) -> list[_Needs]:
+    return [_Needs(one["name"], one["actions"], one["observations"], one["schema"]) for one in algorithms]
 
 
 def _of_playing(options: PlayExtras, found: Found, descriptors: Sequence[ActorDescriptor]) -> Iterator[Problem]:

@@ -103,7 +103,7 @@ class EvaluationActions(SubmitActions):
         self._set_starting(False)
         if not self._may_have_started(error):
             self._unanswered = None
-            self.said.emit(f"Not started: {error}", "bad")
+            self.said.emit(f"Not started: {error.sentence}", "bad")
 
 
 def _submit(client: Client, *, documents: Sequence[JsonObject], keys: Sequence[str]) -> list[RunRecord]:

@@ -83,7 +83,13 @@ class CatalogueModel(QObject):
         if found is None or needs is None:
             return True
         is_out = any(
-            lacks(needs, found) for lacks in (fitting.has_wrong_actions, fitting.lacks_pictures, fitting.lacks_states)
+            lacks(needs, found)
+            for lacks in (
+                fitting.is_elsewhere,
+                fitting.has_wrong_actions,
+                fitting.lacks_pictures,
+                fitting.lacks_states,
+            )
         )
         return not is_out and not _is_on_vectors(needs, found)
 
@@ -97,7 +103,7 @@ class CatalogueModel(QObject):
         found, needs = self._environments.get(env_id), self.algorithms.get(algo)
         if found is None or needs is None:
             return ""
-        if problems := found.misfits(settings or {}):
+        if problems := [*fitting.wrappers_around_tensors(needs, settings or {}), *found.misfits(settings or {})]:
             return problems[0].message
         found = found.with_settings(settings or {})
         if reason := fitting.misfit(needs, found, self.algorithms.values()):

@@ -32,6 +32,7 @@ from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS
 from mosaic.rpc.client import Algorithm
 from mosaic.scripts.script import is_script
 from mosaic.spec import run_config
+from mosaic.spec.catalogue import known_environments
 from mosaic.spec.seed_list import parse_seeds
 
 FIRST_ALGO = "ppo"
@@ -312,7 +313,9 @@ class TrainForm(QObject):
         if algorithm is None or not self.env_id:
             return
         actions = self._catalogue.actions_of(self.env_id)
-        if actions is None:
+        if actions is None and (ours := known_environments.instead_of_minatar(self.env_id)):
+            field.hint = f"Not in the list of environments: {ours}."
+        elif actions is None:
             near = self._catalogue.near(self.env_id, self.algo)
             meant = f"Did you mean {' or '.join(near)}? " if near else ""
             field.hint = f"Not in the list of environments. {meant}A worker tries it before the run begins."

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic.gui.widgets.labels_and_buttons import row, verdict_label
@@ -12,6 +13,8 @@ TONES: dict[str, Tone] = {"running": "ok", "waiting": "ok", "paused": "warn", "o
 QUIET = ("paused", "the session is over")
 """What the chip says already."""
 NAME_LENGTH, SETTINGS_LENGTH = 18, 32
+REASON_WIDTH = 200
+"""A reason that gets less stands in a column of single words."""
 
 
 class PlayStatus(QWidget):
@@ -19,6 +22,8 @@ class PlayStatus(QWidget):
         """`name_of` gives an actor's name for the user."""
         super().__init__()
         self._name_of = name_of
+        self._settings = ""
+        self._placed: tuple[int, str, str] | None = None
         self.hud = Hud("state", "episode", "step", "turn", "return", "actor", "settings")
         self.reason = verdict_label("warn")
         # A long reason must not widen the window.
@@ -41,13 +46,29 @@ class PlayStatus(QWidget):
         name = self._name_of(str(last.get("actor", "")))
         self.hud.show_chip("actor", _short(name, NAME_LENGTH))
         settings, whole = str(state.get("env_settings", "")), settings_of(state)
-        self.hud.show_chip("settings", _short(settings, SETTINGS_LENGTH) or ("as by default" if whole else ""))
+        self._settings = _short(settings, SETTINGS_LENGTH) or ("as by default" if whole else "")
         self.hud.explain("settings", whole)
+        self._make_room()
 
     def say(self, reason: str) -> None:
         shown = "" if reason in QUIET else reason
         self.reason.setText(shown)
         self.reason.setVisible(bool(shown))
+        self._make_room()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """In a narrow window a reason goes before the settings, which the button beside the environment shows."""
+        about = (self.width(), self.reason.text(), self._settings)
+        if about == self._placed:
+            return
+        self._placed = about
+        self.hud.show_chip("settings", self._settings)
+        if self.reason.text() and self.width() - self.hud.sizeHint().width() < REASON_WIDTH:
+            self.hud.show_chip("settings", "")
 
 
 def settings_of(state: Mapping[str, Any]) -> str:
