@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 SET=${1:-all}
 PYTHON=${PYTHON:-python3}
 LOG=.venv/setup.log
-ALL=dev,gui,mujoco,box2d,atari,minigrid,envpool,dmcontrol,procgen,wandb,mlflow,hub,bdi,spade,llm,pettingzoo,minari,sweep,mcp,browser,notebook
+ALL=dev,gui,mujoco,box2d,atari,minigrid,envpool,dmcontrol,procgen,wandb,mlflow,hub,bdi,spade,llm,pettingzoo,minari,sweep,mcp,browser,onnx,notebook
 TRACKIO="brotli gradio-client httpx huggingface_hub orjson python-multipart starlette uvicorn"
 # Qt's libraries, with a display and without one.
 QT="libgl1 libegl1 libdbus-1-3 libfontconfig1 libglib2.0-0 libxkbcommon0

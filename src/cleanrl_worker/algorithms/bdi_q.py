@@ -12,7 +12,7 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import nn
 
-from cleanrl_worker.sdk import Envs, Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import Envs, LikeliestActions, Policy, PolicyFile, Run, main
 from mosaic import config
 from mosaic.errors import PolicyError
 from mosaic.log import get_logger
@@ -355,6 +355,9 @@ class PlanPolicy:
     def rewarded(self, rewards: Array) -> None:
         for agent, reward in zip(self._agents, rewards.tolist(), strict=False):
             agent.earn(reward)
+
+    def in_torch(self) -> LikeliestActions:
+        raise PolicyError("it acts by plans in AgentSpeak and not by a network, so torch cannot compute what it does")
 
     def explain(self, _: Array) -> dict[str, Any]:
         """What the agent of the first row intends, and between which plans it chose."""

@@ -100,7 +100,7 @@ class QNetwork(nn.Module):
 
     def pmfs(self, obs: torch.Tensor) -> torch.Tensor:
         """Probabilities (rows, choices, atoms)."""
-        return torch.softmax(self.network(obs).view(len(obs), self.choices, -1), dim=2)
+        return torch.softmax(self.network(obs).unflatten(1, (self.choices, -1)), dim=2)
 
     def values(self, pmfs: torch.Tensor) -> torch.Tensor:
         """What each action is worth, (rows, choices)."""

@@ -10,7 +10,7 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import nn
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.fast.dqn import FastLearner
 from cleanrl_worker.sdk.fast.guard import guarded
@@ -18,6 +18,7 @@ from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.part_networks import Parts
+from cleanrl_worker.sdk.policies.choosing import as_vectors
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions
 from mosaic import config
 from mosaic.envs.observations.parted_rows import PartedRows
@@ -242,6 +243,12 @@ class QPolicy:
             return q_values.argmax(1)
         explores = generator.random(len(q_values)) < self.epsilon
         return np.where(explores, generator.integers(q_values.shape[1], size=len(q_values)), q_values.argmax(1))
+
+    def in_torch(self) -> LikeliestActions:
+        def actions(observations: torch.Tensor) -> torch.Tensor:
+            return self.q_values.in_torch(as_vectors(observations)).argmax(1)
+
+        return LikeliestActions(actions)
 
     def explain(self, observations: Array) -> dict[str, Any]:
         """What each action is worth, for the first of these observations."""

@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 from torch.distributions.categorical import Categorical
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.explained import of_choices, of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.ppo import FastLearner
@@ -23,6 +23,7 @@ from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.part_networks import Parts
+from cleanrl_worker.sdk.policies.choosing import as_vectors
 from mosaic import config
 from mosaic.envs.observations.action_masks import sizes_of
 from mosaic.envs.observations.parted_rows import PartedRows
@@ -419,6 +420,7 @@ class CategoricalPolicy:
     def __init__(self, agent: Agent) -> None:
         self.actor, self.critic = quick(agent.actor), quick(agent.critic)
         self.sizes, self.masked, self.shape = agent.sizes, agent.masked, agent.shape
+        self.agent = agent
 
     def logits(self, rows: Array) -> Array:
         if not self.masked:
@@ -433,6 +435,15 @@ class CategoricalPolicy:
             return logits.argmax(1)
         elements = np.split(logits, np.cumsum(self.sizes)[:-1], axis=1)
         return np.stack([each.argmax(1) for each in elements], axis=1).reshape(-1, *self.shape)
+
+    def in_torch(self) -> LikeliestActions:
+        def actions(observations: torch.Tensor) -> torch.Tensor:
+            logits = self.agent.logits(as_vectors(observations))
+            if not self.shape:
+                return logits.argmax(1)
+            return torch.stack([each.argmax(1) for each in logits.split(self.sizes, 1)], 1).reshape(-1, *self.shape)
+
+        return LikeliestActions(actions)
 
     def explain(self, observations: Array) -> dict[str, Any]:
         """Probability of each action, where it has one element, and the value, for the first of these observations."""

@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 from torch.distributions.normal import Normal
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.explained import of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.ppo_continuous_action import FastLearner
@@ -21,6 +21,7 @@ from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import as_vectors, within
 from mosaic import config
 from mosaic.search_range import Search
 
@@ -404,6 +405,13 @@ class GaussianPolicy:
             actions = actions + self.std * generator.standard_normal(actions.shape, dtype=np.float32)
         space = self.action_space
         return actions.reshape(-1, *space.shape).clip(space.low, space.high)
+
+    def in_torch(self) -> LikeliestActions:
+        def actions(observations: torch.Tensor) -> torch.Tensor:
+            means = self.actor.in_torch(as_vectors(self.normaliser.in_torch(observations)))
+            return within(self.action_space, means)
+
+        return LikeliestActions(actions)
 
     def explain(self, observations: Array) -> dict[str, Any]:
         """The value of the first of these observations, in the units of the normalised return."""

@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 from torch.distributions.categorical import Categorical
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.fast.guard import guarded, guarded_policy
 from cleanrl_worker.sdk.fast.lstm import State
 from cleanrl_worker.sdk.fast.ppo_gradient import gumbel
@@ -19,6 +19,7 @@ from cleanrl_worker.sdk.fast.ppo_lstm import FastLearner
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import as_vectors
 from mosaic import config
 from mosaic.search_range import Search
 
@@ -396,6 +397,7 @@ class RememberingPolicy:
     """Acts with a trained agent, and remembers what each row has seen until it is told to forget."""
 
     def __init__(self, agent: Agent, args: Args) -> None:
+        self.agent = agent
         plain = Learner(agent, args, torch.device("cpu"))
         self.learner = guarded_policy(plain, lambda: FastLearner(agent, args))
         self.memory = nothing_remembered(0)
@@ -417,6 +419,16 @@ class RememberingPolicy:
         if not deterministic:
             logits = logits + gumbel(generator, logits.shape)
         return logits.argmax(1)
+
+    def in_torch(self) -> LikeliestActions:
+        def actions(
+            observations: torch.Tensor, hidden: torch.Tensor, cell: torch.Tensor
+        ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+            rows = as_vectors(observations)[None]
+            after, state = self.agent.hidden(rows, (hidden, cell), torch.zeros_like(hidden[None, :, 0]))
+            return self.agent.actor(after[0]).argmax(1), *state
+
+        return LikeliestActions(actions, {"hidden": (UNITS,), "cell": (UNITS,)})
 
 
 def load(file: PolicyFile) -> Policy:

@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le
 from torch import nn
 from torch.distributions.categorical import Categorical
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.compiled import Compiled
 from cleanrl_worker.sdk.explained import of_choices
 from cleanrl_worker.sdk.fast.guard import guarded
@@ -20,6 +20,7 @@ from cleanrl_worker.sdk.fast.ppo_resident import FastLearner
 from cleanrl_worker.sdk.fast.quick import quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import as_vectors
 from cleanrl_worker.sdk.resident import Report, ResidentEnvs, packed
 from mosaic import config
 from mosaic.search_range import Search
@@ -385,6 +386,12 @@ class CategoricalPolicy:
         if not deterministic:
             logits = logits + gumbel(generator, logits.shape)
         return logits.argmax(1)
+
+    def in_torch(self) -> LikeliestActions:
+        def actions(observations: torch.Tensor) -> torch.Tensor:
+            return self.actor.in_torch(as_vectors(observations)).argmax(1)
+
+        return LikeliestActions(actions)
 
     def explain(self, observations: Array) -> dict[str, Any]:
         """Probability of each action and the value, for the first of these observations."""

@@ -13,7 +13,7 @@ from torch import nn
 
 from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.explained import of_worths
-from cleanrl_worker.sdk.fast.quick import quick
+from cleanrl_worker.sdk.fast.quick import Quick, quick
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
 from cleanrl_worker.sdk.policies.choosing import EpsilonGreedy, of_vectors
@@ -95,7 +95,7 @@ class QNetwork(nn.Module):
 
     def quantiles(self, obs: torch.Tensor) -> torch.Tensor:
         """(rows, choices, quantiles); their mean is what an action is worth."""
-        return self.network(obs).view(len(obs), self.choices, -1)
+        return self.network(obs).unflatten(1, (self.choices, -1))
 
 
 class Coefficients(NamedTuple):
@@ -263,7 +263,10 @@ def load(file: PolicyFile) -> Policy:
     def q_values(obs: Array) -> Array:
         return outputs(obs).reshape(len(obs), q_network.choices, -1).mean(2)
 
-    return EpsilonGreedy(of_vectors(q_values), args.end_e)
+    def in_torch(obs: torch.Tensor) -> torch.Tensor:
+        return q_network.quantiles(obs).mean(2)
+
+    return EpsilonGreedy(of_vectors(Quick(q_values, in_torch)), args.end_e)
 
 
 if __name__ == "__main__":

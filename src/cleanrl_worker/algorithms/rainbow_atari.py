@@ -1,5 +1,6 @@
 """Rainbow on pictures (docs/algorithms/rainbow_atari.md)."""
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import nn
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.convolution import features, laid_out
 from cleanrl_worker.sdk.explained import of_worths
 from cleanrl_worker.sdk.frame_replay import FrameReplay
@@ -105,6 +106,13 @@ class NoisyLinear(nn.Module):
         self.bias_sigma = nn.Parameter(torch.full((outputs,), std_init / math.sqrt(outputs)))
         self.register_buffer("input_noise", torch.zeros(inputs))
         self.register_buffer("output_noise", torch.zeros(outputs))
+
+    @torch.no_grad()
+    def without_noise(self) -> nn.Linear:
+        plain = nn.Linear(self.weight_mu.shape[1], self.weight_mu.shape[0])
+        plain.weight.copy_(self.weight_mu)
+        plain.bias.copy_(self.bias_mu)
+        return plain
 
     def set_noise(self, input_noise: torch.Tensor, output_noise: torch.Tensor) -> None:
         """Take standard normal numbers, bent as the paper has it."""
@@ -363,6 +371,18 @@ class NoisyPolicy:
             sizes = len(layer.input_noise), len(layer.output_noise)
             layer.set_noise(*(torch.from_numpy(_noise(generator, size, off=deterministic)) for size in sizes))
         return self.q_network.values(self.q_network(torch.from_numpy(observations))).argmax(1).numpy()
+
+    def in_torch(self) -> LikeliestActions:
+        still = copy.deepcopy(self.q_network)
+        for head in (still.value_head, still.advantage_head):
+            for place, layer in enumerate(head):
+                if isinstance(layer, NoisyLinear):
+                    head[place] = layer.without_noise()
+
+        def actions(observations: torch.Tensor) -> torch.Tensor:
+            return still.values(still(observations)).argmax(1)
+
+        return LikeliestActions(actions)
 
 
 def load(file: PolicyFile) -> Policy:

@@ -21,7 +21,7 @@ from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.logged_numbers import explained_variance
 from cleanrl_worker.sdk.normalise import ObservationNormaliser, RewardNormaliser, normaliser_of
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
-from cleanrl_worker.sdk.policies.choosing import NoisyActions, of_vectors
+from cleanrl_worker.sdk.policies.choosing import NoisyActions, of_normalised, of_vectors
 from mosaic import config
 from mosaic.search_range import Search
 
@@ -402,7 +402,7 @@ def load(file: PolicyFile) -> Policy:
     assert isinstance(file.action_space, gym.spaces.Box)
     normaliser, means = normaliser_of(file), of_vectors(quick(agent.actor_mean))
     std = agent.actor_logstd.detach().exp().numpy()
-    return NoisyActions(lambda observations: means(normaliser.apply(observations)), std, file.action_space)
+    return NoisyActions(of_normalised(means, normaliser), std, file.action_space)
 
 
 if __name__ == "__main__":

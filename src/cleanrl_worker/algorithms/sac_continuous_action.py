@@ -13,13 +13,14 @@ import torch.nn.functional as F  # noqa: N812
 from annotated_types import Ge, Gt, Le
 from torch import nn
 
-from cleanrl_worker.sdk import Policy, PolicyFile, Run, main
+from cleanrl_worker.sdk import LikeliestActions, Policy, PolicyFile, Run, main
 from cleanrl_worker.sdk.explained import of_value
 from cleanrl_worker.sdk.fast.guard import guarded
 from cleanrl_worker.sdk.fast.quick import by_hand_if_same
 from cleanrl_worker.sdk.fast.sac_continuous_action import FastLearner, actions_by_hand
 from cleanrl_worker.sdk.graph import Inputs, Replayed, Tensors
 from cleanrl_worker.sdk.optimizer import adam, load_optimizer, optimizer_state, set_learning_rate
+from cleanrl_worker.sdk.policies.choosing import as_vectors
 from cleanrl_worker.sdk.replay import ReplayBuffer, Transitions, by_rows, rows_of
 from mosaic import config
 from mosaic.errors import IncompatibleSpaces
@@ -367,6 +368,13 @@ class SquashedGaussianPolicy:
         if not deterministic:
             generator.standard_normal(out=noise, dtype=np.float32)
         return self.actions(observations.reshape(rows, -1), noise).reshape(rows, *self.action_shape)
+
+    def in_torch(self) -> LikeliestActions:
+        def actions(observations: torch.Tensor) -> torch.Tensor:
+            obs = as_vectors(observations)
+            return self.actions.in_torch(obs, torch.zeros(obs.shape[0], self.outputs)).reshape(-1, *self.action_shape)
+
+        return LikeliestActions(actions)
 
 
 def load(file: PolicyFile) -> Policy:

@@ -366,9 +366,7 @@ def load(file: PolicyFile) -> Policy:
     assert isinstance(file.action_space, gym.spaces.Box)
     actor = Actor(file.observation_space, file.action_space, args)
     actor.load_state_dict(file.weights())
-    return SquashedActions(
-        lambda obs, noise: actor.get_action(obs, noise)[0], file.action_space, normaliser_of(file).apply
-    )
+    return SquashedActions(lambda obs, noise: actor.get_action(obs, noise)[0], file.action_space, normaliser_of(file))
 
 
 if __name__ == "__main__":

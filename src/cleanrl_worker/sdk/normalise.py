@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from cleanrl_worker.sdk.policy import MissingNormaliser, PolicyFile
+from mosaic.errors import PolicyError
 
 Array = np.ndarray[Any, Any]
 
@@ -75,6 +77,11 @@ class ObservationNormaliser(Moments):
         centred /= np.sqrt(self.var + EPSILON)
         return centred.clip(-LIMIT, LIMIT, centred)
 
+    def in_torch(self, obs: torch.Tensor) -> torch.Tensor:
+        """The same of a tensor."""
+        mean, std = torch.from_numpy(self.mean.copy()), torch.from_numpy(np.sqrt(self.var + EPSILON))
+        return ((obs.double() - mean) / std).clamp(-LIMIT, LIMIT)
+
 
 class RunningNormaliser(ObservationNormaliser):
     """Learns from every observation that it normalises: for a policy whose own moments were not saved."""
@@ -82,6 +89,10 @@ class RunningNormaliser(ObservationNormaliser):
     def apply(self, obs: Array) -> Array:
         self.update(obs.astype(np.float64))
         return super().apply(obs)
+
+    def in_torch(self, obs: torch.Tensor) -> torch.Tensor:
+        del obs
+        raise PolicyError("it learns the moments of its observations while it plays, so nothing of it stands still")
 
 
 def normaliser_of(file: PolicyFile) -> ObservationNormaliser:

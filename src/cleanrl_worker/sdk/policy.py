@@ -10,7 +10,7 @@ Tensors: `agent.<name>` (weights), `observation_normaliser.<name>`, `return_norm
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
@@ -59,6 +59,25 @@ class RewardedPolicy(Policy, Protocol):
 
     def rewarded(self, rewards: Array) -> None:
         """What the last actions earned, (rows,) float."""
+        ...
+
+
+@dataclass(frozen=True)
+class LikeliestActions:
+    """What a policy does with `deterministic`, computed by torch alone."""
+
+    function: Callable[..., Any]
+    """Of a tensor of observations as `act` takes them, and of the memory: the actions, or (actions, memory…)."""
+    memory: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Name and shape of what each row remembers; zeros at the beginning of an episode."""
+
+
+@runtime_checkable
+class ExportablePolicy(Policy, Protocol):
+    """A policy that can be used without MOSAIC."""
+
+    def in_torch(self) -> LikeliestActions:
+        """PolicyError, with the reason, where torch alone does not compute its actions."""
         ...
 
 

@@ -47,6 +47,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "policies": ("evaluation.policies", "list the policies that runs have saved"),
     "evaluate": ("evaluation.evaluate", "play episodes with trained policies and print what they score"),
     "stats": ("statistics.stats", "statistics of groups of runs: scores, intervals, comparisons, tables and figures"),
+    "export-policy": ("evaluation.export_policy", "a policy as ONNX or plain torch, for use without MOSAIC"),
     "publish": ("evaluation.publish", "publish a run's policy on the Hugging Face Hub"),
     "play": ("play.play", "let a person, a policy or another actor play, and record it"),
     "replay": ("play.replay", "replay a recorded episode and check that it is the same, or film it"),

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.sdk import policy as policy_file
-from cleanrl_worker.sdk.command import algorithm_catalogue
+from cleanrl_worker.sdk.exported import write_export
+from cleanrl_worker.sdk.policies.fitting_environment import make_fitting
 from cleanrl_worker.sdk.policies.open_policy import open_policy
 from mosaic import envs
 
@@ -50,8 +51,19 @@ class LoadedPolicy:
 
     def make_env(self, num_envs: int = 1) -> envs.VecEnv:
         """A vector of environments as in the training: with its settings, and pictures as the policy sees them."""
-        seen = algorithm_catalogue.observations(self.algo)
-        return envs.make_vec(self.env_id, num_envs, observations=seen, settings=self.file.env_settings)
+        return make_fitting(self.file, num_envs)
+
+    def to_onnx(self, path: str | Path) -> Path:
+        """As ONNX, with normalisers and bounds, once it was seen to take the same actions (extra `onnx`)."""
+        return self._exported(Path(path), ".onnx")
+
+    def to_torch(self, path: str | Path) -> Path:
+        """As a Python file that needs torch and numpy alone, and its weights beside it; checked likewise."""
+        return self._exported(Path(path), ".py")
+
+    def _exported(self, path: Path, suffix: str) -> Path:
+        path = path if path.suffix == suffix else path.with_name(path.name + suffix)
+        return write_export.written(self.file, self._actor, path).files[0]
 
     def __repr__(self) -> str:
         return f"<policy of {self.algo} for {self.env_id}, after {self.file.global_step:,} steps>"

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,18 @@ PROBES = 16
 Array = np.ndarray[Any, Any]
 
 
-def quick(network: nn.Module) -> Callable[[Array], Array]:
+@dataclass(frozen=True)
+class Quick:
+    """A function of arrays, and what torch computes for it: an export holds the latter."""
+
+    of_arrays: Callable[..., Array]
+    in_torch: Callable[..., torch.Tensor]
+
+    def __call__(self, *inputs: Array) -> Array:
+        return self.of_arrays(*inputs)
+
+
+def quick(network: nn.Module) -> Quick:
     """Outputs (rows, k) for inputs (rows, features); the next call overwrites what numpy returned."""
 
     @torch.no_grad()
@@ -26,20 +38,21 @@ def quick(network: nn.Module) -> Callable[[Array], Array]:
 
     first = next((layer for layer in network.modules() if isinstance(layer, nn.Linear)), None)
     if first is None:
-        return by_torch
+        return Quick(by_torch, network)
     try:
         same = copy.deepcopy(network)
         normed = any(isinstance(layer, nn.LayerNorm) for layer in network.modules())
         by_numpy = (LayerNormMlp if normed else Mlp)(FlatParameters(same), same, "").infer
     except UnknownNetwork:
-        return by_torch
+        return Quick(by_torch, network)
     probes = np.random.default_rng(0).standard_normal((PROBES, first.in_features), dtype=np.float32)
-    return by_torch if output_difference(by_torch(probes), by_numpy(probes), "outputs") else by_numpy
+    differs = output_difference(by_torch(probes), by_numpy(probes), "outputs")
+    return Quick(by_torch if differs else by_numpy, network)
 
 
 def by_hand_if_same(
     by_torch: Callable[..., torch.Tensor], by_hand: Callable[[], Callable[..., Array]], *widths: int
-) -> Callable[..., Array]:
+) -> Quick:
     """A function of arrays (rows, width), one for each of `widths`: from `by_hand`, if it gives the same as torch."""
 
     @torch.no_grad()
@@ -50,7 +63,8 @@ def by_hand_if_same(
     probes = [generator.standard_normal((PROBES, width), dtype=np.float32) for width in widths]
     try:
         fast = by_hand()
-        return plainly if output_difference(plainly(*probes), fast(*probes), "outputs") else fast
+        differs = output_difference(plainly(*probes), fast(*probes), "outputs")
+        return Quick(plainly if differs else fast, by_torch)
     except (UnknownNetwork, AttributeError, KeyError):
         # A layer or a buffer that was renamed or taken out.
-        return plainly
+        return Quick(plainly, by_torch)

@@ -47,6 +47,7 @@ PLOTS = Extra("plots", ("matplotlib",))
 SWEEP = Extra("sweep", ("optuna", "yaml"))
 ASSISTANT = Extra("mcp", ("mcp",))
 BROWSER = Extra("browser", ("starlette", "uvicorn", "websockets"))
+ONNX = Extra("onnx", ("onnx", "onnxscript", "onnxruntime"))
 MINARI = Extra("minari", ("h5py", "minari"))
 TRACKERS = {
     "wandb": Extra("wandb", ("wandb",)),
@@ -118,6 +119,7 @@ def of_module(module: str) -> Extra | None:
         SB3,
         HUB,
         MINARI,
+        ONNX,
         SWEEP,
         *TRACKERS.values(),
         *ACTORS.values(),

@@ -1,0 +1,1 @@
+"""Policies as files that need no MOSAIC: ONNX, and plain torch."""
