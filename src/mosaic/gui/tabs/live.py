@@ -40,7 +40,7 @@ class LiveTab(QWidget):
         self.live = Live(studio)
         self.grid = LiveGrid(theme, self.live.picture, self.live.holds)
         self.blank = BlankPage(theme, "monitor-off")
-        self.hud = Hud("state", "clip", "fps", "envs", "step", "speed")
+        self.hud = Hud("state", "clip", "fps", "envs", "step", "speed", give_way=("envs", "fps", "speed"))
         self.clip: Clip | None = None
         self._filmed = ""
         self._snapshots = Snapshots()
@@ -65,7 +65,7 @@ class LiveTab(QWidget):
         self.page = page = Panel()
         column(
             page,
-            row(self.hud, 1, *tools, spacing=2, margins=(12, 8, 8, 8)),
+            row((self.hud, 1), *tools, spacing=2, margins=(12, 8, 8, 8)),
             row(self.line, 1, margins=(14, 0, 12, 6)),
             (self._stack, 1),
         )

@@ -36,7 +36,7 @@ REFRESH_MS = 250
 SLOWEST_MS = 2000
 BUSY = 0.4
 """Share of a core from which on charts are refreshed less often."""
-SLICE_S = 0.03
+SLICE_S = 0.016
 """Charts are drawn this long before other events get their turn."""
 PAINTED_AT_ONCE = 60
 """Curves: charts with more of them in all are not painted in one go, but one after the other."""
