@@ -4,6 +4,7 @@
 table, the importance, a proposal; and the memory of a process that has loaded what a controller loads.
 `python -m bench.sweeps find` spends equal environment steps in three ways, and judges what each has chosen
 (`bench/sweep_ways.py`).
+`python -m bench.sweeps race` simulates what a confirmation loses by its race (`bench/sweep_race.py`).
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import sweep_ways
+from bench import sweep_race, sweep_ways
 from mosaic import config
 from mosaic.cli.sweeps import sweep_table
 from mosaic.sweep import importance, proposals, sweep_plan, sweep_state
@@ -49,7 +50,10 @@ def main() -> int:
     verbs = words.add_subparsers(dest="verb", required=True)
     verbs.add_parser("parts")
     sweep_ways.add_flags(verbs.add_parser("find"))
+    verbs.add_parser("race").add_argument("--repeats", type=int, default=2000)
     flags = words.parse_args()
+    if flags.verb == "race":
+        return sweep_race.main(flags.repeats)
     return parts() if flags.verb == "parts" else sweep_ways.find(flags)
 
 

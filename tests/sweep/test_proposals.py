@@ -81,6 +81,24 @@ def test_tpe_comes_nearer_to_the_best_than_chance() -> None:
     assert last["tpe"] > last["random"]
 
 
+def test_one_trial_in_three_is_drawn_at_random_whatever_came_before() -> None:
+    """Two sweeps with the same seed of proposals, one of which learnt that a low rate is best, the other a high one."""
+    asked: dict[str, list[Any]] = {"minimize": [], "maximize": []}
+    for goal, params in asked.items():
+        state = SweepState(plan(goal=goal))
+        add(state, dict(DEFAULTS))
+        maker = proposals.proposals_of(state.plan)
+        for number in range(1, 24):
+            rate = 10 ** (-5 + 3 * number / 24)
+            state.apply({"kind": "asked", "trial": number, "params": {**DEFAULTS, "learning_rate": rate}})
+            state.apply({"kind": "told", "trial": number, "seed": 1, "end": "finished", "value": math.log10(rate)})
+        for _ in range(6):
+            params.append(maker.ask(state))
+            add(state, params[-1], "failed")
+    same = [low == high for low, high in zip(*asked.values(), strict=True)]
+    assert same == [True, False, False, True, False, False]
+
+
 def test_default_settings_outside_the_space_count_as_its_limit() -> None:
     state = SweepState(plan())
     add(state, dict(DEFAULTS))

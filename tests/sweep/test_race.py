@@ -134,7 +134,7 @@ def test_a_controller_that_was_killed_decides_as_the_one_before_it_would_have() 
         asked = race_decision.due(fold(lines[:at]))
         assert asked[0] == (lines[at]["trials"], lines[at]["seeds"])
     for at in range(first + 1, len(lines)):
-        # What was asked for and is not over keeps its place; nobody is asked twice.
+        # What was asked for and is not over keeps its place; no seed is asked for twice.
         state = fold(lines[:at])
         for numbers, seeds in race_decision.due(state):
             assert not any(seed in state.trials[number].confirmed for number in numbers for seed in seeds)

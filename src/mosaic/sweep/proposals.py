@@ -13,6 +13,9 @@ from mosaic.sweep.space import Params, combinations, grid
 from mosaic.sweep.sweep_plan import SweepPlan
 from mosaic.sweep.sweep_state import SweepState, Trial
 
+RANDOM_ONE_IN = 3
+"""Of the trials of a sweep by TPE so many are drawn at random, as BOHB does it (arXiv:1807.01774): a seed that was
+lucky draws TPE to settings that do not hold, and it does not come back from there by itself."""
 TRIES = 20
 """Proposals of settings that were tried before, until they come at random; after as many more there are no others."""
 
@@ -42,7 +45,7 @@ class GridProposals:
 
 
 class OptunaProposals:
-    """TPE, or at random."""
+    """TPE with some trials at random, or all of them at random."""
 
     def __init__(self, plan: SweepPlan) -> None:
         import optuna
@@ -66,7 +69,9 @@ class OptunaProposals:
         self._learn(state)
         for attempt in range(2 * TRIES):
             # Settings that were tried tell nothing new: the same seed gives the same curve.
-            self._study.sampler = self._sampler(len(state.trials) * 1_000 + attempt, at_random=attempt >= TRIES)
+            number = len(state.trials)
+            at_random = attempt >= TRIES or number % RANDOM_ONE_IN == 0
+            self._study.sampler = self._sampler(number * 1_000 + attempt, at_random=at_random)
             asked = self._study.ask(self._distributions)
             params = {one.name: to_value(one, asked.params[one.name]) for one in space}
             # It becomes a trial once our file has it, and then comes back from there.
