@@ -230,3 +230,20 @@ def test_a_picture_is_tried_with_the_settings():
     report = envs.try_frame("CarRacing-v3", {"domain_randomize": True})
     assert report.ok, report.message
     assert environment_settings.spoken({"a": True, "b": "x"}) == "a=true, b=x"
+
+
+class OfUser:
+    def __init__(self, must: str, task: str = "reach", size: int = 2, render_mode=None) -> None: ...
+
+
+def test_the_tables_say_nothing_of_a_constructor_of_a_user():
+    schema = schema_of(OfUser, {}, is_listed=False)
+    assert schema["required"] == ["must"]
+    assert schema["properties"] == {
+        "must": {"type": "string"},
+        "task": {"type": "string", "default": "reach"},
+        "size": {"type": "integer", "default": 2},
+    }
+    [problem] = environment_settings.missing({"size": 1}, schema, env_id="mine.py:OfUser")
+    assert str(problem) == "--env.must: is missing; mine.py:OfUser cannot be made without it"
+    assert environment_settings.problems_of({"must": "a", "size": 1}, schema, env_id="mine.py:OfUser") == []

@@ -191,6 +191,14 @@ def test_two_folders_may_have_modules_of_one_name(tmp_path: Path) -> None:
     assert found == [gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(3)]
 
 
+def test_the_code_of_a_wrapper_has_nothing_of_an_environment_that_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "an_env.py").write_text("import gymnasium\nclass Env(gymnasium.Env): ...\n")
+    (tmp_path / "a_wrapper.py").write_text("import gymnasium\nclass Wrap(gymnasium.Wrapper): ...\n")
+    env, wrapper = (loaded_code.of_typed(f"{tmp_path / name}") for name in ("an_env.py:Env", "a_wrapper.py:Wrap"))
+    assert set(loaded_code.source_of(env, "environment").texts) == {"an_env.py"}
+    assert set(loaded_code.source_of(wrapper, "wrapper").texts) == {"a_wrapper.py"}
+
+
 def test_an_id_that_a_file_registers_keeps_what_it_is_registered_with(tmp_path: Path) -> None:
     (tmp_path / "registering.py").write_text(
         "import gymnasium as gym\nfrom gymnasium.envs.classic_control import CartPoleEnv\n\n"

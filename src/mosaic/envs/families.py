@@ -186,6 +186,8 @@ def _import_registering(module: str, env_id: str) -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         advice = no_wheel(OF_MODULE.get(module)) or "install it or correct the id"
+        if ours := known_environments.instead_of_minatar(env_id.partition(":")[2]):
+            advice = f"{advice}. {ours}"
         raise EnvironmentFailed(
             f"'{env_id}' names the module '{module}', which cannot be imported ({error}); {advice}"
         ) from error

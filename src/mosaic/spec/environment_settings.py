@@ -36,6 +36,12 @@ def problems_of(settings: Settings, schema: Schema, *, env_id: str) -> list[Prob
     return problems
 
 
+def missing(settings: Settings, schema: Schema, *, env_id: str) -> list[Problem]:
+    """Arguments of a user's constructor that have no default and are not among all the settings."""
+    needed = [name for name in schema.get("required", ()) if name not in settings]
+    return [Problem(flag_of(name), f"is missing; {env_id} cannot be made without it") for name in needed]
+
+
 def _of_wrappers(given: Any, kind: Mapping[str, Any] | None, *, env_id: str) -> Iterator[Problem]:
     if kind is None:
         if given:

@@ -7,11 +7,12 @@ import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from mosaic.gui.models.form.schema_fields import ENVIRONMENT_SETTINGS
 from mosaic.gui.models.play.llm_endpoint import LlmEndpoint
 from mosaic.gui.tabs.play import PlayTab
+from mosaic.gui.widgets.play.play_status import PlayStatus
 from mosaic.rpc.client import Client
 from mosaic.rpc.play_socket import PlaySocket
 from mosaic.spec.run_record import RunRecord
@@ -374,6 +375,23 @@ def test_settings_of_the_environment_are_typed_in_a_window_and_played_with(shown
     assert f"{ENVIRONMENT_SETTINGS}.repeat_action_probability" in dialog.rows
     tab.play.choose_environment("FrozenLake-v1")
     assert tab.play.environment.values == {"map_name": "8x8"}
+
+
+def test_in_a_narrow_window_the_reason_goes_before_the_settings(application: QApplication) -> None:
+    status = PlayStatus(str)
+    state: dict[str, object] = {"episode": 1, "t": 3, "returns": {"agent": 0.0}, "last": {"actor": "human"}}
+    status.resize(560, 40)
+    status.show()
+    status.show_state("waiting", {**state, "env_settings": "map_name=8x8, is_slippery=false"})
+    assert status.hud.text("settings")
+    status.say("Click the picture: it waits for a key.")
+    assert not status.hud.text("settings")
+    application.processEvents()
+    assert status.reason.width() >= 150
+    status.resize(1000, 40)
+    application.processEvents()
+    assert status.hud.text("settings")
+    status.close()
 
 
 def test_settings_begin_with_those_that_the_chosen_policy_was_trained_with(shown: Shown) -> None:

@@ -85,7 +85,9 @@ def execute(path: Path) -> Executed:
 
 def _execute(path: Path) -> Executed:
     root, name = _module_of(path)
-    before = frozenset(sys.modules)
+    # What another file executed is known by the name of no import, so it is no part of this one.
+    others = {one.module.__name__ for one in _executed.values() if _module_of(one.path)[0] == one.path.parent}
+    before = frozenset(sys.modules) | others
     # Nothing is written beside it, not even compiled modules, which could be older than what they were made from.
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()

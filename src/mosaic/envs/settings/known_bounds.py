@@ -12,6 +12,7 @@ from typing import Any
 FIXED = frozenset(
     {
         "render_mode",
+        "wrappers",
         "game",
         "mission_space",
         "grid_size",

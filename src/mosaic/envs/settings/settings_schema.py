@@ -4,7 +4,8 @@
      "description": …}, …}}
 
 `additionalProperties` is true where the constructor hands `**kwargs` on to something that cannot be followed. Infinite
-numbers, which JSON has none of, are written "inf" and "-inf".
+numbers, which JSON has none of, are written "inf" and "-inf". `required` has those arguments of a user's constructor
+that have no default.
 """
 
 import importlib
@@ -13,7 +14,9 @@ from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin
 
+from mosaic.envs import other
 from mosaic.envs.families import family_of, find_spec
+from mosaic.envs.own import own_family
 from mosaic.envs.own.own_family import OwnEntry
 from mosaic.envs.settings import known_bounds
 from mosaic.envs.settings.constructor import REQUIRED, Argument, arguments_of
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 STEP_LIMIT = "max_episode_steps"
 """A setting of every Gymnasium environment: Gymnasium's `make` takes it, no constructor does."""
+NOT_SETTINGS = ("render_mode", SETTING)
+"""Arguments of any environment that a run decides otherwise."""
 _ABOUT = ("description", "actions", "observations", "sees", "not_for_pictures")
 """What is said of a whole setting, not of one of the kinds of value that it takes."""
 _PLAIN: dict[Any, dict[str, Any]] = {
@@ -41,7 +46,8 @@ def settings_schema(env_id: str) -> dict[str, Any]:
     if family_of(env_id).listed is not None:
         return _of_several(env_id)
     family, spec = find_spec(env_id)
-    schema = schema_of(creator_of(spec), spec.kwargs, alone=family.known_settings(spec))
+    is_ours = family not in (own_family.FAMILY, other.FAMILY)
+    schema = schema_of(creator_of(spec), spec.kwargs, alone=family.known_settings(spec), is_listed=is_ours)
     schema["properties"].setdefault(
         STEP_LIMIT,
         {
@@ -83,23 +89,29 @@ def schema_of(
     *,
     known_as: str = "",
     alone: Mapping[str, Mapping[str, Any]] | None = None,
+    is_listed: bool = True,
 ) -> dict[str, Any]:
     """Of one constructor; `registered` are the arguments that the id gives it.
 
-    `known_as` is its name in the tables, `alone` what is known for this id.
+    `known_as` is its name in the tables, `alone` what is known for this id. The tables say nothing of one that is not
+    listed: a `size` of a user's means what the user's own code says.
     """
     named, is_open = arguments_of(creator)
     class_name = known_as or getattr(creator, "__name__", "")
     properties: dict[str, Any] = {}
     for name, argument in named.items():
-        if name in known_bounds.FIXED or name == SETTING:
+        if name in (known_bounds.FIXED if is_listed else NOT_SETTINGS):
             continue
         default = registered.get(name, argument.default)
-        known = {**known_bounds.of(class_name, name), **(alone or {}).get(name, {})}
+        known = {**(known_bounds.of(class_name, name) if is_listed else {}), **(alone or {}).get(name, {})}
         made = _property(argument, default, known)
         if made is not None:
             properties[name] = made
-    return _object(properties, is_open=is_open)
+    found = _object(properties, is_open=is_open)
+    if is_listed:
+        return found
+    needed = [name for name in properties if named[name].default is REQUIRED and name not in registered]
+    return {**found, "required": needed} if needed else found
 
 
 def _object(properties: dict[str, Any], *, is_open: bool) -> dict[str, Any]:

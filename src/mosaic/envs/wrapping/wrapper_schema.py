@@ -138,7 +138,7 @@ def gymnasiums() -> list[dict[str, Any]]:
 
 def of_user(name: str, creator: Any) -> dict[str, Any]:
     """One of a user's: a class whose base says what it may change, or a function that wraps an environment."""
-    return _described(name, creator, {}, tuple(_changes(creator)))
+    return _described(name, creator, {}, tuple(_changes(creator)), is_listed=False)
 
 
 def may_change_rewards(name: str, creator: Any) -> bool:
@@ -161,10 +161,15 @@ def _changes(creator: Any) -> Iterator[str]:
 
 
 def _described(
-    name: str, creator: Callable[..., Any], known: dict[str, dict[str, Any]], changes: tuple[str, ...]
+    name: str,
+    creator: Callable[..., Any],
+    known: dict[str, dict[str, Any]],
+    changes: tuple[str, ...],
+    *,
+    is_listed: bool = True,
 ) -> dict[str, Any]:
     named = arguments_of(creator).named
-    schema = schema_of(creator, {}, alone=known)
+    schema = schema_of(creator, {}, alone=known, is_listed=is_listed)
     inner = next(iter(named), "")
     properties = {argument: one for argument, one in schema["properties"].items() if argument != inner}
     return {

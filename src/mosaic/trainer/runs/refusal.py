@@ -52,10 +52,12 @@ def problems_of(
         raise MissingExtra(f"'{worker.env_id}'", found.extra)
     if found.status == "no such":
         return [Problem(ENVIRONMENT, str(known_environments.no_such(worker.env_id, found.near)))]
-    if found.settings is not None and (
-        problems := environment_settings.problems_of(settings, found.settings, env_id=worker.env_id)
-    ):
-        return problems
+    if found.settings is not None:
+        problems = environment_settings.problems_of(settings, found.settings, env_id=worker.env_id)
+        if not _has_settings_of_others(worker.extras):
+            problems += environment_settings.missing(settings, found.settings, env_id=worker.env_id)
+        if problems:
+            return problems
     if isinstance(worker.extras, TrainExtras):
         algorithms = known.document.get("algorithms", ())
         # What cannot be put around it says nothing of what would be there then.
@@ -69,6 +71,13 @@ def problems_of(
         descriptors = () if "actors" in known.stale else known.document.get("actors", ())
         return list(_of_playing(worker.extras, found, [config.from_json(ActorDescriptor, one) for one in descriptors]))
     return []
+
+
+def _has_settings_of_others(options: object) -> bool:
+    """Of an evaluation, and a session that begins from a policy or an episode: the worker knows the rest of them."""
+    if isinstance(options, PlayExtras):
+        return any(actors.split(word)[0] in SHOWING for word in options.actors.values())
+    return not isinstance(options, TrainExtras)
 
 
 def _of_settings(
