@@ -13,16 +13,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CITATION = ROOT / "CITATION.cff"
+ADDRESSES = ("Documentation", "Source", "Changelog", "Issues")
 DATED = r"(?m)^## {version} \(\d{{4}}-\d{{2}}-\d{{2}}\)$"
 
 
 def main() -> int:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    version = project["version"]
     problems = list(problems_of(version, (ROOT / "CHANGELOG.md").read_text(), CITATION.read_text(), uncommitted()))
+    problems += missing_addresses(project.get("urls", {}))
     for problem in problems:
         print(f"not ready: {problem}", file=sys.stderr)
     if not problems:
-        print(f"{version} is ready: tag it, build with 'make wheel-check', publish what lies in dist/")
+        print(f"{version} is ready: tag it, build with 'python -m hatchling build', publish what lies in dist/")
     return 1 if problems else 0
 
 
@@ -35,6 +38,12 @@ def problems_of(version: str, changelog: str, citation: str, changed: str) -> It
         yield "CHANGELOG.md has changes under 'Unreleased': move them under the version, or raise the version"
     if changed:
         yield f"{len(changed.splitlines())} files are not committed; 'git status' lists them"
+
+
+def missing_addresses(urls: dict[str, str]) -> list[str]:
+    """A package index shows them beside the package; which they are is known only where it is published."""
+    missing = [name for name in ADDRESSES if not urls.get(name, "").startswith("https://")]
+    return [f"pyproject.toml, [project.urls], names no {', '.join(missing)}"] if missing else []
 
 
 def unreleased(changelog: str) -> str:

@@ -101,7 +101,12 @@ class Painter:
             env = self._env_of(self._screen.widest(wishes))
             self._twin.thaw(env.unwrapped, row.state)
             self._twin.follow(env.unwrapped)
-            self._screen.draw(wishes, np.asarray(env.render(), np.uint8), row.tile)
+            size = self._screen.tile_size(wishes)
+            tile = None if size is None else self._twin.tile(env.unwrapped, *size)
+            if tile is not None:
+                self._screen.put(wishes, tile, row.tile)
+            else:
+                self._screen.draw(wishes, np.asarray(env.render(), np.uint8), row.tile)
             self._drawn[slot] = row.sequence
             drawn = True
             # Not behind the one in favour: the others would never be drawn where one takes that long.

@@ -91,6 +91,17 @@ def test_everything_about_a_run(page: Page, runs: list[str]) -> None:
     assert page.problems() == []
 
 
+def test_no_text_looks_like_another(page: Page, runs: list[str]) -> None:
+    mosaic("label", runs[4], "dqn \u202eevil\u202c", "--notes", "\x1b[31mred\x1b[0m\u200b")
+    page.open(f"/run/{runs[4]}")
+    page.until("return document.body.innerText.includes('red')")
+    said = page.run("return document.body.innerText")
+    assert r"dqn \u202eevil\u202c" in said
+    assert r"red\u200b" in said
+    assert page.run("return document.title") == r"dqn \u202eevil\u202c · MOSAIC"
+    page.problems()
+
+
 def test_nothing_that_is_written_in_a_run_becomes_markup(page: Page, runs: list[str], home: Path) -> None:
     run_id = runs[5]
     mosaic("label", run_id, XSS, "--notes", XSS)

@@ -29,7 +29,7 @@ SIDE_BY_SIDE = re.compile(r"(?m)^\| .+ \| (?P<here>.+) \|$")
 """A row of a page for users of another tool: what they typed there, and what they type here."""
 IN_A_ROW = re.compile(r"`(mosaic .+?)`")
 COMMENT = re.compile(r"\s+#(?= ).*$")
-PROGRAMS = ("mosaic ", "python ", "make ", "ssh ", "pip ", "export ", "WANDB_API_KEY=", "MOSAIC_TOKEN_FILE=")
+PROGRAMS = ("mosaic ", "docker ", "python ", "make ", "ssh ", "pip ", "export ", "WANDB_API_KEY=", "MOSAIC_TOKEN_FILE=")
 SHELL = ("|", "$", "&&", "python ")
 
 SHORTER = {
@@ -78,6 +78,16 @@ NOT_TYPED = {
         "docs/daemon.md",
         "ssh -L /tmp/mosaic.sock:/home/you/.local/share/mosaic/trainer/daemon.sock gpu-box",
     ): "network",
+    **{
+        ("docs/installing.md", f"docker {words}"): "a daemon of Docker, and a network; the page says what was tried"
+        for words in (
+            "build -t mosaic .",
+            "build -t mosaic:cuda --build-arg TORCH=cuda .",
+            "run --rm --shm-size 1g -v mosaic-runs:/runs mosaic demo",
+            "run --rm --shm-size 1g -v mosaic-runs:/runs --gpus all mosaic:cuda train ppo_atari --follow",
+            "run --rm --shm-size 1g -v mosaic-runs:/runs --network host mosaic web",
+        )
+    },
     ("docs/from-cleanrl.md", "mosaic tensorboard first"): "until Ctrl-C: tests/cli/test_tensorboard.py",
     ("docs/from-cleanrl.md", "mosaic gui"): "a window: tests/gui",
     ("docs/from-cleanrl.md", "mosaic resume RUN"): "a run that was cut off: tests/cli/test_verbs.py",

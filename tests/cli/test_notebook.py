@@ -55,6 +55,7 @@ def test_a_run_of_a_program_is_waited_for_and_asked(mosaic):
     )
     assert [run.wait(timeout_s=300).state for run in runs] == ["finished", "finished"]
     assert asyncio.run(runs[0].wait_async()) == runs[0]
+    assert asyncio.run(runs.wait_async()) is runs
     assert "ppo on CartPole-v1, seed 2, finished" in repr(runs[1])
     frame = runs.metrics("charts/episodic_return")
     assert set(frame["seed"]) == {1, 2}
@@ -64,6 +65,13 @@ def test_a_run_of_a_program_is_waited_for_and_asked(mosaic):
     with Client() as client:
         assert client.get("renamed").run_id == runs[0].id
         assert client.get(runs[0].id[-8:]).run_id == runs[0].id
+        assert [run.run_id for run in client.wait("renamed", runs[1].id[-8:])] == [run.id for run in runs]
+        assert client.tags("renamed") == client.tags(runs[0].id)
+        assert client.metrics("@last").keys() == client.metrics(runs[1].id).keys()
+        assert client.files(runs[0].id[-8:]) == client.files("renamed")
+        assert client.set_label("renamed", notes="named by its label").run_id == runs[0].id
+        with pytest.raises(RunNotFound, match="did you mean"):
+            client.cancel("rename")
     runs[0].delete()
     with pytest.raises(RunNotFound):
         package.run(runs[0].id)
@@ -101,6 +109,13 @@ def test_a_policy_acts_on_one_observation_and_on_a_batch(trained):
     with pytest.raises(ValueError, match=r"shape \(4,\); got \(3,\)"):
         policy.predict(np.zeros(3))
     env.close()
+
+
+def test_a_policy_is_written_for_use_elsewhere(trained, tmp_path):
+    policy = trained.policy()
+    assert policy.to_onnx(tmp_path / "cart") == tmp_path / "cart.onnx"
+    assert policy.to_torch(tmp_path / "cart.py") == tmp_path / "cart.py"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cart.onnx", "cart.py", "cart.safetensors"]
 
 
 def test_a_run_without_a_policy_says_how_it_is(endless, until):

@@ -21,6 +21,7 @@ from mosaic.fastlane import viewer_lease
 from mosaic.fastlane.ring import RingReader, RingWriter
 from mosaic.fastlane.ring_layout import Frame
 from mosaic.fastlane.state_table import Job
+from mosaic.fastlane.tiling import fit_smoothly, layout
 from mosaic.fastlane.viewer import Viewer
 from mosaic.fastlane.viewer_lease import Demand, Wishes
 from mosaic.spec.run_config import LiveView as Options
@@ -481,3 +482,20 @@ def test_an_agent_that_cannot_say_what_it_makes_of_an_observation_goes_on_traini
         # What it observes is still told: of a stack of pictures the newest, made smaller.
         assert told(stage, viewer)["observation"]["picture"] == [30, 30]
         assert len(stage.complaints) == 1
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0"])
+def test_a_tile_that_is_drawn_cheaply_looks_like_the_picture_made_smaller(env_id: str) -> None:
+    twin, env = envs.family_of(env_id).twin, envs.make(env_id)
+    assert twin is not None
+    env.reset(seed=3)
+    picture = np.asarray(env.render())
+    grid = layout(8, picture.shape[:2], tile_width=320, max_pixels=10**6)
+    tile, wanted = twin.tile(env.unwrapped, grid.tile_width, grid.tile_height), fit_smoothly(picture, grid)
+    again = np.asarray(env.render())
+    env.close()
+    assert tile is not None
+    assert tile.shape == wanted.shape
+    # Both are means over what a pixel covers, by different weights: only edges differ.
+    assert np.abs(tile[:, :, :3].astype(int) - wanted[:, :, :3]).mean() < 1
+    assert np.array_equal(again, picture), "render() is as it was"

@@ -3,6 +3,22 @@
 export type Child = Node | string | number | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
 
+// As mosaic.plain_text has it for terminals: colours are left out; other control characters, marks of direction and letters
+// without a picture, by which a text looks like another, become visible.
+const COLOURS = /\x1b\[[0-?]*[ -/]*[@-~]/g;
+const HIDDEN =
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\p{Surrogate}]/gu;
+// Attributes that are text which others may have written. A field keeps what it is given: it is sent back.
+const SHOWN = new Set(["title", "aria-label", "alt"]);
+
+export function plain(text: string): string {
+  return text.replace(COLOURS, "").replace(HIDDEN, (found) => {
+    const code = found.codePointAt(0)!;
+    const digits = code < 0x100 ? 2 : code < 0x10000 ? 4 : 8;
+    return `\\${digits === 2 ? "x" : digits === 4 ? "u" : "U"}${code.toString(16).padStart(digits, "0")}`;
+  });
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export function el<K extends keyof HTMLElementTagNameMap>(
@@ -31,7 +47,8 @@ export function put(parent: Element, ...children: Child[]): void {
 function add(parent: Element, children: Child[]): void {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    parent.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    if (child instanceof Node) parent.append(child);
+    else parent.append(document.createTextNode(parent instanceof HTMLTextAreaElement ? String(child) : plain(String(child))));
   }
 }
 
@@ -39,7 +56,7 @@ function dress(made: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") made.addEventListener(name, value as unknown as EventListener);
-    else made.setAttribute(name, value === true ? "" : String(value));
+    else made.setAttribute(name, value === true ? "" : SHOWN.has(name) ? plain(String(value)) : String(value));
   }
 }
 

@@ -1,6 +1,6 @@
 // The page: its frame, its addresses, what it says of the daemon.
 
-import { button, el, icon, link, put } from "./dom";
+import { button, el, icon, link, plain, put } from "./dom";
 import { bytes } from "./format";
 import { type Json, Live } from "./live";
 import type { Page, View } from "./page";
@@ -76,7 +76,7 @@ function tellMachine(health: Json | null): void {
   const indexed = health.indexed[0] < health.indexed[1] ? [`reading runs ${health.indexed[0]} of ${health.indexed[1]}`] : [];
   const facts = [...indexed, `CPU ${health.cpu} %`, `slots ${health.slots[0]} of ${health.slots[1]}`, `${bytes(health.memory[0])} of ${bytes(health.memory[1])}`, ...gpus, `disk ${bytes(health.disk_free)} free`];
   put(machine, ...facts.map((fact) => el("span", {}, fact)));
-  machine.title = (health.warnings as string[]).join("\n");
+  machine.title = plain((health.warnings as string[]).join("\n"));
 }
 
 function say(text: string, level: "ok" | "bad" = "ok"): void {
@@ -99,7 +99,7 @@ function go(to: string, how: "push" | "replace" = "push"): void {
 function show(): void {
   view?.close();
   view = made(new URL(location.href));
-  document.title = `${view.title} · MOSAIC`;
+  document.title = plain(`${view.title} · MOSAIC`);
   put(stage, view.element);
   const place = location.pathname;
   put(sections, ...SECTIONS.map(([to, name, picture]) => {

@@ -86,6 +86,27 @@ def _thaw(env: Any, state: "NDArray[np.float64]") -> None:
         env.last_u = None if math.isnan(state[-1]) else float(state[-1])
 
 
+def _tile(env: Any, width: int, height: int) -> "NDArray[np.uint8] | None":
+    """Drawn and made smaller by pygame alone: a fifth of what `render` costs, which copies the whole picture."""
+    import numpy as np
+    import pygame
+
+    # Drawing is the same in every mode; what follows belongs to the modes that Gymnasium knows.
+    mode, env.render_mode = env.render_mode, "drawn"
+    try:
+        env.render()
+    finally:
+        env.render_mode = mode
+    if env.screen is None or env.screen.get_masks() != BGRX:
+        return None
+    small = pygame.transform.smoothscale(env.screen, (width, height))
+    return np.frombuffer(small.get_buffer().raw.translate(LEVELS), np.uint8).reshape(height, width, 4)
+
+
+BGRX = (0xFF0000, 0xFF00, 0xFF, 0)
+"""Masks of red, green, blue and alpha in four bytes."""
+LEVELS = bytes(min(255, round(level * 255 / 253)) for level in range(256))
+"""Of pygame's smaller picture, in which white is 253."""
 FAMILY = Family(
     name="classic_control",
     title="Classic control",
@@ -94,5 +115,5 @@ FAMILY = Family(
     entry_points=("gymnasium.envs.classic_control",),
     graphics=({"SDL_VIDEODRIVER": "dummy"},),
     quick_step=_quick_step,
-    twin=Twin(fits=_is_own, freeze=_freeze, thaw=_thaw),
+    twin=Twin(fits=_is_own, freeze=_freeze, thaw=_thaw, tile=_tile),
 )

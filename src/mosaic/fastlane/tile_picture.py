@@ -98,6 +98,17 @@ class TilePicture:
             canvas = self._canvas = _Canvas(wishes, tile.env, picture, slots, self._ring.max_pixels)
         canvas.draw(tile.env - slots.start, self._fit(picture, canvas.grid), tile)
 
+    def tile_size(self, wishes: Wishes) -> tuple[int, int] | None:
+        """Width and height of a tile; None until a picture was drawn by these wishes."""
+        canvas = self._canvas
+        return (canvas.grid.tile_width, canvas.grid.tile_height) if canvas and canvas.is_for(wishes) else None
+
+    def put(self, wishes: Wishes, pixels: Picture, tile: Tile) -> None:
+        """A tile of that size, as BGRX."""
+        slots = self.shown(wishes)
+        if self._canvas is not None and tile.env in slots:
+            self._canvas.draw(tile.env - slots.start, pixels, tile)
+
     def publish(self, demand: Demand, *, global_step: int, line: str, about: str = "") -> None:
         canvas = self._canvas
         if canvas is None:
@@ -135,7 +146,10 @@ class _Canvas:
     def fits(self, wishes: Wishes, slot: int, picture: Picture) -> bool:
         """Whether this is still the right size: that of the first picture drawn; other slots are scaled to it."""
         changed = slot == self._slot and picture.shape != self._shape
-        return self._wishes == _relevant(wishes) and not changed
+        return self.is_for(wishes) and not changed
+
+    def is_for(self, wishes: Wishes) -> bool:
+        return self._wishes == _relevant(wishes)
 
     def draw(self, index: int, fitted: Picture, tile: Tile) -> None:
         self.pixels[self.grid.place(index)] = fitted

@@ -162,6 +162,10 @@ class Run:
             raise PolicyError(f"the evaluation {ended.run_id} ended {ended.state.value}: {ended.reason}")
         return {**summary_of(self._client, ended.run_id), "run_id": ended.run_id}
 
+    async def evaluate_async(self, *, episodes: int = 50, seed: int = 1, deterministic: bool = False) -> dict[str, Any]:
+        """`evaluate` in a thread of its own."""
+        return await asyncio.to_thread(self.evaluate, episodes=episodes, seed=seed, deterministic=deterministic)
+
     def policy(self) -> "LoadedPolicy":
         """Its newest policy, in this process: `policy.predict(observation)`. Loads torch."""
         from mosaic.notebook import loaded_policy

@@ -1,5 +1,6 @@
 """Several runs: those of a submit over seeds, or of a list."""
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
@@ -61,6 +62,10 @@ class Runs(Sequence[Run]):
         """Block until all have ended."""
         self._client.wait(*(run.id for run in self._runs))
         return self
+
+    async def wait_async(self) -> "Runs":
+        """`wait` in a thread of its own."""
+        return await asyncio.to_thread(self.wait)
 
     def to_frame(self, library: str | None = None) -> Any:
         """A data frame with a row for each run."""

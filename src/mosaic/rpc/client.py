@@ -26,7 +26,7 @@ from mosaic.rpc.client_results import Series as Series
 from mosaic.rpc.client_results import settings_by_environment as settings_by_environment
 from mosaic.rpc.codec import LiveFrame, to_actor, to_live_frame, to_record
 from mosaic.rpc.dry_run import Validation, dry_run, known_to_workers_only
-from mosaic.rpc.find_run import find_run
+from mosaic.rpc.find_run import ANY, LIVING, SESSION, TRAINING, Need, find_run
 from mosaic.rpc.locate import DaemonUnavailable, ensure_daemon
 from mosaic.rpc.newest import Newest
 from mosaic.rpc.patient_submit import SUBMIT_PATIENCE_S, PatientSubmit
@@ -180,7 +180,7 @@ class Client:
 
     def wait(self, *run_ids: str) -> list[RunRecord]:
         """Block until these runs have ended; they come back as they ended, in the order given."""
-        runs = {run_id: self.get(run_id) for run_id in run_ids}
+        runs = {run.run_id: run for run in map(self.get, run_ids)}
         since = min((run.revision for run in runs.values()), default=0)
         changes = self.watch_runs(after_revision=since)
         while not all(run.state in TERMINAL for run in runs.values()):
@@ -217,17 +217,21 @@ class Client:
             return find_run(self, run_id)
         return to_record(self._stub.GetRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
 
+    def _id(self, name: str, need: Need = ANY) -> str:
+        """Of a run that is named in one of these ways."""
+        return name if is_run_id(name) else find_run(self, name, need).run_id
+
     @translated
     def cancel(self, run_id: str) -> RunRecord:
-        return to_record(self._stub.CancelRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
+        return to_record(self._stub.CancelRun(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S))
 
     @translated
     def pause(self, run_id: str) -> RunRecord:
-        return to_record(self._stub.PauseRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
+        return to_record(self._stub.PauseRun(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S))
 
     @translated
     def go_on(self, run_id: str) -> RunRecord:
-        return to_record(self._stub.ContinueRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S))
+        return to_record(self._stub.ContinueRun(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S))
 
     @translated
     def resume(
@@ -244,7 +248,7 @@ class Client:
         A retry with the same `client_key` never begins a second new run.
         """
         request = pb.ResumeRunRequest(
-            run_id=run_id, discard_newer=discard_newer, client_key=client_key or uuid.uuid4().hex
+            run_id=self._id(run_id, TRAINING), discard_newer=discard_newer, client_key=client_key or uuid.uuid4().hex
         )
         if from_step is not None:
             request.from_step = from_step
@@ -252,7 +256,7 @@ class Client:
 
     @translated
     def delete(self, run_id: str) -> None:
-        self._stub.DeleteRun(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
+        self._stub.DeleteRun(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S)
 
     @translated
     def set_label(
@@ -266,7 +270,12 @@ class Client:
         remove_tags: Sequence[str] = (),
     ) -> RunRecord:
         request = pb.SetLabelRequest(
-            run_id=run_id, label=label, notes=notes, priority=priority, add_tags=add_tags, remove_tags=remove_tags
+            run_id=self._id(run_id),
+            label=label,
+            notes=notes,
+            priority=priority,
+            add_tags=add_tags,
+            remove_tags=remove_tags,
         )
         return to_record(self._stub.SetLabel(request, timeout=CALL_TIMEOUT_S))
 
@@ -323,7 +332,9 @@ class Client:
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> Stream[Event]:
         """The events of a run until it has ended: all kinds, or some."""
-        request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
+        request = pb.WatchEventsRequest(
+            run_id=self._id(run_id), after_seq=after_seq, kinds=kinds, without_kinds=without_kinds
+        )
         return Stream(self._stub.WatchEvents(request), _event)
 
     @translated
@@ -331,14 +342,18 @@ class Client:
         self, run_id: str, *, after_seq: int = 0, kinds: Sequence[str] = (), without_kinds: Sequence[str] = ()
     ) -> Stream[pb.EventLine]:
         """The same as they are written, with the lines that are not events."""
-        request = pb.WatchEventsRequest(run_id=run_id, after_seq=after_seq, kinds=kinds, without_kinds=without_kinds)
+        request = pb.WatchEventsRequest(
+            run_id=self._id(run_id), after_seq=after_seq, kinds=kinds, without_kinds=without_kinds
+        )
         return Stream(self._stub.WatchEvents(request), _as_it_is)
 
     @translated
     def metrics(
         self, run_id: str, *, tags: Sequence[str] = (), min_step: int = 0, max_step: int = 0, points: int = 0
     ) -> dict[str, Series]:
-        request = pb.GetMetricsRequest(run_id=run_id, tags=tags, min_step=min_step, max_step=max_step, points=points)
+        request = pb.GetMetricsRequest(
+            run_id=self._id(run_id, TRAINING), tags=tags, min_step=min_step, max_step=max_step, points=points
+        )
         reply = self._stub.GetMetrics(request, timeout=CALL_TIMEOUT_S)
         return {
             one.tag: Series(one.tag, list(one.steps), list(one.values), list(one.times), one.total)
@@ -351,7 +366,7 @@ class Client:
     ) -> NewRows:
         """Rows behind the first `after_rows` of each tag, at most `max_rows` in all; none is left out or reduced."""
         request = pb.GetMetricsRequest(
-            run_id=run_id, tags=tags, after_rows=after_rows, generation=generation, max_rows=max_rows
+            run_id=self._id(run_id), tags=tags, after_rows=after_rows, generation=generation, max_rows=max_rows
         )
         reply = self._stub.GetMetrics(request, timeout=CALL_TIMEOUT_S)
         rows = {one.tag: (one.first_row, one.rows) for one in reply.series}
@@ -359,7 +374,7 @@ class Client:
 
     @translated
     def tags(self, run_id: str) -> Sequence[str]:
-        return list(self._stub.ListTags(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).tags)
+        return list(self._stub.ListTags(pb.RunId(run_id=self._id(run_id, TRAINING)), timeout=CALL_TIMEOUT_S).tags)
 
     @translated
     def run_values(
@@ -371,7 +386,7 @@ class Client:
 
     @translated
     def logs(self, run_id: str, *, stream: str = "stdout", offset: int = 0, follow: bool = False) -> Stream[bytes]:
-        request = pb.StreamLogsRequest(run_id=run_id, stream=stream, offset=offset, follow=follow)
+        request = pb.StreamLogsRequest(run_id=self._id(run_id), stream=stream, offset=offset, follow=follow)
         return Stream(self._stub.StreamLogs(request), _data)
 
     @translated
@@ -388,12 +403,12 @@ class Client:
 
     @translated
     def artifacts(self, run_id: str) -> Sequence[pb.Artifact]:
-        return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).artifacts
+        return self._stub.ListArtifacts(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S).artifacts
 
     @translated
     def manifest_damage(self, run_id: str) -> str:
         """What is wrong with a run's manifest; `artifacts` is then what could be found without it."""
-        return self._stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S).damage
+        return self._stub.ListArtifacts(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S).damage
 
     @translated
     def frames(
@@ -411,7 +426,7 @@ class Client:
     ) -> Newest[LiveFrame]:
         """Live frames until the run ends; those that come too fast for this reader are left out. Close it."""
         request = pb.StreamFramesRequest(
-            run_id=run_id,
+            run_id=self._id(run_id, LIVING),
             mode=mode or "",
             slot=slot,
             fps=fps or 0,
@@ -427,12 +442,12 @@ class Client:
     @translated
     def files(self, run_id: str) -> dict[str, int]:
         """Every file of a run's directory, and its size in bytes."""
-        reply = self._stub.ListFiles(pb.RunId(run_id=run_id), timeout=CALL_TIMEOUT_S)
+        reply = self._stub.ListFiles(pb.RunId(run_id=self._id(run_id)), timeout=CALL_TIMEOUT_S)
         return {file.path: file.bytes for file in reply.files}
 
     @translated
     def read_artifact(self, run_id: str, path: str, *, offset: int = 0) -> Stream[bytes]:
-        request = pb.ReadArtifactRequest(run_id=run_id, path=path, offset=offset)
+        request = pb.ReadArtifactRequest(run_id=self._id(run_id), path=path, offset=offset)
         return Stream(self._stub.ReadArtifact(request), _data)
 
     def read_json(self, run_id: str, path: str) -> Any:
@@ -554,7 +569,7 @@ class Client:
     @translated
     def play(self, run_id: str) -> PlayLink:
         """The controls of a living play session."""
-        return PlayLink(self._stub, run_id)
+        return PlayLink(self._stub, self._id(run_id, SESSION))
 
     @translated
     def health(self, *, timeout_s: float = CALL_TIMEOUT_S) -> pb.Health:

@@ -1,7 +1,7 @@
 // One run: what it does now, its curves, its environments live, its log, its settings and what it left behind.
 
 import { Curves, type Group, inOrder, smoothing } from "../curves";
-import { button, el, icon, link, put } from "../dom";
+import { button, el, icon, link, plain, put } from "../dom";
 import { duration, moment, short, steps, whole } from "../format";
 import type { Json } from "../live";
 import type { Page, View } from "../page";
@@ -54,7 +54,7 @@ export function runView(page: Page, named: string, given: URLSearchParams): View
       keepAddress();
     }
     if (isFirst && run.group) listenToGroup(run.group);
-    document.title = `${run.label || run.run_id} · MOSAIC`;
+    document.title = plain(`${run.label || run.run_id} · MOSAIC`);
     drawHead();
     drawBody();
   }

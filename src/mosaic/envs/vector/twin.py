@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 def _nothing(_env: Any) -> None: ...
 
 
+def _no_tile(_env: Any, _width: int, _height: int) -> None: ...
+
+
 def _any_size(_width: int) -> dict[str, Any]:
     return {}
 
@@ -35,6 +38,8 @@ class Twin:
     """Called before a picture is taken: point the camera at where the environment is now."""
     simplify: Callable[[Any], None] = _nothing
     """Called once, before the first picture of a twin: leave out what is costly to draw and tells nothing."""
+    tile: "Callable[[Any, int, int], NDArray[np.uint8] | None]" = _no_tile
+    """The picture as BGRX of exactly this width and height, where that costs less than `render`; else None."""
     sized: Callable[[int], dict[str, Any]] = _any_size
     """Arguments of `make` for pictures of about this width."""
 
