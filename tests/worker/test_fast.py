@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from cleanrl_worker.sdk.fast import Adam, FlatParameters, Mlp, clip_gradient_norm, dqn_gradient, ppo_gradient
+from cleanrl_worker.sdk.fast.operands import operand
 
 
 class Agent(nn.Module):
@@ -348,3 +349,28 @@ def test_dqn_gradient_matches_autograd(rows: int, width: int, rng: np.random.Gen
     result = dqn_gradient.td_loss(q_values, actions, target)
     np.testing.assert_allclose(result.grad_q_values, torch_q.grad.numpy(), atol=1e-6, rtol=1e-5)
     assert result[1:] == pytest.approx((loss.item(), chosen.mean().item()), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.2, 1 - 0.2, 1 / 3, -1 / 128, 0.999, 1e-30])
+def test_an_operand_has_the_bits_of_its_number(rng: np.random.Generator, value: float) -> None:
+    x = normal(rng, 257)
+    for operation in (np.multiply, np.add, np.subtract, np.minimum, np.greater):
+        np.testing.assert_array_equal(operation(x, operand(value)), operation(x, value), strict=True)
+    with pytest.raises(ValueError, match="read-only"):
+        operand(value)[()] = 0
+
+
+def test_coefficients_that_change_reach_the_gradient_also_as_arrays(rng: np.random.Generator) -> None:
+    logits, actions = normal(rng, 32, 3), rng.integers(0, 3, 32)
+    logprobs, advantages = normal(rng, 32) - 1, normal(rng, 32)
+    schedule = np.array(0.0)
+
+    def gradient(ent_coef: float) -> np.ndarray:
+        return ppo_gradient.categorical(
+            logits, actions, logprobs, advantages, clip_coef=0.2, ent_coef=ent_coef
+        ).grad_logits
+
+    for value in (0.1, 0.7):
+        schedule[()] = value
+        np.testing.assert_array_equal(gradient(schedule), gradient(value))  # type: ignore[arg-type]
+    assert not np.array_equal(gradient(0.1), gradient(0.7))

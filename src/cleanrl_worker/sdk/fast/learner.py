@@ -80,8 +80,14 @@ class PpoLearner(PartsLearner, ABC):
 
     def value_gradient(self, outputs: Any, returns: Any, values: Any, coefficients: Any) -> tuple[Any, float]:
         """Of the value loss by the critic's outputs, and the loss."""
-        clips = {"clip_coef": coefficients.clip_coef, "clip_vloss": self.args.clip_vloss}
-        return ppo_gradient.value(outputs, returns, values, vf_coef=coefficients.vf_coef, **clips)
+        return ppo_gradient.value(
+            outputs,
+            returns,
+            values,
+            clip_coef=coefficients.clip_coef,
+            clip_vloss=self.args.clip_vloss,
+            vf_coef=coefficients.vf_coef,
+        )
 
     @abstractmethod
     def gradient(self, batch: Any, coefficients: Any) -> dict[str, float]:

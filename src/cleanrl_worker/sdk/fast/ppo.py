@@ -31,7 +31,8 @@ class FastLearner(PpoLearner):
         self.last_bits: np.random.Generator | None = None
 
     def act(self, obs: Array, noise: Array) -> Array:
-        return ppo_gradient.sample_categorical(self.actor.infer(obs), noise)
+        # The largest of logits plus Gumbel noise is a draw from their softmax.
+        return (self.actor.infer(obs) + noise).argmax(1)
 
     def log_probs(self, obs: Array, actions: Array) -> Array:
         return ppo_gradient.categorical_log_prob(self.actor.infer(obs), actions)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cleanrl_worker.sdk.fast.networks.flat_parameters import Floats
+from cleanrl_worker.sdk.fast.operands import operand
 
-_LOGGED = ("policy_loss", "entropy", "old_approx_kl", "approx_kl", "clipfrac")
+_LOGGED: tuple[str, ...] = ("policy_loss", "entropy", "old_approx_kl", "approx_kl", "clipfrac")
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -39,7 +40,7 @@ class CategoricalResult(NamedTuple):
     clipfrac: float
 
     def logged(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in _LOGGED}
+        return dict(zip(_LOGGED, self[1:], strict=True))
 
 
 class GaussianResult(NamedTuple):
@@ -54,7 +55,7 @@ class GaussianResult(NamedTuple):
     clipfrac: float
 
     def logged(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in _LOGGED}
+        return dict(zip(_LOGGED, self[2:], strict=True))
 
 
 def categorical(
@@ -78,12 +79,12 @@ def categorical(
     if last_bits is not None:
         probabilities *= 1 + np.float32(2**-23) * last_bits.standard_normal(probabilities.shape, dtype=np.float32)
     negative_entropy = _ones(len(columns)).dot(probabilities * logprobs)
-    chosen = actions * rows + _range(rows)
+    chosen = actions * _whole(rows) + _range(rows)
     policy = surrogate(logprobs.reshape(-1)[chosen], old_logprob, advantages, clip_coef=clip_coef)
     grad_logprob = policy.grad_logprob
     # ∂logprob/∂logit_j = [j = action] - p_j and ∂entropy/∂logit_j = -p_j·(logp_j + entropy), gathered by p_j.
     grad = logprobs - negative_entropy
-    grad *= ent_coef / rows
+    grad *= operand(float(ent_coef) / rows)
     grad -= grad_logprob
     grad *= probabilities
     grad.reshape(-1)[chosen] += grad_logprob
@@ -108,7 +109,7 @@ def gaussian(
     squares = z * z
     logstd_sum = float(_ones(width).dot(logstd[0]))
     new_logprob = squares.dot(_ones(width))
-    new_logprob *= -0.5
+    new_logprob *= operand(-0.5)
     new_logprob -= logstd_sum + width * _HALF_LOG_2PI
     policy = surrogate(new_logprob, old_logprob, advantages, clip_coef=clip_coef)
     grad_logprob = policy.grad_logprob
@@ -123,20 +124,20 @@ def gaussian(
 
 def surrogate(new_logprob: Floats, old_logprob: Floats, advantages: Floats, *, clip_coef: float) -> Surrogate:
     """PPO's clipped loss of any policy, differentiated by its log-probabilities (rows,)."""
-    rows = len(new_logprob)
+    rows, clip_coef = len(new_logprob), float(clip_coef)
     logratio = new_logprob - old_logprob
     ratio = np.exp(logratio)
-    change = ratio - 1
+    change = ratio - operand(1)
     gain = ratio * advantages
-    clipped_gain = np.minimum(np.maximum(ratio, 1 - clip_coef), 1 + clip_coef)
+    clipped_gain = np.minimum(np.maximum(ratio, operand(1 - clip_coef)), operand(1 + clip_coef))
     clipped_gain *= advantages
     policy_loss = -_mean(np.minimum(gain, clipped_gain))
     # Within the clip range the two gains are equal and each carries half of the gradient, which adds up to all of it;
     # outside, only the unclipped one has a gradient.
     gain *= gain <= clipped_gain
-    gain *= -1 / rows
+    gain *= operand(-1 / rows)
     old_approx_kl = -_mean(logratio)
-    clipfrac = np.count_nonzero(np.abs(change) > clip_coef) / rows
+    clipfrac = np.count_nonzero(np.abs(change) > operand(clip_coef)) / rows
     return Surrogate(gain, policy_loss, old_approx_kl, _mean(change) + old_approx_kl, clipfrac)
 
 
@@ -145,13 +146,14 @@ def value(
 ) -> tuple[Floats, float]:
     """Gradient by `new_value`, in its shape ((rows,) or (rows, 1)), and the value loss before `vf_coef`."""
     flat, rows = new_value.reshape(-1), returns.size
+    clip_coef, vf_coef = float(clip_coef), float(vf_coef)
     error = flat - returns
     if not clip_vloss:
         loss = 0.5 * float(error.dot(error)) / rows
-        error *= vf_coef / rows
+        error *= operand(vf_coef / rows)
         return error.reshape(new_value.shape), loss
     change = flat - old_values
-    clipped_change = np.minimum(np.maximum(change, -clip_coef), clip_coef)
+    clipped_change = np.minimum(np.maximum(change, operand(-clip_coef)), operand(clip_coef))
     clipped_error = old_values + clipped_change
     clipped_error -= returns
     squares, clipped_squares = error * error, clipped_error * clipped_error
@@ -159,17 +161,17 @@ def value(
     # Outside the clip range the clipped branch is constant; a tie of the branches splits the gradient, as in torch.
     # Inside it both branches have this gradient, whichever of them rounding makes larger.
     halves = np.sign(squares - clipped_squares)
-    halves += 1
+    halves += operand(1)
     halves[change == clipped_change] = 2
     error *= halves
-    error *= 0.5 * vf_coef / rows
+    error *= operand(0.5 * vf_coef / rows)
     return error.reshape(new_value.shape), loss
 
 
 def categorical_log_prob(logits: Floats, actions: NDArray[np.integer[Any]]) -> Floats:
     """Log-probability (rows,) of each row's action."""
     logprobs = _log_softmax(np.ascontiguousarray(logits.T))
-    return logprobs.reshape(-1)[actions * len(logits) + _range(len(logits))]
+    return logprobs.reshape(-1)[actions * _whole(len(logits)) + _range(len(logits))]
 
 
 def gaussian_log_prob(mean: Floats, logstd: Floats, actions: Floats) -> Floats:
@@ -211,6 +213,12 @@ def _mean(vector: Floats) -> float:
 @cache
 def _ones(size: int) -> Floats:
     return np.ones(size, np.float32)
+
+
+@cache
+def _whole(number: int) -> NDArray[np.int64]:
+    """As `operand`, for whole numbers."""
+    return np.array(number)
 
 
 @cache

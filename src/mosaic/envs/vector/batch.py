@@ -62,7 +62,7 @@ class Batch:
     def gather(self, rows: Sequence[Any]) -> Any:
         """A new batch of `rows`: one array, or for composite spaces Gymnasium's structure of arrays."""
         if self.plain:
-            return np.array(rows, dtype=self.dtype)
+            return np.array(rows, self.dtype)
         return concatenate(self.space, rows, create_empty_array(self.space, len(rows)))
 
     def moves(self, actions: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from cleanrl_worker.sdk.fast.networks.flat_parameters import FlatParameters, Floats
+from cleanrl_worker.sdk.fast.operands import operand
 
 
 class Moments:
@@ -20,9 +21,13 @@ class Moments:
         self._eps = eps
         self._beta1, self._beta2 = betas
         self._steps = 0
-        self._first: Floats = np.zeros_like(flat.values)
-        self._second: Floats = np.zeros_like(flat.values)
-        self._scratch: Floats = np.empty_like(flat.values)
+        # In torch's memory, which is aligned, as the values and the gradient.
+        self._first: Floats = torch.zeros(flat.values.size).numpy()
+        self._second: Floats = torch.zeros(flat.values.size).numpy()
+        self._scratch: Floats = torch.zeros(flat.values.size).numpy()
+        self._first_decay, self._second_decay = operand(self._beta1), operand(self._beta2)
+        # Of one step; arrays, because numpy takes a Python float more slowly (`sdk/fast/operands.py`).
+        self._step_size, self._step_eps = np.zeros((), np.float32), np.zeros((), np.float32)
 
     def state(self) -> dict[str, Floats | int]:
         """A copy of all that `load` needs to go on bit for bit."""
@@ -53,17 +58,18 @@ class Adam(Moments):
         clip(self.flat, max_norm)
         self._steps += 1
         gradient, first, second, scratch = self.flat.gradient, self._first, self._second, self._scratch
-        np.multiply(first, self._beta1, first)
+        np.multiply(first, self._first_decay, first)
         np.add(first, gradient, first)
-        np.multiply(second, self._beta2, second)
+        np.multiply(second, self._second_decay, second)
         np.multiply(gradient, gradient, scratch)
         np.add(second, scratch, second)
         scale = math.sqrt((1 - self._beta2**self._steps) / (1 - self._beta2))
-        step_size = learning_rate * (1 - self._beta1) / (1 - self._beta1**self._steps) * scale
+        self._step_size[()] = learning_rate * (1 - self._beta1) / (1 - self._beta1**self._steps) * scale
+        self._step_eps[()] = self._eps * scale
         np.sqrt(second, scratch)
-        np.add(scratch, self._eps * scale, scratch)
+        np.add(scratch, self._step_eps, scratch)
         np.divide(first, scratch, scratch)
-        np.multiply(scratch, step_size, scratch)
+        np.multiply(scratch, self._step_size, scratch)
         np.subtract(self.flat.values, scratch, self.flat.values)
 
     def moments(self) -> dict[str, dict[str, torch.Tensor]]:

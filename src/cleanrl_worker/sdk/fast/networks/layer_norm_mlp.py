@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -81,9 +82,10 @@ class LayerNormMlp:
 
     def _allocate(self, rows: int) -> "list[_Layer]":
         layers: list[_Layer] = []
-        inputs = np.ones((len(self._weights[0][0]), rows), np.float32)
+        # In torch's memory, which is aligned, as in `Mlp`.
+        inputs = torch.ones(len(self._weights[0][0]), rows).numpy()
         for weight, gradient in self._weights:
-            following = np.ones((weight.shape[1] + 1, rows), np.float32)
+            following = torch.ones(weight.shape[1] + 1, rows).numpy()
             layers.append(
                 _Layer(
                     input=inputs,
@@ -91,8 +93,8 @@ class LayerNormMlp:
                     weight=weight[:-1],
                     weight_t=weight.T,
                     weight_gradient=gradient,
-                    centred=np.empty((weight.shape[1], rows), np.float32),
-                    deviation=np.empty(rows, np.float32),
+                    centred=torch.empty(weight.shape[1], rows).numpy(),
+                    deviation=torch.empty(rows).numpy(),
                 )
             )
             inputs = following

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -103,10 +104,11 @@ class Mlp:
             raise ValueError(f"a batch of shape {shape} does not fit: (rows, {weights[0][0].shape[0] - 1}) is needed")
         rows = shape[0]
         layers: list[_Layer] = []
-        first = augmented = np.ones((weights[0][0].shape[0], rows), np.float32)
+        # In torch's memory, which is aligned: in numpy's, tanh and all elementwise arithmetic take up to 4 % longer.
+        first = augmented = torch.ones(weights[0][0].shape[0], rows).numpy()
         for weight, gradient in weights:
             inputs, outputs = weight.shape[0] - 1, weight.shape[1]
-            next_augmented = np.ones((outputs + 1, rows), np.float32)
+            next_augmented = torch.ones(outputs + 1, rows).numpy()
             layers.append(
                 _Layer(
                     multiply=weight.T.dot,
@@ -114,10 +116,10 @@ class Mlp:
                     output=next_augmented[:-1],
                     weight=weight[:-1],
                     weight_gradient=gradient,
-                    grad_input=np.empty((inputs, rows), np.float32),
-                    scratch=np.empty((outputs, rows), np.float32),
+                    grad_input=torch.empty(inputs, rows).numpy(),
+                    scratch=torch.empty(outputs, rows).numpy(),
                     mask=np.empty((outputs, rows), np.bool_),
-                    zeros=np.zeros((outputs, rows), np.float32),
+                    zeros=torch.zeros(outputs, rows).numpy(),
                 )
             )
             augmented = next_augmented

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from cleanrl_worker.sdk.fast.networks.adam import Moments, clip, moments_of
+from cleanrl_worker.sdk.fast.operands import operand
 
 
 class RAdam(Moments):
@@ -22,12 +23,12 @@ class RAdam(Moments):
         clip(self.flat, max_norm)
         self._steps += 1
         gradient, first, second, scratch = self.flat.gradient, self._first, self._second, self._scratch
-        np.multiply(first, self._beta1, first)
-        np.multiply(gradient, 1 - self._beta1, scratch)
+        np.multiply(first, self._first_decay, first)
+        np.multiply(gradient, operand(1 - self._beta1), scratch)
         np.add(first, scratch, first)
-        np.multiply(second, self._beta2, second)
+        np.multiply(second, self._second_decay, second)
         np.multiply(gradient, gradient, scratch)
-        np.multiply(scratch, 1 - self._beta2, scratch)
+        np.multiply(scratch, operand(1 - self._beta2), scratch)
         np.add(second, scratch, second)
         step_size = learning_rate / (1 - self._beta1**self._steps)
         remaining = 1 - self._beta2**self._steps
@@ -36,11 +37,13 @@ class RAdam(Moments):
         if length > 5:
             known = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
             np.sqrt(second, scratch)
-            np.add(scratch, self._eps, scratch)
+            np.add(scratch, operand(self._eps), scratch)
             np.divide(first, scratch, scratch)
-            np.multiply(scratch, step_size * math.sqrt(remaining * known), scratch)
+            self._step_size[()] = step_size * math.sqrt(remaining * known)
+            np.multiply(scratch, self._step_size, scratch)
         else:
-            np.multiply(first, step_size, scratch)
+            self._step_size[()] = step_size
+            np.multiply(first, self._step_size, scratch)
         np.subtract(self.flat.values, scratch, self.flat.values)
 
     def moments(self) -> dict[str, dict[str, torch.Tensor]]:
