@@ -54,8 +54,9 @@ class PlaySetup(QWidget):
         # It stands with the buttons that it is about.
         self.speed = ChoiceChip("speed", {name: (name, _long(name)) for name in SPEEDS}, self._set_speed)
         self.speed.choose(play.speed)
-        fields = ((self.family, 3), (self.environment, 5), self.settings, self.seed)
-        row(*fields, (self.one, 4), self.beside, of=self, spacing=6)
+        # Ids of environments are the longest words here.
+        fields = ((self.family, 2), (self.environment, 7), self.settings, self.seed)
+        row(*fields, (self.one, 3), self.beside, of=self, spacing=6)
         self.family.activated.connect(self._family_chosen)
         self.environment.chosen.connect(play.choose_environment)
         self.environment.editingFinished.connect(self._environment_typed)
@@ -74,6 +75,7 @@ class PlaySetup(QWidget):
             # Only another choice is shown: what is being typed belongs to the user until it is chosen.
             self._shown_id = play.env_id
             self.environment.show_text(play.env_id)
+            self.environment.setToolTip(tip(f"Environment {play.env_id}"))
         self._show_actor()
 
     def _show_actor(self) -> None:
