@@ -18,7 +18,7 @@ def test_a_policy_is_exported_and_says_how_it_was_checked(mosaic, finished, tmp_
 def test_what_cannot_be_exported_is_refused_first(mosaic, finished, tmp_path: Path) -> None:
     for words, reason in {
         (finished, "policy.zip"): "'policy.zip' must end in .onnx, or in .py",
-        ("nobody", "policy.py"): "run 'nobody' is not known",
+        ("missing", "policy.py"): "run 'missing' is not known",
         (finished, "a-file/policy.py"): "could not be written",
     }.items():
         (tmp_path / "a-file").write_text("")
