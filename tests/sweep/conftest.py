@@ -95,7 +95,7 @@ class SweepHome:
     def state(self, sweep_id: str) -> SweepState:
         return sweep_state.read(self.files(sweep_id))
 
-    def until(self, sweep_id: str, *phases: str, timeout_s: float = 120.0) -> SweepState:
+    def until(self, sweep_id: str, *phases: str, timeout_s: float = 300.0) -> SweepState:
         def look() -> SweepState | None:
             state = self.state(sweep_id)
             return state if state.phase in phases and state.heard == state.asked else None
