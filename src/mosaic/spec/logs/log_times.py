@@ -98,10 +98,18 @@ def marking(run_dir: RunDir) -> Generator[None]:
     """Mark the logs of this process's run for as long as it works, in a thread that the run does not wait for."""
     closing = threading.Event()
 
+    logs = (run_dir.stdout, run_dir.stderr)
+
     def work() -> None:
+        marked: list[int] = []
         try:
             while not closing.wait(INTERVAL_S):
-                mark_all(run_dir)
+                # Nothing is opened while nothing is printed: the training pays for this thread. What grows after this
+                # look is marked by the next one.
+                sizes = [_size(path) for path in logs]
+                if sizes != marked:
+                    mark_all(run_dir)
+                    marked = sizes
             mark_all(run_dir)
         except OSError as error:
             _complain(error)
@@ -120,6 +128,13 @@ def marking(run_dir: RunDir) -> Generator[None]:
     finally:
         closing.set()
         thread.join()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _complain(error: OSError) -> None:
