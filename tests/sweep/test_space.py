@@ -197,8 +197,9 @@ def plan(**changes: Any) -> SweepPlan:
         ({"confirm_seeds": []}, "names no seed; --confirm 0"),
         ({"trials": 1}, "the default settings alone"),
         ({"steps": 500}, "500 is less than one trial, which takes 1,000"),
-        ({"steps": 61_000}, "leaves no room for two trials: the confirmation takes 60 runs"),
-        ({"runs": 61}, "leaves no room for two trials"),
+        ({"steps": 36_000}, "leaves no room for two trials: the confirmation takes 35 runs"),
+        ({"steps": 61_000, "race": False}, "leaves no room for two trials: the confirmation takes 60 runs"),
+        ({"runs": 36}, "leaves no room for two trials"),
         ({"runs": 2, "seeds": [1, 2, 3]}, "less than one trial, which takes 3"),
         ({"hours": 0}, "hours"),
         ({"method": "grid"}, "gamma=0.9..0.99/5 makes five"),
@@ -211,10 +212,11 @@ def test_a_plan_that_contradicts_itself_is_refused(changes: dict[str, Any], said
 
 
 def test_a_budget_in_runs_leaves_room_for_the_confirmation() -> None:
-    assert plan(runs=80).most_trials == 20
-    assert plan(runs=80, seeds=[1, 2]).most_trials == 10
+    assert plan(runs=80).most_trials == 45
+    assert plan(runs=80, race=False).most_trials == 20
+    assert plan(runs=80, seeds=[1, 2]).most_trials == 22
     assert plan(trials=7, runs=80).most_trials == 7
-    assert not list(problems_of(plan(steps=62_000)))
+    assert not list(problems_of(plan(steps=37_000)))
 
 
 def test_a_space_of_few_combinations_ends_by_itself() -> None:

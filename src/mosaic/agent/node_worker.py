@@ -185,7 +185,7 @@ class NodeWorker:
         self.ended = ended
         self.status = wire.WorkerStatus()
         log.info("worker.ended", exit_code=collected.exit_code, cause=ended.cause)
-        # Here is no daemon that would do it every minute.
+        # A daemon sweeps every minute; here there is none.
         with contextlib.suppress(OSError):
             ring_sweep.sweep()
 

@@ -85,7 +85,7 @@ def execute(path: Path) -> Executed:
 
 def _execute(path: Path) -> Executed:
     root, name = _module_of(path)
-    # What another file executed is known by the name of no import, so it is no part of this one.
+    # What another file executed has a name that no import gives, so it does not belong to this one.
     others = {one.module.__name__ for one in _executed.values() if _module_of(one.path)[0] == one.path.parent}
     before = frozenset(sys.modules) | others
     # Nothing is written beside it, not even compiled modules, which could be older than what they were made from.
