@@ -97,7 +97,7 @@ def test_pinned_runs_are_at_the_top_of_list_and_table_at_once(application: QAppl
     model, table = RunsModel(), RunTableModel()
     arranged = ArrangedRuns(model)
     model.take(made)
-    arranged.settle([made[0].run_id])
+    arranged.settle()
     table.take(made)
     table.arrange()
     pinned = replace(made[0], tags=("pinned",))

@@ -142,9 +142,9 @@ class ArrangedRuns(QAbstractListModel):
             self._collapsed -= hiding
             self._arrange(is_held=False)
 
-    def settle(self, keys: Sequence[str]) -> None:
-        """Put runs that have just come, if any of these has, in their places now rather than soon."""
-        if self._later.isActive() and any(key not in self._places and self._runs.get(key) for key in keys):
+    def settle(self) -> None:
+        """Put what has just come in its place now rather than soon."""
+        if self._later.isActive():
             self.arrange()
 
     def arrange(self) -> None:

@@ -73,12 +73,12 @@ class RunsPanel(Panel):
 
     def select(self, keys: Sequence[str]) -> None:
         """Select these runs or groups, the first as the current one; those that the filter hides are left out."""
-        self.arranged.settle(keys)
+        self.arranged.settle()
         self.arranged.reveal(keys)
         self._select_shown(keys)
 
     def _select_shown(self, keys: Sequence[str]) -> None:
-        self.arranged.settle(keys)
+        self.arranged.settle()
         rows = [place for key in keys if (place := self.arranged.row_of(key)) is not None]
         selection = QItemSelection()
         for first, last in stretches(sorted(rows)):
