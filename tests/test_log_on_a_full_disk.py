@@ -49,7 +49,7 @@ def test_lines_are_dropped_and_counted(tmp_path, monkeypatch, is_file, unbuffere
             ballast.unlink()
             say(process, "run.fifth")
             process.stdin.close()
-            assert process.wait(20) == 0
+            assert process.wait(120) == 0
         first, torn, gap, last = path.read_text().splitlines()
         assert "run.first" in first
         assert torn.endswith("x")
@@ -61,4 +61,4 @@ def test_a_stderr_that_takes_nothing_ends_no_process():
     with Path("/dev/full").open("wb") as full, start(stderr=full) as process:
         say(process, "run.first", "run.second")
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0

@@ -42,7 +42,7 @@ def hostile(mosaic, tmp_path_factory) -> Generator[RunDir]:
             yield planted
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
             end_all_of(home.root)
 
 

@@ -53,7 +53,7 @@ class Studio:
         environment = {**os.environ, "MOSAIC_HOME": str(self.home.root), "TMPDIR": str(temporary)}
         environment |= {"WANDB_MODE": "offline", "HOME": str(root)}
         with (root / "daemon.log").open("wb") as log:
-            words = [sys.executable, "-m", "mosaic.trainer", "--cpus", "2", "--stop-s", "3"]
+            words = [sys.executable, "-m", "mosaic.trainer", "--cpus", "2", "--stop-s", "10"]
             self.process = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         eventually(lambda: running_address(self.home), what="a daemon")
         self.client = Client(home=self.home, start=False)

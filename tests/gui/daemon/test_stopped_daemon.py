@@ -58,7 +58,7 @@ def test_a_home_that_is_gone_is_said_and_not_begun_anew(
     line.start_daemon()
     shown.until(lambda: "gone" in line.notice.text(), "the refusal")
     assert daemon.process is not None
-    daemon.process.wait(30)
+    daemon.process.wait(120)
     shown.window.close()
     assert not home.root.exists()
     moved.rename(home.root)

@@ -262,12 +262,12 @@ def test_every_call_about_every_damaged_run_is_answered(damaged: Damaged, stub: 
     ids = [*damaged.seen.values(), *damaged.records.values(), damaged.garbage, damaged.empty, damaged.files.run_id]
     for run_id in ids:
         for name in ("GetRun", "ListTags", "ListArtifacts", "ListFiles"):
-            getattr(stub, name)(pb.RunId(run_id=run_id), timeout=30)
-        stub.GetMetrics(pb.GetMetricsRequest(run_id=run_id), timeout=30)
-        lines = list(stub.WatchEvents(pb.WatchEventsRequest(run_id=run_id), timeout=30))
+            getattr(stub, name)(pb.RunId(run_id=run_id), timeout=120)
+        stub.GetMetrics(pb.GetMetricsRequest(run_id=run_id), timeout=120)
+        lines = list(stub.WatchEvents(pb.WatchEventsRequest(run_id=run_id), timeout=120))
         assert all(0 <= line.seq <= 11 for line in lines)
         with pytest.raises(grpc.RpcError) as caught:
-            stub.ResumeRun(pb.ResumeRunRequest(run_id=run_id), timeout=30)
+            stub.ResumeRun(pb.ResumeRunRequest(run_id=run_id), timeout=120)
         assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
@@ -279,12 +279,12 @@ def test_a_watcher_gets_every_good_event_and_no_other(damaged: Damaged) -> None:
 
 def test_damaged_manifests_policies_and_episodes_hide_no_others(damaged: Damaged, stub: Any) -> None:
     run_id = damaged.files.run_id
-    reply = stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=30)
+    reply = stub.ListArtifacts(pb.RunId(run_id=run_id), timeout=120)
     assert "analytics.json is damaged (artifacts.0.global_step" in reply.damage
     assert "runs/x/good.cleanrl_model" in [artifact.path for artifact in reply.artifacts]
-    policies = stub.ListPolicies(pb.Empty(), timeout=30).policies
+    policies = stub.ListPolicies(pb.Empty(), timeout=120).policies
     assert [Path(policy.path).name for policy in policies if policy.run_id == run_id] == ["good.cleanrl_model"]
-    episodes = stub.ListEpisodes(pb.ListEpisodesRequest(), timeout=30).episodes
+    episodes = stub.ListEpisodes(pb.ListEpisodesRequest(), timeout=120).episodes
     assert [(one.run_id, one.episode) for one in episodes] == [(run_id, 4)]
 
 
@@ -293,12 +293,12 @@ def test_a_policy_that_cannot_be_read_is_refused_with_a_reason(damaged: Damaged,
     if path in ("deep", "huge"):
         path = str(damaged.files.root / f"runs/x/{path}.cleanrl_model")
     with pytest.raises(grpc.RpcError) as caught:
-        stub.DescribePolicy(pb.DescribePolicyRequest(path=path), timeout=30)
+        stub.DescribePolicy(pb.DescribePolicyRequest(path=path), timeout=120)
     assert caught.value.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
 
 
 def test_a_cursor_that_names_other_files_is_thrown_away(damaged: Damaged, stub: Any) -> None:
-    assert "charts/episodic_return" in stub.ListTags(pb.RunId(run_id=damaged.files.run_id), timeout=30).tags
+    assert "charts/episodic_return" in stub.ListTags(pb.RunId(run_id=damaged.files.run_id), timeout=120).tags
     assert (damaged.daemon.home.root.parent / "x").read_text() == "not a column"
 
 

@@ -20,7 +20,7 @@ def test_no_second_home_is_begun_beside_a_living_daemon(daemons, kit):
     assert not root.exists()
 
     # The daemon notices, says so, and ends without leaving anything in the old place.
-    assert daemon.process.wait(30) == HomeVanished.exit_code
+    assert daemon.process.wait(120) == HomeVanished.exit_code
     assert not root.exists()
     assert "daemon.home_gone" in log.read()
     with pytest.raises(HomeVanished):
@@ -35,7 +35,7 @@ def test_no_second_home_is_begun_beside_a_living_daemon(daemons, kit):
 def test_a_daemon_that_was_told_to_stop_is_not_brought_back(daemons, kit):
     daemon = daemons("--no-warm").start()
     daemon.client.shutdown()
-    assert daemon.process.wait(30) == 0
+    assert daemon.process.wait(120) == 0
     assert was_stopped(daemon.home)
     with pytest.raises(DaemonStopped, match="was stopped; 'mosaic daemon start'"):
         bring_back(daemon.home)

@@ -35,7 +35,7 @@ os.setuid(uid)
 if way == "call":
     channel = grpc.insecure_channel(f"unix:{path}")
     try:
-        print("pid", TrainerStub(channel).GetHealth(pb.Empty(), timeout=20).pid)
+        print("pid", TrainerStub(channel).GetHealth(pb.Empty(), timeout=120).pid)
     except grpc.RpcError as error:
         print("refused", error.code().name, error.details())
 elif way == "send and leave":
@@ -111,9 +111,9 @@ def test_another_user_is_refused_and_the_log_says_so(loosened):
 def test_our_own_user_is_answered_beside_refused_ones(loosened):
     with open_channel(f"unix:{loosened.home.socket}") as channel:
         stub = TrainerStub(channel)
-        assert stub.GetHealth(pb.Empty(), timeout=20).pid == loosened.process.pid
+        assert stub.GetHealth(pb.Empty(), timeout=120).pid == loosened.process.pid
         assert as_user(STRANGER, loosened.home.socket).startswith("refused")
-        assert stub.GetHealth(pb.Empty(), timeout=20).pid == loosened.process.pid
+        assert stub.GetHealth(pb.Empty(), timeout=120).pid == loosened.process.pid
 
 
 def test_nothing_of_a_request_is_carried_out_for_a_stranger_who_leaves_at_once(loosened, kit):
@@ -173,7 +173,7 @@ def test_root_may_call_the_daemon_of_another_user():
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             with open_channel(f"unix:{path}") as channel:
-                assert TrainerStub(channel).GetHealth(pb.Empty(), timeout=20).pid == process.pid
+                assert TrainerStub(channel).GetHealth(pb.Empty(), timeout=120).pid == process.pid
             assert [stat.S_IMODE(path.stat().st_mode), *folder.iterdir()] == [0o600, path]
             folder.chmod(0o777)
             path.chmod(0o777)

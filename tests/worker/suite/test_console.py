@@ -96,7 +96,7 @@ def test_a_terminal_that_breaks_is_reported_at_the_next_line(monkeypatch: pytest
     monkeypatch.setattr(sys, "stdout", Broken())
     console = Console()
     console.write([Event(1, 0.0, EPISODE)])
-    console._thread.join(30)
+    console._thread.join(120)
     with pytest.raises(BrokenPipeError):
         console.write([Event(2, 0.0, EPISODE)])
     console.close()

@@ -160,7 +160,7 @@ def test_a_full_disk_ends_the_record_and_is_kept_for_the_learner(spool: Path, mi
 
 def test_an_error_of_the_recorders_own_thread_is_kept_too(spool: Path) -> None:
     recorder = EventRecorder(Spool(spool), [], beat=lambda: 1 / 0)
-    recorder._thread.join(10)
+    recorder._thread.join(120)
     recorder.close()
     assert isinstance(recorder.error, ZeroDivisionError)
 
