@@ -582,7 +582,9 @@ class Client:
         What only a worker can tell of its trainings it tries first, once.
         """
         if "document" in plan:
-            self._try_unknown(run_config.parse(plan["document"]))
+            # The daemon says itself that a key cannot travel with a plan.
+            trainings, _ = run_config.take_secrets(plan["document"])
+            self._try_unknown(run_config.parse(trainings))
         request = pb.SubmitSweepRequest(plan_json=json.dumps(plan).encode(), client_key=client_key or uuid.uuid4().hex)
         return self._stub.SubmitSweep(request, timeout=VALIDATE_TIMEOUT_S)
 
