@@ -49,6 +49,29 @@ def test_train_from_the_form_watch_the_grid_and_cancel(page: Page) -> None:
     assert page.problems() == [] or all("400" in problem for problem in page.problems())
 
 
+LOSE_THE_FIRST_ANSWER = """
+const real = window.fetch;
+let isLost = false;
+window.fetch = async (...asked) => {
+  const answer = await real(...asked);
+  if (asked[1]?.method === "POST" && !isLost) { isLost = true; throw new TypeError("lost"); }
+  return answer;
+};
+return true"""
+
+
+def test_a_second_press_after_a_lost_answer_begins_no_second_run(page: Page) -> None:
+    page.open("/new")
+    page.fill("input[name=label]", "pressed-twice")
+    page.fill("input[name='metadata.worker.config.total_timesteps']", "2k")
+    page.run(LOSE_THE_FIRST_ANSWER)
+    page.press(".submit .primary")
+    page.see("does not answer")
+    page.press(".submit .primary")
+    page.until("return location.pathname.startsWith('/run/')")
+    assert mosaic("runs", "--filter", "label:pressed-twice", "--json").count('"run_id"') == 1
+
+
 def test_filter_group_and_compare(page: Page, runs: list[str]) -> None:
     page.open("/?filter=label:cart")
     page.until("return document.querySelector('.table-view').dataset.total === '6'")

@@ -35,7 +35,9 @@ export function formView(page: Page, given: URLSearchParams): View {
 function draw(page: Page, element: HTMLElement, found: Json, given: URLSearchParams): void {
   let fields: Field[] = [];
   let ofEnvironment: Field[] = [];
-  let key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  // One key for one wish: a retry of the same values after a lost answer makes no second run.
+  let key = "";
+  let sent = "";
   let timer = 0;
   const algorithms = found.algorithms as Json[];
   const chosen = el("select", { name: "algo" }, ...algorithms.map((one) => el("option", { value: one.name, selected: one.name === (given.get("algo") ?? "ppo") }, one.name)));
@@ -130,12 +132,13 @@ function draw(page: Page, element: HTMLElement, found: Json, given: URLSearchPar
     put(problem);
     start.disabled = true;
     try {
-      const { runs } = await post("/api/runs", { document: document_(), seeds: seeds.value, priority: priority.value, client_key: key });
+      const wanted = { document: document_(), seeds: seeds.value, priority: priority.value };
+      if (JSON.stringify(wanted) !== sent) key = crypto.getRandomValues(new Uint32Array(4)).join("-");
+      sent = JSON.stringify(wanted);
+      const { runs } = await post("/api/runs", { ...wanted, client_key: key });
       page.say(runs.length > 1 ? `${runs.length} runs are queued.` : "The run is queued.");
       page.go(`/run/${runs[0]}`);
     } catch (error) {
-      // Another submit is meant next time, also of the same values.
-      key = crypto.getRandomValues(new Uint32Array(4)).join("-");
       const rest = complaints(error as Refused);
       put(problem, rest);
       start.disabled = false;
