@@ -92,7 +92,7 @@ def test_a_held_run_stands_still_and_goes_on(shared, kit):
 
 
 def test_a_cancelled_run_resumes_exactly(shared, kit):
-    steps = 16_384  # Long enough for most machines to ask for its end; where it ends before, that is no fault.
+    steps = 16_384  # Long enough for most machines to ask for its end; the run may have ended before.
     whole = submit(shared, kit.document(steps, seed=7))
     part = submit(shared, kit.document(steps, seed=7, extras={"checkpoint_interval_steps": 256}))
     shared.until(part.run_id, "running", "finished")
