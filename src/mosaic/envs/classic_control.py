@@ -87,7 +87,7 @@ def _thaw(env: Any, state: "NDArray[np.float64]") -> None:
 
 
 def _tile(env: Any, width: int, height: int) -> "NDArray[np.uint8] | None":
-    """Drawn and made smaller by pygame alone: a fifth of what `render` costs, which copies the whole picture."""
+    """Drawn and made smaller by pygame alone: `render` copies the whole picture."""
     import numpy as np
     import pygame
 
